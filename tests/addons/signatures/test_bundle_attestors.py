@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,18 +39,7 @@ from tests.signing.authority import key_pem
 from tests.signing.bundle import KIND, OLD_KIND, Maker
 from tests.signing.cosign import Signer, statement
 from tests.signing.tsa import timestamp_server
-from tests.unit.network.registry.registry_server import Registry, serving
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World()
-
-
-@pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
-    with serving() as made:
-        yield made
+from tests.unit.network.registry.registry_server import Registry
 
 
 @pytest.fixture

@@ -35,16 +35,6 @@ STATEMENT = statement(DIGEST, TYPE, {"a": 1})
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return World()
-
-
-@pytest.fixture(scope="module")
-def keyless(world: World) -> Body:
-    return world.keyless.attest(DIGEST, TYPE, {"a": 1})
-
-
-@pytest.fixture(scope="module")
 def new(world: World) -> Body:
     maker = Maker(Signer.of(world.leaf, world.new), [world.clock], is_new=True)
     return maker.attest(DIGEST, TYPE, {"a": 1})

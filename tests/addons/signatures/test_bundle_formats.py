@@ -30,16 +30,6 @@ HEX = DIGEST.partition(":")[2]
 MATERIAL = "verificationMaterial"
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World()
-
-
-@pytest.fixture(scope="module")
-def keyless(world: World) -> Body:
-    return world.keyless.attest(DIGEST, TYPE, {"a": 1})
-
-
 def test_a_bundle_is_read(keyless: Body) -> None:
     found = read_bundle(json.dumps(keyless).encode())
     assert keyless["mediaType"] == KIND

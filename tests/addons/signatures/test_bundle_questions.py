@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,21 +36,10 @@ from tests.addons.signatures.bundle_world import (
 from tests.signing.authority import key_pem, new_key, rsa_key
 from tests.signing.bundle import KIND, Maker
 from tests.signing.cosign import Signer, statement
-from tests.unit.network.registry.registry_server import Registry, serving
+from tests.unit.network.registry.registry_server import Registry
 
 NONE_MATCHES = "sigstore bundle verification failed: no matching signatures found"
 CALM = Limits(pause=0.01, longest_pause=0.1)
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World()
-
-
-@pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
-    with serving() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -47,16 +47,6 @@ from tests.signing.tsa import Stamp, timestamp_server
 STATEMENT = statement(DIGEST, TYPE, {"a": 1})
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World()
-
-
-@pytest.fixture(scope="module")
-def keyless(world: World) -> Body:
-    return world.keyless.attest(DIGEST, TYPE, {"a": 1})
-
-
 @pytest.mark.parametrize("clock", [Clock.LOGGED, Clock.STAMPED, Clock.OBSERVED, Clock.NOW])
 @pytest.mark.parametrize("logged", [True, False])
 @pytest.mark.parametrize("promised", [True, False])

@@ -3,7 +3,6 @@ Kyverno's own program said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -53,7 +52,7 @@ from tests.signing.notary_bench import (
     without_blob,
     without_payload,
 )
-from tests.unit.network.registry.registry_server import Registry, serving
+from tests.unit.network.registry.registry_server import Registry
 
 HOUR: Final = timedelta(hours=1)
 ROOT, BETWEEN, SIGNER = kit.root, kit.intermediate, kit.signer
@@ -320,13 +319,6 @@ CASES: Final[dict[str, Case]] = {
     "two-layers": Case(layered(2)),
     "missing-blob": Case(without_blob),
 }
-
-
-@pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
-    """An empty one, for all cases."""
-    with serving() as made:
-        yield made
 
 
 ANSWERS: Final = read_answers("signatures")

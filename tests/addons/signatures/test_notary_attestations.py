@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.model import Body, Json
 from tests.signing import notary as kit
 from tests.signing.notary_bench import Bench, asked, plain, read_answers
-from tests.unit.network.registry.registry_server import MANIFEST, Registry, serving
+from tests.unit.network.registry.registry_server import MANIFEST, Registry
 
 SBOM: Final = "sbom/example"
 CONTENT: Final = b'{"format":"spdx"}'
@@ -144,13 +144,6 @@ OWN_WORDS: Final = {
 """Where Kyverno prints a Go value: from where on, and what is said here."""
 LATER: Final = frozenset({"own-type"})
 """Statements that the rule itself refuses, which is not asked here."""
-
-
-@pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
-    """An empty one, for all cases."""
-    with serving() as made:
-        yield made
 
 
 def question(registry: Registry, name: str, case: Case, trusted: str) -> VerificationRequest:

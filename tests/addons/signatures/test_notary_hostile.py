@@ -24,7 +24,7 @@ from chartkit.errors import LookupFailed
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, der
 from tests.signing.notary_bench import Bench, asked, sign1
-from tests.unit.network.registry.registry_server import MANIFEST, Registry, serving
+from tests.unit.network.registry.registry_server import MANIFEST, Registry
 
 TARGET: Final = Target(MANIFEST, "sha256:" + "0" * 64, 7)
 PAYLOAD: Final = kit.payload({"mediaType": MANIFEST, "digest": TARGET.digest, "size": 7})
@@ -219,13 +219,6 @@ def test_changed_certificates_are_refused_in_a_line() -> None:
             # Bits that nobody signs are nobody's matter.
             if outcome(envelope, jws.MEDIA_TYPE):
                 assert signed_part(raw) == signed_part(chain[index])
-
-
-@pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
-    """An empty one."""
-    with serving() as made:
-        yield made
 
 
 def asking(registry: Registry, name: str, manifest: object) -> VerificationRequest:

@@ -3,7 +3,7 @@ stands beside each case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -164,13 +164,6 @@ def attestor(clocks: str = "") -> Body:
 def attestation(kind: str) -> Body:
     """An entry of `spec.attestations`."""
     return {"name": "sbom", "referrer": {"type": kind}}
-
-
-@pytest.fixture(scope="module")
-def registry() -> Iterator[Registry]:
-    """An empty one, for all cases."""
-    with serving() as made:
-        yield made
 
 
 def prepared(registry: Registry, name: str, build: Build) -> str:

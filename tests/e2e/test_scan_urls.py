@@ -173,6 +173,7 @@ def test_a_repository_over_ssh(tmp_path: Path, ssh: Path, start: str) -> None:
     assert {"-oBatchMode=yes", "-oStrictHostKeyChecking=yes", "-oHostName=127.0.0.1"} <= set(words)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ssh")
 def test_errors_of_repositories_over_ssh(tmp_path: Path) -> None:
     repository(tmp_path / "home" / "a.git", {"p.yaml": REQUIRE_LABELS})
@@ -271,6 +272,7 @@ def test_urls_that_name_nothing_are_refused(tmp_path: Path, source: str, said: s
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_repository_that_is_none_and_a_ref_that_is_none(server: Served, tmp_path: Path) -> None:
     repository(server.root / "a.git", {"x.yaml": REQUIRE_LABELS})
     server.files["/b.git/info/refs"] = b"0000garbage"

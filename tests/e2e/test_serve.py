@@ -221,6 +221,7 @@ def test_dry_runs_have_no_report(server: AdmissionServer) -> None:
     assert not (folder / "99999999-2222-4333-8444-555555555555.yaml").exists()
 
 
+@pytest.mark.slow
 def test_files_are_read_again_under_load(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     policies.mkdir()
@@ -255,6 +256,7 @@ def test_files_are_read_again_under_load(tmp_path: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_reviews_beyond_the_bound_are_sent_back(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -272,6 +274,7 @@ def test_reviews_beyond_the_bound_are_sent_back(tmp_path: Path) -> None:
         assert server.send("/validate", content).status == 200
 
 
+@pytest.mark.slow
 def test_reviews_in_flight_end_before_the_server(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -290,6 +293,7 @@ def test_reviews_in_flight_end_before_the_server(tmp_path: Path) -> None:
     assert server.logged("ended")
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -302,6 +306,7 @@ def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
     assert server.logged("ended")
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -324,6 +329,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         assert at_length(lambda: others(2))
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_is_printed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     (tmp_path / "team.yaml").write_text(TEAM)
     check_page("serve.md", tmp_path, pytestconfig.getoption("--update-golden"))

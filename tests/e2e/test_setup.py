@@ -8,6 +8,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 REQUIRES = {"inner": [], "outer": ["inner[more]>=1"], "more": []}
 EXTRA = 'Provides-Extra: more\nRequires-Dist: more>=1; extra == "more"\n'
@@ -43,6 +45,7 @@ def index_of(folder: Path) -> str:
     return lock
 
 
+@pytest.mark.slow
 def test_make_setup_takes_the_locked_packages(tmp_path: Path) -> None:
     """The command of the Makefile, with an index of its own."""
     (tmp_path / "requirements.lock").write_text(index_of(tmp_path))

@@ -126,6 +126,7 @@ def _pieces(main: int) -> Iterator[bytes]:
         os.close(main)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_is_wider_than_the_terminal(folder: Path, name: str, columns: int) -> None:

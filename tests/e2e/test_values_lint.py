@@ -19,11 +19,13 @@ admissionController:
 """
 
 
+@pytest.mark.slow
 def test_values_lint_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "values.yaml").write_text(VALUES, "utf-8")
     check_page("reference/lint.md", tmp_path, request.config.getoption("--update-golden"))
 
 
+@pytest.mark.slow
 def test_what_is_rendered(tmp_path: Path) -> None:
     file = tmp_path / "values.yaml"
     budget = "{enabled: true, minAvailable: 1}"
@@ -37,6 +39,7 @@ def test_what_is_rendered(tmp_path: Path) -> None:
     assert found["CK113"]["location"].startswith("values.yaml:3:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rule", "place"),
     [
@@ -52,6 +55,7 @@ def test_places_are_those_that_decide(tmp_path: Path, text: str, rule: str, plac
     assert found[0] == place
 
 
+@pytest.mark.slow
 def test_line_ends_stay(tmp_path: Path) -> None:
     file = tmp_path / "values.yaml"
     file.write_bytes(b"policyExceptions:\r\n  enabled: true # ours\r\n")
@@ -76,6 +80,7 @@ def test_other_charts(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "errors: 0, warnings: 0, notes: 0\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -98,6 +103,7 @@ def test_values_lint_refuses_wrong_input(tmp_path: Path, text: str, message: str
     assert (tmp_path / "values.yaml").read_text("utf-8") == text
 
 
+@pytest.mark.slow
 def test_a_place_in_the_charts_own_values_names_the_chart(tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text("", "utf-8")
     done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")
@@ -124,6 +130,7 @@ def places(out: str) -> list[tuple[str, str]]:
     return sorted((each["rule"], each["location"]) for each in found)
 
 
+@pytest.mark.slow
 def test_one_run_finds_all(tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(BROKEN, "utf-8")
     done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")
@@ -140,6 +147,7 @@ def test_one_run_finds_all(tmp_path: Path) -> None:
     assert [rule for rule, place in found if place.startswith("<chart defaults>")] == ["CK111"]
 
 
+@pytest.mark.slow
 def test_a_fix_that_was_refused_is_not_promised(tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(BROKEN, "utf-8")
     done = chartkit(tmp_path, "values", "lint", "values.yaml", "--fix")
@@ -148,6 +156,7 @@ def test_a_fix_that_was_refused_is_not_promised(tmp_path: Path) -> None:
     assert (tmp_path / "values.yaml").read_text("utf-8") == BROKEN
 
 
+@pytest.mark.slow
 def test_files_are_checked_each_by_itself_or_as_layers(tmp_path: Path) -> None:
     (tmp_path / "dev.yaml").write_text("admissionController: {replicas: 1}\n", "utf-8")
     (tmp_path / "prd.yaml").write_text("admissionController: {replicas: 3}\n", "utf-8")

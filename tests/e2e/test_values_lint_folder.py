@@ -49,6 +49,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_values_of_kyverno_in_a_folder_are_checked(folder: Path) -> None:
     done = chartkit(folder, "values", "lint", "deploy")
     assert done.code == 2
@@ -77,6 +78,7 @@ def test_values_next_to_the_chart_of_policies_are_checked_with_it(project: Path)
     assert "unknown key 'polices'" in done.out
 
 
+@pytest.mark.slow
 def test_fixes_of_a_folder(folder: Path) -> None:
     file = folder / "deploy/env/kyverno-prd.yaml"
     file.write_text("policyExceptions: {enabled: true}\nadmissionController: {}\n", "utf-8")

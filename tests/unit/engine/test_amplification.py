@@ -114,6 +114,7 @@ def test_every_function_is_tried() -> None:
     assert set(CALLS) == {spec.name for spec in FUNCTIONS.values()}
 
 
+@pytest.mark.slow
 def test_functions_stay_within_the_budget() -> None:
     script = "from tests.unit.engine.test_amplification import call_all; call_all()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -135,6 +136,7 @@ STOPPED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", STOPPED)
 def test_what_multiplies_is_stopped(text: str) -> None:
     with pytest.raises(BudgetError):
@@ -216,6 +218,7 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_a_rule_that_multiplies_is_an_error_that_says_so(rule: dict[str, Any]) -> None:
     body = {

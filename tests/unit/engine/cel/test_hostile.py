@@ -117,6 +117,7 @@ def test_outsized_arguments_are_errors(source: str) -> None:
         evaluate(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [

@@ -170,6 +170,7 @@ def test_what_an_expansion_needs_twice_has_ids_of_its_own() -> None:
     assert first.target.id != value.target.id
 
 
+@pytest.mark.slow
 def test_expansions_that_double_are_limited() -> None:
     with pytest.raises(CelCompileError) as raised:
         parse("x" + ".optMap(a, a)" * 100, MACROS)

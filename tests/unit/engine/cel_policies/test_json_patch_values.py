@@ -102,6 +102,7 @@ def test_a_value_that_is_no_json_is_refused(value: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x", "x{}"])
 def test_copies_that_explode_are_stopped(name: str) -> None:
     copies = [

@@ -32,7 +32,15 @@ from chartkit.network.http.connections import Dial, Hop, Resolver, resolve, syst
 from chartkit.network.http.errors import DialError, Fault, NetworkError
 from chartkit.network.http.limits import pauses, within
 from chartkit.network.http.transport import Request, Transport, read_body
-from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of, shown_url
+from chartkit.network.http.urls import (
+    PORTS,
+    HostPort,
+    Url,
+    UrlError,
+    read_url,
+    scheme_of,
+    shown_url,
+)
 from chartkit.network.lookup_cache import Memory
 
 _OVERHEAD: Final = 1000
@@ -75,7 +83,7 @@ class Services:
         self._limits = limits or Limits()
         self._resolver = resolver
         self._known: Memory[ServiceCall, ServiceAnswer] = Memory(self._limits.remembered, _size)
-        self._down: dict[Place, str] = {}
+        self._down: dict[HostPort, str] = {}
 
     def ask(self, call: ServiceCall, /) -> ServiceAnswer:
         return self._known.once(call, lambda: self._made(call))
@@ -105,7 +113,7 @@ class Services:
             return within(self._limits.patience, work)
         except TimeoutError:
             cause = f"no answer within {self._limits.patience:g} seconds"
-            self._down[read_url(call.url).place] = cause
+            self._down[read_url(call.url).host_port] = cause
             return failed(call, call.url, cause)
 
     def _asked(self, call: ServiceCall) -> ServiceAnswer:
@@ -136,29 +144,29 @@ class Services:
         here = error.url
         if here is not None and error.fault is Fault.DOWNGRADE:
             text = "an encrypted call does not become a plain one"
-            return _not_asked(read_url(error.target).place, here, text)
+            return _not_asked(read_url(error.target).host_port, here, text)
         if here is not None and error.fault in (Fault.FORBIDDEN, Fault.INSIDE):
             why = _GUARDED if error.fault is Fault.INSIDE else _FORBIDDEN
-            return NotAllowedError(f"{here.place} is not asked: {why}")
+            return NotAllowedError(f"{here.host_port} is not asked: {why}")
         if here is not None and isinstance(error, DialError):
-            self._down[here.place] = cause_of(error)
+            self._down[here.host_port] = cause_of(error)
         return failure_of(call, error, self._limits.redirects)
 
     def _route(self, call: ServiceCall, here: Url, path: Sequence[Hop]) -> Dial:
         """Return the way to a host that the user names: by a redirect to another one not into
         private networks, unless the user said where that host is."""
-        named = self._allowed.find(here.scheme, here.place)
+        named = self._allowed.find(here.scheme, here.host_port)
         before = path[-1].url if path else None
         if named is None:
-            raise _not_asked(here.place, before, "--allow-network does not name it")
-        if here.place in self._down:
-            raise failed(call, here.text, self._down[here.place])
+            raise _not_asked(here.host_port, before, "--allow-network does not name it")
+        if here.host_port in self._down:
+            raise failed(call, here.text, self._down[here.host_port])
         return named.dial(here, path, self._resolver)
 
 
-def _not_asked(place: Place, before: Url | None, why: str) -> NotAllowedError:
+def _not_asked(host_port: HostPort, before: Url | None, why: str) -> NotAllowedError:
     way = "" if before is None else f"{shown(before.text)} redirects there, and "
-    return NotAllowedError(f"{place} is not asked: {way}{why}")
+    return NotAllowedError(f"{host_port} is not asked: {way}{why}")
 
 
 def _check_url(call: ServiceCall) -> None:
@@ -243,9 +251,9 @@ def cause_of(error: NetworkError) -> str:
     """Return what went wrong behind a connection, on one line."""
     if isinstance(error, DialError):
         if error.is_unknown:
-            return f"dial tcp: lookup {error.place.host}: no such host"
+            return f"dial tcp: lookup {error.host_port.host}: no such host"
         why = "i/o timeout" if error.is_late else f"connect: {error.detail.lower()}"
-        return f"dial tcp {error.place}: {why}"
+        return f"dial tcp {error.host_port}: {why}"
     if error.fault is Fault.UNTRUSTED and isinstance(error.cause, ssl.SSLCertVerificationError):
         if error.cause.verify_code in _UNKNOWN_AUTHORITY:
             return f"{_UNTRUSTED}: certificate signed by unknown authority"

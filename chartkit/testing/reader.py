@@ -22,7 +22,7 @@ _SOURCES: Final = ("data", "resources", "resourceFiles")
 _Path = tuple[str | int, ...]
 
 
-class _Place:
+class _Section:
     """A part of a document, for errors with its location."""
 
     __slots__ = ("_document", "_path", "body")
@@ -43,26 +43,26 @@ class _Place:
             raise self.fault(f"{key} must be a text", key)
         return (value or "").strip()
 
-    def inner(self, *keys: str | int) -> _Place:
+    def inner(self, *keys: str | int) -> _Section:
         body: Json = self.body
         for key in keys:
             body = body[key]
-        return _Place(self._document, (*self._path, *keys), body)
+        return _Section(self._document, (*self._path, *keys), body)
 
 
 def read_api_calls(document: Document, items: list[Json]) -> tuple[Body, ...]:
     """Return the recorded answers to calls; raise InputError."""
     seen: set[tuple[str, str]] = set()
-    for place in _places(document, _CALLS, items):
-        key = (place.text("method").upper(), _url(place))
+    for section in _sections(document, _CALLS, items):
+        key = (section.text("method").upper(), _url(section))
         if key[0] not in ("", "GET", "POST"):
-            raise place.fault("method must be GET or POST", "method")
+            raise section.fault("method must be GET or POST", "method")
         if key in seen:
-            raise place.fault(f"is a second answer for {' '.join(filter(None, key))}")
+            raise section.fault(f"is a second answer for {' '.join(filter(None, key))}")
         seen.add(key)
-        if "response" not in place.body:
-            raise place.fault("has no response")
-        response = place.inner("response")
+        if "response" not in section.body:
+            raise section.fault("has no response")
+        response = section.inner("response")
         if not isinstance(response.body.get("body"), dict):
             raise response.fault("response.body must be a mapping", "body")
         status = response.body.get("statusCode") or 200
@@ -71,12 +71,12 @@ def read_api_calls(document: Document, items: list[Json]) -> tuple[Body, ...]:
     return tuple(items)
 
 
-def _url(place: _Place) -> str:
-    url, path = place.text("url"), place.text("urlPath")
+def _url(section: _Section) -> str:
+    url, path = section.text("url"), section.text("urlPath")
     if bool(url) == bool(path):
-        raise place.fault("needs either url or urlPath")
+        raise section.fault("needs either url or urlPath")
     if path and not path.startswith("/"):
-        raise place.fault("urlPath must start with /", "urlPath")
+        raise section.fault("urlPath must start with /", "urlPath")
     if url:
         try:
             parts = urlsplit(url)
@@ -84,49 +84,49 @@ def _url(place: _Place) -> str:
         except ValueError:
             is_good = False
         if not is_good:
-            raise place.fault("url must be an absolute http or https URL", "url")
+            raise section.fault("url must be an absolute http or https URL", "url")
     return url or path
 
 
 def read_global_entries(document: Document, items: list[Json]) -> tuple[Body, ...]:
     """Return the data of GlobalContextEntries; raise InputError."""
     seen: set[str] = set()
-    for place in _places(document, _ENTRIES, items):
-        name = place.text("name")
+    for section in _sections(document, _ENTRIES, items):
+        name = section.text("name")
         if not name or name in seen:
-            raise place.fault(f"is a second entry '{name}'" if name else "has no name", "name")
+            raise section.fault(f"is a second entry '{name}'" if name else "has no name", "name")
         seen.add(name)
-        place.text("fieldPath")
-        given = [key for key in _SOURCES if place.body.get(key) is not None]
+        section.text("fieldPath")
+        given = [key for key in _SOURCES if section.body.get(key) is not None]
         if len(given) != 1:
-            raise place.fault(f"needs one of {', '.join(_SOURCES)}")
-        _check_source(place, given[0])
-        projections = place.body.get("projections")
+            raise section.fault(f"needs one of {', '.join(_SOURCES)}")
+        _check_source(section, given[0])
+        projections = section.body.get("projections")
         if projections is None:
             continue
         if not isinstance(projections, list):
-            raise place.fault("projections must be a list", "projections")
+            raise section.fault("projections must be a list", "projections")
         for index in range(len(projections)):
-            one = place.inner("projections", index)
+            one = section.inner("projections", index)
             for key in ("name", "path"):
                 if not one.text(key):
                     raise one.fault(f"a projection needs a {key}", key)
     return tuple(items)
 
 
-def _check_source(place: _Place, key: str) -> None:
-    value = place.body[key]
+def _check_source(section: _Section, key: str) -> None:
+    value = section.body[key]
     if key == "data":
-        place.inner("data")
+        section.inner("data")
         return
     if not isinstance(value, list):
-        raise place.fault(f"{key} must be a list", key)
+        raise section.fault(f"{key} must be a list", key)
     for index, item in enumerate(value):
         if key == "resources":
-            place.inner(key, index)
+            section.inner(key, index)
         elif not isinstance(item, str) or not item.strip() or not _is_inside(item):
             text = "must be the path of a file at or below the test's folder"
-            raise place.fault(text, key, index)
+            raise section.fault(text, key, index)
 
 
 def _is_inside(text: str) -> bool:
@@ -139,9 +139,9 @@ def _is_inside(text: str) -> bool:
     return not path.is_absolute()
 
 
-def _places(document: Document, key: str, items: list[Json]) -> Iterator[_Place]:
+def _sections(document: Document, key: str, items: list[Json]) -> Iterator[_Section]:
     for index, item in enumerate(items):
-        yield _Place(document, (key, index), item)
+        yield _Section(document, (key, index), item)
 
 
 FILE_NAME: Final = "kyverno-test.yaml"

@@ -151,8 +151,8 @@ def _run(
         if checked.status is not Status.PASS:
             fields = None
             if checked.fields is not None:
-                place = _Place(loop, inner, index, nesting, scoped)
-                fields = partial(_fields, checked.fields, place)
+                refused = _RefusedElement(loop, inner, index, nesting, scoped)
+                fields = partial(_fields, checked.fields, refused)
             message = f"validation failure: {checked.message}"
             return Checked(checked.status, message, fields), applied
         applied += 1
@@ -160,7 +160,7 @@ def _run(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _RefusedElement:
     """An element of a loop that was refused; inner: its context; scoped: whether patterns look at
     it."""
 
@@ -171,20 +171,20 @@ class _Place:
     scoped: bool
 
 
-def _fields(fields: FindFields, place: _Place, origins: Origins) -> Iterable[FieldPath]:
+def _fields(fields: FindFields, refused: _RefusedElement, origins: Origins) -> Iterable[FieldPath]:
     """Return the fields that the refusal of an element is about."""
-    listed = origins.query(place.loop.text)
+    listed = origins.query(refused.loop.text)
     is_list = isinstance(listed.value, list)
-    element = listed.members()[place.index] if is_list else listed
-    index = Traced(Int64(place.index))
+    element = listed.members()[refused.index] if is_list else listed
+    index = Traced(Int64(refused.index))
     names = {
         "element": element,
-        f"element{place.nesting}": element,
+        f"element{refused.nesting}": element,
         "elementIndex": index,
-        f"elementIndex{place.nesting}": index,
+        f"elementIndex{refused.nesting}": index,
     }
-    judged = element if place.scoped else origins.judged
-    return fields(origins.inside(place.inner, judged, names))
+    judged = element if refused.scoped else origins.judged
+    return fields(origins.inside(refused.inner, judged, names))
 
 
 def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Checked | None:

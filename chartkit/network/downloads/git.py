@@ -23,7 +23,7 @@ from chartkit.network.downloads.limits import Limits
 from chartkit.network.http.connections import anywhere
 from chartkit.network.http.errors import NetworkError
 from chartkit.network.http.transport import Request, Route, Transport
-from chartkit.network.http.urls import SSH, SSH_PORT, Place, Url, normal_host, shown_url
+from chartkit.network.http.urls import SSH, SSH_PORT, HostPort, Url, normal_host, shown_url
 from chartkit.temporary import temporary_folder
 
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -179,13 +179,13 @@ class SshRepository:
     """A repository that is reached over SSH. path: as the server is asked for it."""
 
     user: str
-    place: Place
+    host_port: HostPort
     path: str
 
     @property
     def shown(self) -> Location:
         """The repository in messages."""
-        return Location(f"ssh://{self.place.host}/{self.path.lstrip('/')}")
+        return Location(f"ssh://{self.host_port.host}/{self.path.lstrip('/')}")
 
 
 def read_ssh(url: str) -> SshRepository:
@@ -197,7 +197,7 @@ def read_ssh(url: str) -> SshRepository:
     if match is None or not _PATH.fullmatch(match["path"]) or not 0 < port <= _LAST_PORT:
         raise InputError("is not a repository's address", Location(url), _SHAPE)
     path = match["path"] if is_short else f"/{match['path']}"
-    return SshRepository(match["user"] or "", Place(normal_host(match["host"]), port), path)
+    return SshRepository(match["user"] or "", HostPort(normal_host(match["host"]), port), path)
 
 
 def fetch_ssh_revision(
@@ -208,20 +208,20 @@ def fetch_ssh_revision(
     repository = read_ssh(url)
     if shutil.which("ssh") is None:
         raise InputError("ssh is needed to reach it", repository.shown, "install OpenSSH")
-    place = repository.place
-    here = Url(url, SSH, place.host, place, repository.path)
+    host_port = repository.host_port
+    here = Url(url, SSH, host_port.host, host_port, repository.path)
     try:
         dial = route(here, ())
         addresses = dial.addresses()
     except NetworkError as error:
         raise failed(error, repository.shown, limits) from None
-    command = _command(repository, str(addresses[0]), dial.place.port)
+    command = _command(repository, str(addresses[0]), dial.host_port.port)
     user = f"{repository.user}@" if repository.user else ""
     path = repository.path if repository.path.startswith("/") else f"/{repository.path}"
     if path.startswith("/~") or repository.path == path:
-        remote = f"ssh://{user}{place.host}{path}"
+        remote = f"ssh://{user}{host_port.host}{path}"
     else:
-        remote = f"{user}{place.host}:{repository.path}"
+        remote = f"{user}{host_port.host}:{repository.path}"
     with temporary_folder() as folder:
         fetch_into(folder, remote, ref, command, limits, repository.shown)
         try:
@@ -233,8 +233,8 @@ def fetch_ssh_revision(
 def _command(repository: SshRepository, address: str, port: int) -> str:
     """Return ssh with options that the user's configuration cannot override; the host's key is
     looked up by the name that the URL has."""
-    place = repository.place
-    alias = place.host if place.port == SSH_PORT else f"[{place.host}]:{place.port}"
+    host_port = repository.host_port
+    alias = host_port.host if host_port.port == SSH_PORT else f"[{host_port.host}]:{host_port.port}"
     options = {
         "BatchMode": "yes",
         "StrictHostKeyChecking": "yes",

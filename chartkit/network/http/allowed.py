@@ -11,7 +11,7 @@ from chartkit.errors import InputError
 from chartkit.network.http.addresses import is_forbidden_host, is_loopback, literal
 from chartkit.network.http.connections import Dial, Hop, Resolver, resolve
 from chartkit.network.http.errors import Fault, NetworkError
-from chartkit.network.http.urls import PORTS, SSH, SSH_PORT, Place, Url, normal_host
+from chartkit.network.http.urls import PORTS, SSH, SSH_PORT, HostPort, Url, normal_host
 
 _OPTION: Final = "--allow-network"
 _HOST: Final = re.compile(
@@ -40,16 +40,16 @@ class AllowedHost:
     def dial(self, here: Url, path: Sequence[Hop], resolver: Resolver = resolve) -> Dial:
         """Return the way to a URL of the host: by a redirect to another one not into private
         networks, unless the user said where that host is."""
-        guarded = bool(path) and here.place.host != path[0].url.place.host
-        to = self.reached_at(here.place.port)
+        guarded = bool(path) and here.host_port.host != path[0].url.host_port.host
+        to = self.reached_at(here.host_port.port)
         return Dial(to, guarded and not self.is_itself, resolver)
 
-    def reached_at(self, port: int) -> Place:
-        """Return the place to connect to; port: that of the URL."""
+    def reached_at(self, port: int) -> HostPort:
+        """Return the host and port to connect to; port: that of the URL."""
         if self.stands_in is None:
-            return Place(self.host, port)
+            return HostPort(self.host, port)
         host, other = self.stands_in
-        return Place(host, port if other is None else other)
+        return HostPort(host, port if other is None else other)
 
 
 class AllowedHosts:
@@ -62,12 +62,12 @@ class AllowedHosts:
             if self._named.setdefault((host.host, host.port), host) != host:
                 raise InputError(f"{_OPTION} names {host.host} twice, and not alike")
 
-    def find(self, scheme: str, place: Place) -> AllowedHost | None:
-        """Return the host that covers a place; None where the user named none."""
-        host = self._named.get((place.host, place.port))
+    def find(self, scheme: str, host_port: HostPort) -> AllowedHost | None:
+        """Return the host that covers a host and port; None where the user named none."""
+        host = self._named.get((host_port.host, host_port.port))
         usual = SSH_PORT if scheme == SSH else PORTS.get(scheme)
-        if host is None and usual == place.port:
-            host = self._named.get((place.host, None))
+        if host is None and usual == host_port.port:
+            host = self._named.get((host_port.host, None))
         return host
 
 
@@ -105,7 +105,7 @@ def allowed_route(
     allowed: AllowedHosts, here: Url, path: Sequence[Hop], resolver: Resolver = resolve
 ) -> Dial:
     """Return the way to a URL; raise NetworkError for a host that is not named."""
-    named = allowed.find(here.scheme, here.place)
+    named = allowed.find(here.scheme, here.host_port)
     if named is None:
-        raise NetworkError(Fault.UNNAMED, str(here.place))
+        raise NetworkError(Fault.UNNAMED, str(here.host_port))
     return named.dial(here, path, resolver)

@@ -30,7 +30,7 @@ from chartkit.network.http.addresses import (
     literal,
 )
 from chartkit.network.http.errors import DialError, Fault, NetworkError
-from chartkit.network.http.urls import Place, Url, basic_authorization
+from chartkit.network.http.urls import HostPort, Url, basic_authorization
 
 Resolver = Callable[[str, int], Sequence[str]]
 """The addresses of a name."""
@@ -44,10 +44,10 @@ def resolve(host: str, port: int) -> Sequence[str]:
 
 @dataclass(slots=True)
 class Dial:
-    """A way to a place. outside: whether private networks and this machine are refused, for a
+    """A way to a host. outside: whether private networks and this machine are refused, for a
     redirect leads there; reached: the address of the last connection."""
 
-    place: Place
+    host_port: HostPort
     outside: bool = False
     resolver: Resolver = resolve
     reached: Address | None = field(default=None, init=False)
@@ -56,31 +56,31 @@ class Dial:
         """Return a connection; raises DialError, and NetworkError before anybody is asked who may
         not be. seconds: for each address."""
         nobody = socket.gaierror(socket.EAI_NONAME, "no such host")
-        fault = DialError(self.place, nobody, is_unknown=True)
+        fault = DialError(self.host_port, nobody, is_unknown=True)
         for address in self.addresses():
-            place = Place(str(address), self.place.port)
+            host_port = HostPort(str(address), self.host_port.port)
             try:
-                made = socket.create_connection((place.host, place.port), seconds)
+                made = socket.create_connection((host_port.host, host_port.port), seconds)
             except OSError as error:
-                fault = DialError(place, error)
+                fault = DialError(host_port, error)
                 continue
             return self._checked(made)
         raise fault
 
     def check_name(self) -> None:
         """Raise NetworkError for a host that, as it is written, may not be asked."""
-        if is_forbidden_host(self.place.host):
+        if is_forbidden_host(self.host_port.host):
             raise NetworkError(Fault.FORBIDDEN)
 
     def addresses(self) -> Sequence[Address]:
-        """Return the addresses of the place, at least one; raise NetworkError where one may not be
+        """Return the addresses of the host, at least one; raise NetworkError where one may not be
         asked, and DialError where there is none."""
         self.check_name()
-        host = self.place.host
+        host = self.host_port.host
         try:
-            texts = [host] if literal(host) else self.resolver(host, self.place.port)
+            texts = [host] if literal(host) else self.resolver(host, self.host_port.port)
         except (OSError, UnicodeError) as error:
-            raise DialError(self.place, error, is_unknown=True) from None
+            raise DialError(self.host_port, error, is_unknown=True) from None
         addresses = [address for address in map(literal, texts) if address is not None]
         for address in addresses:
             self._check(address)
@@ -95,7 +95,7 @@ class Dial:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             made.close()
-            raise DialError(self.place, error) from None
+            raise DialError(self.host_port, error) from None
         except NetworkError:
             made.close()
             raise
@@ -105,7 +105,7 @@ class Dial:
         if is_forbidden(address):
             raise NetworkError(Fault.FORBIDDEN)
         if self.outside and is_inside(address):
-            raise NetworkError(Fault.INSIDE, self.place.host)
+            raise NetworkError(Fault.INSIDE, self.host_port.host)
 
 
 class _Plain(HTTPConnection):
@@ -131,7 +131,7 @@ class _EncryptedPool(HTTPSConnectionPool):
 
 def pool(url: Url, dial: Dial, trust: Callable[[], ssl.SSLContext]) -> HTTPConnectionPool:
     """Return connections to a URL's host that are made by `dial`."""
-    host, port = url.host.strip("[]"), url.place.port
+    host, port = url.host.strip("[]"), url.host_port.port
     if url.scheme == "http":
         return _PlainPool(host, port, dial=dial)
     return _EncryptedPool(host, port, dial=dial, ssl_context=trust())
@@ -151,16 +151,16 @@ def anywhere(here: Url, path: Sequence[Hop]) -> Dial:
     To another host a redirect leads to no private address, and to none by a name either, unless
     the host that redirects is in a private network itself.
     """
-    if not path or path[0].url.place.host == here.place.host:
-        return Dial(here.place)
+    if not path or path[0].url.host_port.host == here.host_port.host:
+        return Dial(here.host_port)
     if here.authorization:
         raise NetworkError(Fault.REDIRECT, "a URL with a name or password")
-    address = literal(here.place.host)
-    if is_loopback(here.place.host) or (address is not None and address.is_private):
+    address = literal(here.host_port.host)
+    if is_loopback(here.host_port.host) or (address is not None and address.is_private):
         raise NetworkError(Fault.INSIDE, here.host)
     first = path[0].dial.reached
     comes_from_outside = first is not None and not is_inside(first)
-    return Dial(here.place, outside=comes_from_outside or address is not None)
+    return Dial(here.host_port, outside=comes_from_outside or address is not None)
 
 
 def encrypted(here: Url, path: Sequence[Hop]) -> Dial:
@@ -172,7 +172,7 @@ def encrypted(here: Url, path: Sequence[Hop]) -> Dial:
 
 def proxy_of(url: Url) -> str:
     """Return the URL of the environment's proxy for a URL; empty for none, and for this machine."""
-    if is_loopback(url.place.host):
+    if is_loopback(url.host_port.host):
         return ""
     from requests.utils import get_environ_proxies, select_proxy
 

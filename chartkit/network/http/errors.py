@@ -11,7 +11,7 @@ from typing import Final
 import urllib3.exceptions
 
 from chartkit.network.http.limits import Limits
-from chartkit.network.http.urls import Place, Url
+from chartkit.network.http.urls import HostPort, Url
 
 
 class Fault(Enum):
@@ -113,14 +113,14 @@ class DialError(NetworkError):
     """
 
     def __init__(
-        self, place: Place, error: OSError | UnicodeError, is_unknown: bool = False
+        self, host_port: HostPort, error: OSError | UnicodeError, is_unknown: bool = False
     ) -> None:
         self.is_unknown = is_unknown
         self.is_late = isinstance(error, TimeoutError)
         why = "no connection in time" if self.is_late else reason(error)
         is_name = not isinstance(error, UnicodeError)
         super().__init__(Fault.UNREACHABLE if is_name else Fault.UNSENDABLE, why, error)
-        self.place = place
+        self.host_port = host_port
 
 
 _NO_TLS: Final = frozenset(

@@ -31,7 +31,7 @@ from chartkit.network.http.connections import (
 )
 from chartkit.network.http.errors import Fault, NetworkError, failure
 from chartkit.network.http.limits import Limits, within
-from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
+from chartkit.network.http.urls import PORTS, HostPort, Url, UrlError, read_url, scheme_of
 
 _REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})
 _KEEPS_METHOD: Final = frozenset({307, 308})
@@ -107,7 +107,7 @@ class Transport:
         self._logins = logins
         self._pools: dict[tuple[object, ...], tuple[Dial, HTTPConnectionPool]] = {}
         self._proxied: dict[str, ProxyManager] = {}
-        self._down: dict[tuple[str, Place], NetworkError] = {}
+        self._down: dict[tuple[str, HostPort], NetworkError] = {}
 
     def close(self) -> None:
         """Close the connections."""
@@ -187,7 +187,7 @@ class Transport:
             return []
         before = _read(request.via)
         known = (dial for key, (dial, _) in self._pools.items() if key[:2] == before.origin)
-        return [Hop(before, next(known, Dial(before.place)))]
+        return [Hop(before, next(known, Dial(before.host_port)))]
 
     def _connections(self, here: Url, dial: Dial) -> tuple[Dial, HTTPConnectionPool | ProxyManager]:
         """Return what leads to a URL, and the way that it was made for."""
@@ -197,7 +197,7 @@ class Transport:
             if proxy not in self._proxied:
                 self._proxied[proxy] = through(proxy, self._trust())
             return dial, self._proxied[proxy]
-        key = (*here.origin, dial.place, dial.outside)
+        key = (*here.origin, dial.host_port, dial.outside)
         if key not in self._pools:
             self._pools[key] = dial, pool(here, dial, self._trust)
         return self._pools[key]

@@ -34,7 +34,7 @@ class UrlError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HostPort:
     """A host, as `normal_host` writes it, and a port."""
 
     host: str
@@ -46,13 +46,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """host: as it is written, for the Host header and TLS; place: the same as hosts are compared;
+    """host: as it is written, for the Host header and TLS; host_port: as hosts are compared;
     target: path and query; authorization: of the URL's user, empty for none."""
 
     text: str
     scheme: str
     host: str
-    place: Place
+    host_port: HostPort
     target: str
     authorization: str = ""
 
@@ -64,13 +64,13 @@ class Url:
     @property
     def absolute(self) -> str:
         """The URL as a proxy is asked for it."""
-        port = "" if self.place.port == PORTS[self.scheme] else f":{self.place.port}"
+        port = "" if self.host_port.port == PORTS[self.scheme] else f":{self.host_port.port}"
         return f"{self.scheme}://{self.host}{port}{self.target}"
 
     @property
-    def origin(self) -> tuple[str, Place]:
+    def origin(self) -> tuple[str, HostPort]:
         """Scheme, host and port."""
-        return self.scheme, self.place
+        return self.scheme, self.host_port
 
 
 def is_url(text: str) -> bool:
@@ -120,9 +120,9 @@ def read_url(url: str) -> Url:
         raise UrlError("no host in the URL")
     compared = normal_host(host)
     address = literal(compared)
-    place = Place(compared if address is None else str(address), parts.port or PORTS[scheme])
+    host_port = HostPort(compared if address is None else str(address), parts.port or PORTS[scheme])
     user = "" if parts.auth is None else _basic(parts.auth)
-    return Url(url, scheme, host, place, parts.request_uri, user)
+    return Url(url, scheme, host, host_port, parts.request_uri, user)
 
 
 def _basic(user: str) -> str:

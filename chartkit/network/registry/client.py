@@ -53,7 +53,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Repository:
     """A repository; plain: asked without encryption; private: whether the user wants it so, or a
     policy alone."""
 
@@ -93,7 +93,7 @@ class Client:
         self._insecure = insecure
         self._unencrypted: set[str] = set()
         self._cache = Cache(settings.cache, settings.limits, f"{keychain.owner}{insecure:d}")
-        self._authorizations: dict[_Place, str] = {}
+        self._authorizations: dict[_Repository, str] = {}
         self._secrets: set[str] = set()
 
     def manifest(self, image: RegistryReference, identifier: str) -> Document:
@@ -166,9 +166,9 @@ class Client:
         RegistryError for any other."""
         host = self._settings.mirrors.get(image.registry, image.registry)
         is_plain = host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
-        place = _Place(host, image.repository, is_plain)
+        repository = _Repository(host, image.repository, is_plain)
         try:
-            answer, url = self._get_at(place, wanted)
+            answer, url = self._get_at(repository, wanted)
         except RegistryError as error:
             raise error.worded(self._clean(error.message)) from None
         if answer.status != http.HTTPStatus.OK and answer.status not in known:
@@ -179,31 +179,31 @@ class Client:
             raise failure
         return answer, url
 
-    def _get_at(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
-        if place.plain or not self._insecure:
-            return self._authorized(place, wanted)
+    def _get_at(self, repository: _Repository, wanted: _Endpoint) -> tuple[Response, str]:
+        if repository.plain or not self._insecure:
+            return self._authorized(repository, wanted)
         lost = ""
-        if place.host not in self._unencrypted:
+        if repository.host not in self._unencrypted:
             try:
-                return self._authorized(place, wanted)
+                return self._authorized(repository, wanted)
             except RegistryError as error:
                 if not error.unanswered:
                     raise
                 lost = f"{error.message}; "
         try:
-            found = self._authorized(replace(place, plain=True, private=False), wanted)
+            found = self._authorized(replace(repository, plain=True, private=False), wanted)
         except RegistryError as error:
             raise error.worded(f"{lost}{error.message}") from None
-        self._unencrypted.add(place.host)
+        self._unencrypted.add(repository.host)
         return found
 
-    def _authorized(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
-        url = f"{place.base}/{place.repository}/{wanted.kind}/{wanted.identifier}"
-        answer = self._ask(url, wanted, self._authorizations.get(place))
+    def _authorized(self, repository: _Repository, wanted: _Endpoint) -> tuple[Response, str]:
+        url = f"{repository.base}/{repository.repository}/{wanted.kind}/{wanted.identifier}"
+        answer = self._ask(url, wanted, self._authorizations.get(repository))
         if answer.status == http.HTTPStatus.UNAUTHORIZED:
-            authorization = self._authorize(answer, place)
+            authorization = self._authorize(answer, repository)
             if authorization is not None:
-                self._authorizations[place] = authorization
+                self._authorizations[repository] = authorization
                 answer = self._ask(url, wanted, authorization)
         return answer, url
 
@@ -213,20 +213,20 @@ class Client:
             headers["Authorization"] = authorization
         return self._transport.ask(Request(url, wanted.most, headers, size=wanted.size))
 
-    def _authorize(self, answer: Response, place: _Place) -> str | None:
+    def _authorize(self, answer: Response, repository: _Repository) -> str | None:
         """Return the Authorization header that answers a challenge; None where there is none."""
         challenge = read_challenge(answer.headers.get("www-authenticate", ""))
         if challenge is None:
             return None
-        who = self._keychain.find(place.host, place.repository, place.private)
+        who = self._keychain.find(repository.host, repository.repository, repository.private)
         if who is not None:
             self._secrets.update(who.secrets)
         if who is not None and (who.token or not challenge.is_bearer):
             return who.authorization
         if not challenge.is_bearer:
             return None
-        scope = f"repository:{place.repository}:pull"
-        wanted = TokenRequest(challenge, scope, place.host, place.plain)
+        scope = f"repository:{repository.repository}:pull"
+        wanted = TokenRequest(challenge, scope, repository.host, repository.plain)
         token = fetch_token(self._transport, wanted, who, self._settings.limits.token)
         self._secrets.add(token)
         return f"Bearer {token}"

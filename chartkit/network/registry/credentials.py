@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine.scalars.image_reference import DEFAULT_REGISTRY
+from chartkit.engine.scalars.image_reference import INDEX_REGISTRY
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, text_of
 from chartkit.network.registry.errors import RegistryError
 
 _HUB: Final = "https://index.docker.io/v1/"
 """The name that Docker Hub has in the file."""
-_HUBS: Final = (DEFAULT_REGISTRY, _HUB, "docker.io")
+_HUBS: Final = (INDEX_REGISTRY, _HUB, "docker.io")
 _HELPER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}\Z", re.ASCII)
 _IDENTITY: Final = "<token>"
 """The name that a helper gives where the secret is an identity token."""
@@ -210,7 +210,7 @@ def _keys(registry: str, repository: str) -> Iterator[str]:
     for count in range(len(steps), 0, -1):
         yield "/".join((registry, *steps[:count]))
     yield registry
-    if registry == DEFAULT_REGISTRY:
+    if registry == INDEX_REGISTRY:
         yield _HUB
         yield "docker.io"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine.scalars.image_reference import DEFAULT_REGISTRY
+from chartkit.engine.scalars.image_reference import INDEX_REGISTRY
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.http import limits as net
@@ -79,4 +79,4 @@ def _host(text: str, option: str) -> str:
     if not _HOST.match(text):
         hint = "give HOST or HOST:PORT, without https:// and without a path"
         raise InputError(f"{option}: '{text}' is no host", hint=hint)
-    return DEFAULT_REGISTRY if text == _ALIAS else text
+    return INDEX_REGISTRY if text == _ALIAS else text

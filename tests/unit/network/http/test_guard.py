@@ -16,7 +16,7 @@ from chartkit.network.http.allowed import read_hosts
 from chartkit.network.http.connections import Dial, Hop, anywhere, encrypted, login_of
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.transport import Route
-from chartkit.network.http.urls import Place, Url, read_url, shown_url
+from chartkit.network.http.urls import HostPort, Url, read_url, shown_url
 from chartkit.network.services import Services
 from tests.unit.network.downloads.hostile_server import body, redirect, serving
 from tests.unit.network.http.users import USERS, Refusal, download_refusal, registry_refusal
@@ -154,7 +154,7 @@ def test_redirects_of_services_to_forbidden_addresses(target: str) -> None:
 
 def _hop(name: str, address: str) -> Hop:
     """What led to a redirect: a host, and where it was."""
-    dial = Dial(Place(name, 443))
+    dial = Dial(HostPort(name, 443))
     dial.reached = literal(address)
     return Hop(read_url(f"https://{name}/x"), dial)
 
@@ -190,7 +190,7 @@ def test_passwords_of_netrc_are_for_downloads_alone(
     asked: list[str] = []
 
     def look_up(url: Url) -> str:
-        asked.append(url.place.host)
+        asked.append(url.host_port.host)
         return ""
 
     monkeypatch.setattr("chartkit.network.http.transport.login_of", look_up)

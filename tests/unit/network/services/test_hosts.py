@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.network.http.allowed import read_hosts
-from chartkit.network.http.urls import Place
+from chartkit.network.http.urls import HostPort
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ from chartkit.network.http.urls import Place
     ],
 )
 def test_service_hosts_named(named: str, scheme: str, host: str, port: int) -> None:
-    found = read_hosts([named]).find(scheme, Place(host, port))
+    found = read_hosts([named]).find(scheme, HostPort(host, port))
     assert found is not None
-    assert found.reached_at(port) == Place(host, port)
+    assert found.reached_at(port) == HostPort(host, port)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def test_service_hosts_named(named: str, scheme: str, host: str, port: int) -> N
     ],
 )
 def test_not_named(named: str, scheme: str, host: str, port: int) -> None:
-    assert read_hosts([named]).find(scheme, Place(host, port)) is None
+    assert read_hosts([named]).find(scheme, HostPort(host, port)) is None
 
 
 def test_service_hosts_another_in_its_place() -> None:
     allowed = read_hosts(["prices.shop.svc:80=localhost:18080", "checks=localhost"])
-    found = allowed.find("http", Place("prices.shop.svc", 80))
+    found = allowed.find("http", HostPort("prices.shop.svc", 80))
     assert found is not None
-    assert found.reached_at(80) == Place("localhost", 18080)
+    assert found.reached_at(80) == HostPort("localhost", 18080)
     assert found.is_itself
-    found = allowed.find("https", Place("checks", 443))
+    found = allowed.find("https", HostPort("checks", 443))
     assert found is not None
-    assert found.reached_at(443) == Place("localhost", 443)
+    assert found.reached_at(443) == HostPort("localhost", 443)
 
 
 @pytest.mark.parametrize(

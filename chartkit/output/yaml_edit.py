@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +17,7 @@ from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, same
-from chartkit.output.yaml_tree import Block, Entry, Leaf, data_of, value_of, write_tree
+from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, data_of, value_of, write_tree
 from chartkit.output.yaml_tree_reader import BREAK, comment_of, read_tree
 
 NOT_EDITABLE: Final = "cannot be edited without a change to other lines"
@@ -68,8 +71,13 @@ def _edited(text: str, wanted: Body, source: str) -> str:
     top = tree.root.entries[0]
     if not top.line and not any(line.startswith("#") for line in tree.head):
         top.lead[:0], first.lead = first.lead, []
-    end = _END.search(text)
-    return _with_line_ends(text, write_tree(tree).rstrip("\r\n") + (end[0] if end else ""))
+    return text_of(tree, text)
+
+
+def text_of(tree: Tree, before: str) -> str:
+    """Return a tree as a text that ends, and whose lines end, as the text that it was read from."""
+    end = _END.search(before)
+    return _with_line_ends(before, write_tree(tree).rstrip("\r\n") + (end[0] if end else ""))
 
 
 def _steps(value: Json, wanted: Json) -> list[_Step]:
@@ -157,15 +165,19 @@ def _flow_edited(text: str, value: Json, wanted: Json) -> str:
     """Return a text with a value in braces or brackets as one with the wanted value."""
     node: Any = yaml.compose(text, yaml.CBaseLoader)
     start, end = node.start_mark.index, node.end_mark.index
-    return text[:start] + _flow_part(text, node, value, wanted) + text[end:]
+    write: Callable[[Json], str] = _flow
+    with suppress(ValueError):
+        json.loads(text[start:end])
+        write = partial(json.dumps, ensure_ascii=False)
+    return text[:start] + _flow_part(text, node, value, wanted, write) + text[end:]
 
 
-def _flow_part(text: str, node: Any, value: Any, wanted: Any) -> str:
+def _flow_part(text: str, node: Any, value: Any, wanted: Any, write: Callable[[Json], str]) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if same(value, wanted):
         return text[start:end]
     if not _is_filled(value, wanted) or not isinstance(node, yaml.CollectionNode):
-        return _flow(wanted)
+        return write(wanted)
     is_mapping = isinstance(node, yaml.MappingNode)
     pairs = node.value if is_mapping else [(item, item) for item in node.value]
     if is_mapping and [key.value for key, _ in pairs] != list(value):
@@ -180,16 +192,16 @@ def _flow_part(text: str, node: Any, value: Any, wanted: Any) -> str:
         if len(parts) > 1:
             parts.append(text[ends[index - 1] : starts[index]] if index else between)
         if index is None:
-            parts.append(f"{_flow(name)}: {_flow(new)}" if is_mapping else _flow(new))
+            parts.append(f"{write(name)}: {write(new)}" if is_mapping else write(new))
             continue
         key, item = pairs[index]
         if same(values[index], new):
             parts.append(text[starts[index] : ends[index]])
         elif is_mapping and not _is_filled(values[index], new):
-            parts.append(f"{text[starts[index] : key.end_mark.index]}: {_flow(new)}")
+            parts.append(f"{text[starts[index] : key.end_mark.index]}: {write(new)}")
         else:
             before = text[starts[index] : item.start_mark.index]
-            parts.append(before + _flow_part(text, item, values[index], new))
+            parts.append(before + _flow_part(text, item, values[index], new, write))
     return "".join([*parts, text[ends[-1] : end]])
 
 

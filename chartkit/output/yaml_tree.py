@@ -247,6 +247,17 @@ def _stand(block: Block, line: int) -> None:
             _stand(each.value, line)
 
 
+def unwrap(entry: Entry) -> None:
+    """Put the first item of a list in its place."""
+    block = as_block(entry)
+    if block is not None and block.listed:
+        first = block.entries[0]
+        entry.value = first.value
+        entry.lead += first.lead
+        if isinstance(first.value, Block):
+            first.value.after, first.value.offset = block.after, 2
+
+
 def value_of(data: Json) -> Leaf | Block:
     """A value that is written from its data."""
     if isinstance(data, dict) and data:

@@ -35,8 +35,9 @@ def read_tree(
     try:
         node: Any = yaml.compose(document.source.text, yaml.CBaseLoader)
     except yaml.YAMLError as error:
-        message = getattr(error, "problem", None) or "cannot be read as YAML"
-        raise InputError(str(message), document.location) from None
+        problem = getattr(error, "problem", None) or "cannot be read as YAML"
+        message = "has an anchor twice" if problem == "second occurrence" else str(problem)
+        raise InputError(message, document.location) from None
     if node.flow_style:
         root = value_of(document.body)
         head = [line for line in lines if line.lstrip().startswith("#")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,9 +29,9 @@ def baseline_text(baseline: Baseline, entries: Sequence[KnownViolation]) -> str:
     """Return the text of a baseline with other entries. Those that have not changed keep their
     text, and all of them their comments, unless the file has anchors or braces around it."""
     if baseline.document is not None:
-        tree = read_tree(baseline.document)
-        if tree.root.entries[0].line:
-            text = _text(tree, baseline, entries)
+        with suppress(InputError):
+            tree = read_tree(baseline.document)
+            text = _text(tree, baseline, entries) if tree.root.entries[0].line else ""
             if _reads_as(text, entries):
                 return text
     (document,) = read_text(_NEW)
@@ -38,10 +39,7 @@ def baseline_text(baseline: Baseline, entries: Sequence[KnownViolation]) -> str:
 
 
 def _reads_as(text: str, entries: Sequence[KnownViolation]) -> bool:
-    try:
-        written = parse_baseline(read_text(text), Path()).entries
-    except InputError:
-        return False
+    written = parse_baseline(read_text(text), Path()).entries
     return [replace(entry, index=-1) for entry in written] == [
         replace(entry, index=-1) for entry in entries
     ]

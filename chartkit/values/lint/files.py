@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
@@ -14,7 +13,14 @@ from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import high_availability
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.input_files import is_there
-from chartkit.documents.reader import Document, Source, empty_document, read_file, read_text
+from chartkit.documents.reader import (
+    Document,
+    Source,
+    empty_document,
+    parse_yaml,
+    read_file,
+    read_text,
+)
 from chartkit.documents.unread import unread_at
 from chartkit.errors import HelmMissingError, InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
@@ -28,10 +34,14 @@ from chartkit.model import (
     FieldPath,
     Location,
     Severity,
+    mapping_at,
     pointer_of,
     pointer_steps,
+    same,
 )
-from chartkit.output.round_trip import loaded
+from chartkit.output.yaml_edit import NOT_EDITABLE, rewritten, text_of
+from chartkit.output.yaml_tree import Block, Tree, data_of, unwrap
+from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
@@ -258,22 +268,44 @@ def fix_values(
     if len(documents) != 1:
         return text, []
     require_single_keys(documents[0])
+    body = documents[0].body if isinstance(documents[0].body, dict) else {}
+    parts = {(key,): mapping_at(body, key) for key in keys} if keys else {(): body}
+    moves: dict[str, dict[FieldPath, tuple[str, ...]]] = {}
+    for rule in RULES:
+        for above, values in parts.items() if rule.fixes else ():
+            for old, new in rule.moves(values, defaults).items():
+                moves.setdefault(rule.id, {})[*above, *old] = (*above, *new)
+    if not moves:
+        return text, []
     try:
-        yaml, document = loaded(text, file)
+        tree = read_tree(documents[0], keeps_aliases=True)
+        # The comment at the top is of the file.
+        first = tree.root.entries[0]
+        tree.head, first.lead = [*tree.head, *first.lead], []
+        for of_rule in moves.values():
+            for old, new in of_rule.items():
+                _move(tree, old, new)
+        # Braces around everything stay.
+        fixed = text_of(tree, text) if first.line else rewritten(text, tree.data(), Path(file), "")
+        if not same(parse_yaml(fixed), tree.data()):
+            raise InputError("an alias is of what a fix moves", documents[0].location)
     except InputError as error:
         hint = "edit it by hand: `chartkit explain` says how"
-        raise InputError(error.message, error.location, hint) from None
-    if not isinstance(document, dict):
-        return text, []
-    parts = [document.get(key) for key in keys] if keys else [document]
-    parts = [each for each in parts if isinstance(each, dict)]
-    fixes = [rule for rule in RULES if rule.fixes]
-    done = [rule.id for rule in fixes if True in [rule.fix(each, defaults) for each in parts]]
-    if not done:
-        return text, []
-    out = io.StringIO()
-    yaml.dump(document, out)
-    return out.getvalue(), done
+        raise InputError(f"{NOT_EDITABLE}: {error.message}", error.location, hint) from None
+    return fixed, list(moves)
+
+
+def _move(tree: Tree, old: FieldPath, new: tuple[str, ...]) -> None:
+    if old[-1] == 0:
+        entry = tree.find(new)
+        assert entry is not None
+        unwrap(entry)
+        return
+    taken = tree.take(tuple(map(str, old)))
+    parent = tree.find(new[:-1])
+    if parent is not None and not data_of(parent.value):
+        parent.value = Block([])
+    tree.put(new, taken)
 
 
 def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from chartkit.documents.reader import Document
 from chartkit.helm.chart_values import merge
-from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Explanation, FieldPath, Location, Resource, Severity
+from chartkit.output.yaml_tree import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,10 @@ class Rule:
         """Return what is wrong with the objects that Helm rendered."""
         return ()
 
-    def fix(self, document: Any, defaults: Body) -> bool:
-        """Fix a values file in place; return whether anything changed.
+    def moves(self, values: Body, defaults: Body) -> dict[FieldPath, Path]:
+        """Return the paths of what a fix moves, each with its new path.
 
-        defaults: the chart's own values. A fix changes only what has no effect as it is.
+        defaults: the chart's own values. A fix moves only what has no effect where it is.
         """
         raise NotImplementedError
 

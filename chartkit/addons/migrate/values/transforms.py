@@ -13,7 +13,7 @@ from chartkit.addons.migrate.values.filters import move_filters, spared_namespac
 from chartkit.addons.migrate.values.images import job_image, move_image, move_tag
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.output.yaml_tree import Block, Entry, Leaf, as_block, data_of, value_of
+from chartkit.output.yaml_tree import Block, Entry, Leaf, as_block, data_of, unwrap, value_of
 from chartkit.values.moved.table import Row
 
 Transform = Callable[[Context, Row], None]
@@ -189,13 +189,8 @@ def _webhooks(context: Context, row: Row) -> None:
         alone = ", and that alone counted" if len(data) > 1 else ""
         context.remove(row.key, f"Its first entry is empty{alone}: it excluded nothing.")
         return
-    first, *others = items(entry)
-    entry.value = first.value
-    if isinstance(first.value, Block):
-        first.value.after = ""
-        first.value.offset = 2
-    entry.lead += first.lead
-    do = "Its other items had no effect, and are left out." if others else ""
+    unwrap(entry)
+    do = "Its other items had no effect, and are left out." if len(data) > 1 else ""
     context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why, do)
 
 

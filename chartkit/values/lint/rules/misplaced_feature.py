@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from chartkit.model import Body, Diagnostic, FieldPath, mapping_at
+from chartkit.output.yaml_tree import Path
 from chartkit.values.lint.rule import ChartValues, Rule
 
 _PLACES: Final = ("features", "featuresOverride")
@@ -39,24 +40,15 @@ class MisplacedFeature(Rule):
                 set_already.add(name)
                 yield self.error(message, document.locate(*path), hint)
 
-    def fix(self, document: Any, defaults: Body) -> bool:
+    def moves(self, values: Body, defaults: Body) -> dict[FieldPath, Path]:
         known = mapping_at(defaults, "features")
-        moved = False
-        for path in list(_misplaced(document, defaults, known)):
-            features = document.get("features")
-            if not _takes_features(document) or path[-1] in (features or ()):
-                continue
-            parents = [document]
-            for step in path[:-1]:
-                parents.append(parents[-1][step])
-            value = parents[-1].pop(path[-1])
-            if features is None:
-                document["features"] = {path[-1]: value}
-            else:
-                features[path[-1]] = value
-            _drop_empty(parents, path[:-1])
-            moved = True
-        return moved
+        there: set[str | int] = set(mapping_at(values, "features"))
+        moves: dict[FieldPath, Path] = {}
+        for path in _misplaced(values, defaults, known) if _takes_features(values) else ():
+            if path[-1] not in there:
+                there.add(path[-1])
+                moves[path] = ("features", str(path[-1]))
+        return moves
 
 
 def _takes_features(values: Body) -> bool:
@@ -78,11 +70,3 @@ def _misplaced(
             yield at
         elif isinstance(value, dict) and key in defaults:
             yield from _misplaced(value, mapping_at(defaults, key), features, at)
-
-
-def _drop_empty(parents: list[Any], path: FieldPath) -> None:
-    """Remove the mappings that held nothing else."""
-    for parent, step in zip(reversed(parents[:-1]), reversed(path), strict=True):
-        if parent[step]:
-            return
-        del parent[step]

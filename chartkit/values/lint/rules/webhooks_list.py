@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from chartkit.model import Body, Diagnostic, Json, mapping_at
+from chartkit.model import Body, Diagnostic, FieldPath, Json, mapping_at
+from chartkit.output.yaml_tree import Path
 from chartkit.values.lint.rule import ChartValues, Rule
 
 
@@ -43,12 +43,10 @@ config:
         hint += "; `chartkit values lint --fix` does" if _is_one_mapping(entries) else ""
         yield self.error(message, subject.locate(("config", "webhooks")), hint)
 
-    def fix(self, document: Any, _: Body) -> bool:
-        config = document.get("config")
-        if not isinstance(config, dict) or not _is_one_mapping(config.get("webhooks")):
-            return False
-        config["webhooks"] = config["webhooks"][0]
-        return True
+    def moves(self, values: Body, _: Body) -> dict[FieldPath, Path]:
+        path = ("config", "webhooks")
+        is_one = _is_one_mapping(mapping_at(values, "config").get("webhooks"))
+        return {(*path, 0): path} if is_one else {}
 
 
 def _is_one_mapping(webhooks: Json) -> bool:

@@ -155,6 +155,7 @@ def test_update_does_not_renew_what_has_ended() -> None:
         "violations:\n- &a {policy: x, object: z, reason: why}\n"
         "apiVersion: chartkit.dev/v1\nkind: Baseline\n",
         TEXT.replace("It changes routes.", "|\n      It changes\n      # routes.\n"),
+        TEXT.replace("privileged", "&a privileged").replace("limits", "&a limits"),
     ],
 )
 def test_updated_text_reads_as_the_entries(text: str) -> None:

@@ -49,11 +49,20 @@ def test_fixes(text: str, expected: str | None, ids: list[str]) -> None:
     assert fix_values(fixed, "x.yaml", defaults(None)) == (fixed, [])
 
 
+def test_json_stays_json() -> None:
+    text = '{"policyExceptions": {"enabled": true},\n "x": 1}\n'
+    fixed, _ = fix_values(text, "x.json", defaults(None))
+    assert fixed == '{"x": 1,\n "features": {"policyExceptions": {"enabled": true}}}\n'
+
+
 def test_what_cannot_be_edited() -> None:
-    with pytest.raises(InputError, match="cannot be edited without a change to other lines"):
-        fix_values("a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n", "x.yaml", {})
-    with pytest.raises(InputError, match=r"^x.yaml: cannot be edited .*: month must be in 1..12"):
-        fix_values("a: 2001-13-45\n", "x.yaml", {})
+    webhooks = "config:\n  webhooks:\n  - a: 1\n"
+    with pytest.raises(InputError, match=r"^x.yaml:1:1: cannot be edited without .*'y' is no text"):
+        fix_values(f"y: 1\n{webhooks}", "x.yaml", {})
+    moved = "policyExceptions: &x {enabled: true}\na: *x\n"
+    with pytest.raises(InputError, match="cannot be edited without a change to other lines: "):
+        fix_values(moved, "x.yaml", {"features": {"policyExceptions": {}}})
+    assert fix_values("a: 2001-13-45\n", "x.yaml", {}) == ("a: 2001-13-45\n", [])
     with pytest.raises(InputError, match=r"x.yaml:2:1: the key 'a' stands here a second time"):
         fix_values("a: 1\na: 2\n", "x.yaml", {})
 

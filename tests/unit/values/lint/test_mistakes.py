@@ -151,4 +151,4 @@ def test_values_of_any_type_are_findings_and_no_bug(rule: str) -> None:
                     overlay = read_text(json.dumps(body), "mine.yaml")[0]
                     list(lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES))
                     for each in filter(attrgetter("fixes"), RULES):
-                        each.fix(copy.deepcopy(body), defaults.body)
+                        each.moves(body, defaults.body)

@@ -63,15 +63,13 @@ def scan_stream(
     """Scan large files part by part, and write the reports; None where they are small, or have to
     be read as a whole. copies: of inputs. Raise InputError."""
     policies, inputs, console = judges.policies, judges.inputs, reporting.console
-    if run.is_json or inputs.chart_values or not inputs.is_isolated(policies.policies):
-        return None  # The objects need each other.
-    stream = open_stream(options.inputs, copies, 0 if run.executor else LEAST)
-    if stream is None:
+    needs_all = run.is_json or inputs.chart_values or not inputs.is_isolated(policies.policies)
+    least = 0 if run.executor else LEAST
+    if needs_all or (stream := open_stream(options.inputs, copies, least)) is None:
         return None
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
-    custom = custom_of(stream, holding.note)
-    if custom is not None:
+    if (custom := custom_of(stream, holding.note)) is not None:
         judges = judges.with_names(custom.names, holding.note)
         policies = judges.policies
     requests = Requests(policies, (), stream.labels, stream.namespaces, inputs, custom)
@@ -88,7 +86,7 @@ def scan_stream(
             report.running,
             context,
             report.looks_at,
-            bool(options.policies.exceptions) or environment is not None,
+            environment is not None or bool(options.policies.exceptions),
             judges.identities,
             there,
             report.shown if is_sent else None,

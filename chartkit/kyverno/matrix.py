@@ -10,7 +10,6 @@ from functools import cache
 from types import MappingProxyType
 
 from chartkit.errors import InputError
-from chartkit.kyverno.known_faults import announced
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
@@ -155,6 +154,8 @@ def compatibility(
     """Return the row of a Kyverno version; raise InputError for one that is not known."""
     found = matrix(data).get(kyverno)
     if found is None:
+        from chartkit.kyverno.known_faults import announced
+
         if kyverno in announced(data):
             hint = f"`chartkit check-compat --kyverno {kyverno}` shows what it changes"
             raise InputError(str(announced(data)[kyverno]), location, hint)

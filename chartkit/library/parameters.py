@@ -48,7 +48,6 @@ from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import quote_meta
-from chartkit.helm.syntax import CLOSE, OPEN, escape
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.templating import render_text
@@ -56,6 +55,8 @@ from chartkit.model import Json, Location
 from chartkit.suggestions import suggestion
 
 _VERB = re.compile("%[sdv%]")
+_OPEN = "{{"
+_CLOSE = "}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Expression:
     value: Callable[[], Any]
 
     def __str__(self) -> str:
-        return f"{OPEN} {self.code} | toJson {CLOSE}"
+        return f"{_OPEN} {self.code} | toJson {_CLOSE}"
 
 
 def helm_body(policy: FolderPolicy) -> str:
@@ -81,6 +82,8 @@ def helm_cel(policy: FolderPolicy) -> str | None:
 
 
 def _body(policy: FolderPolicy, source: Source) -> str:
+    from chartkit.helm.syntax import escape
+
     return render_text(escape(source.text), vocabulary(policy, source.file), source.file)
 
 
@@ -122,10 +125,14 @@ def vocabulary(
     def message(name: str, *values: Expression) -> str | Expression:
         form = _message(policy, name, file)
         if not values:
-            return escape(_folded(form)) if parameters is None else _folded(form)
-        if OPEN in form:
+            if parameters is not None:
+                return _folded(form)
+            from chartkit.helm.syntax import escape
+
+            return escape(_folded(form))
+        if _OPEN in form:
             hint = "put %s in its place, and give message() the variable: variable(…)"
-            raise InputError(f"message '{name}' has {OPEN} and values", Location(file), hint)
+            raise InputError(f"message '{name}' has {_OPEN} and values", Location(file), hint)
         return text(form, *values)
 
     def message_when(condition: Expression, name: str) -> Expression:
@@ -206,7 +213,7 @@ def either(*alternatives: str | Expression) -> Expression:
 
 def variable(form: str, *values: Expression) -> Expression:
     """A Kyverno variable with values in its expression; form as in `text`."""
-    return text(f"{OPEN} {form} {CLOSE}", *values)
+    return text(f"{_OPEN} {form} {_CLOSE}", *values)
 
 
 def cel(form: str | Expression, *values: Expression) -> Expression:
@@ -238,7 +245,7 @@ def matching(values: Expression, form: str = "%s") -> Expression:
 
 def when(condition: Expression, caller: Callable[[], str]) -> str:
     """The lines of a call block, under a Helm condition."""
-    return f"{OPEN}- if {condition.code} {CLOSE}\n{caller()}{OPEN}- end {CLOSE}\n"
+    return f"{_OPEN}- if {condition.code} {_CLOSE}\n{caller()}{_OPEN}- end {_CLOSE}\n"
 
 
 def _folded(text: str) -> str:

@@ -23,7 +23,6 @@ from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import left_behind
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
-from chartkit.render.manifests import is_repeatable
 from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
 from chartkit.scan.parallel.judged import KnownPlaces
 
@@ -268,6 +267,8 @@ def cached_rows(subject: CheckTarget, check: Callable[[], Sequence[Row]]) -> Seq
     if known is not None:
         return list(map(_row, known))
     rows = check()
+    from chartkit.render.manifests import is_repeatable  # loads the charts
+
     if not failed(rows) and is_repeatable([subject]):
         files = workload_files((subject.environment,), _further(subject))
         is_lasting = files is not None and not may_differ(file.read_bytes() for file in files)

@@ -17,7 +17,6 @@ from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Explanation, Json, Location, Severity
 from chartkit.network.downloads.limits import Limits
-from chartkit.network.http.urls import is_url
 from chartkit.output import atomic_folder
 from chartkit.output.folders import write_below
 
@@ -210,6 +209,8 @@ def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path)
 def from_project(source: str, project: Path) -> str:
     """Return a source as the lock file has it: paths start at the project, so that it may be
     moved."""
+    from chartkit.network.http.urls import is_url
+
     if is_url(source) or Path(source).is_absolute():
         return source
     return Path(os.path.relpath(source, project)).as_posix()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.documents.reader import Document
 from chartkit.model import Location, Places, Resource, RuleResult, pointer_of, pointer_steps
 from chartkit.scan.gate.suppressions import ANNOTATION, has_suppressions
 from chartkit.scan.parallel.lists import ItemPlaces
-from chartkit.scan.parallel.reported import Shown
+
+if TYPE_CHECKING:
+    from chartkit.scan.parallel.reported import Shown
 
 _ANNOTATION: Final = pointer_of("metadata", "annotations", ANNOTATION)
 

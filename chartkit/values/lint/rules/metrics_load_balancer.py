@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, mapping_at
-from chartkit.values.lint.folders import metrics_services
-from chartkit.values.lint.rule import ChartValues, Rule
+from chartkit.values.lint.rule import ChartValues, Rule, metrics_services
 
 _INTERNAL: Final = MappingProxyType(
     {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.folders import metrics_services
-from chartkit.values.lint.rule import ChartValues, Rule
+from chartkit.values.lint.rule import ChartValues, Rule, metrics_services
 
 
 class MetricsNodePort(Rule):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Diagnostic
-from chartkit.values.lint.folders import node_ports, place_of
-from chartkit.values.lint.rule import ChartValues, Rule
+from chartkit.values.lint.rule import ChartValues, Rule, node_ports, place_of
 
 _FIRST: Final = 30000
 _LAST: Final = 32767

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, Resource
-from chartkit.values.lint.folders import node_ports, place_of
-from chartkit.values.lint.rule import ChartValues, Rule
+from chartkit.values.lint.rule import ChartValues, Rule, node_ports, place_of
 
 
 class SharedNodePort(Rule):

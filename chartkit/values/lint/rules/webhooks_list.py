@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from chartkit.model import Body, Diagnostic, FieldPath, Json, mapping_at
-from chartkit.output.yaml_tree import Path
 from chartkit.values.lint.rule import ChartValues, Rule
+
+if TYPE_CHECKING:
+    from chartkit.output.yaml_tree import Path
 
 
 class WebhooksList(Rule):

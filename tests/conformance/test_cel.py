@@ -29,6 +29,7 @@ def test_own_case_of_kyverno(case: dict[str, Any]) -> None:
     assert run_case(case) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cel", "cel-kyverno"])
 def test_recorded_cel_cases(name: str) -> None:
     outcome = run_file(shared(f"conformance/engine/{name}.jsonl"))

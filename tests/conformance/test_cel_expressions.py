@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.engine.cel import CelCompileError, compile_expression
 from chartkit.engine.cel.types import Type
@@ -43,6 +45,7 @@ def _faults(scope: Scope) -> Iterator[tuple[str, str]]:
             fields = {**fields, written.variable: program.output_type}
 
 
+@pytest.mark.slow
 def test_every_expression_of_real_policies_compiles() -> None:
     faults = {
         f"{path}: {text}": fault

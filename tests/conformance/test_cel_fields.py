@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conformance.field_cases import of_library
 from tests.conformance.fields import figures
 from tests.policy_forms import ALL, VALIDATING
@@ -15,6 +17,7 @@ _POLICIES = (
 _RIGHT = 0.95
 
 
+@pytest.mark.slow
 def test_failures_in_cel_name_fields_that_change_the_verdict() -> None:
     chosen = [policy for policy in ALL if policy.name in _POLICIES]
     found = figures(of_library(VALIDATING, chosen))["ValidatingPolicy"]

@@ -86,6 +86,7 @@ def _compare(results: Iterator[CaseResult], folder: Path) -> Outcome:
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_rows_are_as_recorded(corpus: str) -> None:
     folder = shared(f"conformance/{corpus}")

@@ -140,6 +140,7 @@ def test_kubernetes_passes_them(program: Path) -> None:
         assert any(field in problem for problem in found), place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["kyverno-cli", "policy-library"])
 def test_kubernetes_accepts_the_same_policies(folder: str, program: Path) -> None:
     found = list(policies(shared(f"conformance/{folder}")))

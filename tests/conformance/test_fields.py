@@ -60,6 +60,7 @@ def test_a_field_that_changes_no_verdict_is_told_from_one_that_does(
     assert change(failure) is outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ALL, ids=lambda policy: policy.name)
 def test_bad_examples_fail_at_the_field_that_is_named(policy: FolderPolicy) -> None:
     judged = [(str(one), change(one)) for one in of_library(CLUSTER, [policy])]

@@ -10,6 +10,7 @@ from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kyverno", "kubernetes", "code", "status"),
     [

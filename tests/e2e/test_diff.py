@@ -50,6 +50,7 @@ def edited(committed: Path) -> Path:
     return committed
 
 
+@pytest.mark.slow
 def test_diff_page_is_true(edited: Path, request: pytest.FixtureRequest) -> None:
     who = {
         f"GIT_{role}_{what}": value

@@ -30,6 +30,7 @@ spec: {containers: [{name: a, image: a}]}
 """
 
 
+@pytest.mark.slow
 def test_page_about_estimates_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     text = (DOCS / _PAGE).read_text("utf-8")
     files = re.findall(r"`([\w/-]+\.yaml)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)

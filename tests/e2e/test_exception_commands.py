@@ -104,6 +104,7 @@ def test_each_mistake_has_a_finding(
     assert (ids(found), done.code) == (expected, code), done.err
 
 
+@pytest.mark.slow
 def test_a_policy_in_cel_that_is_not_needed_is_named(folder: Path) -> None:
     _, found = check(folder, IN_CEL, "--policy-type", "ValidatingPolicy")
     assert ids(found) == ["too-wide"]
@@ -140,6 +141,7 @@ def test_those_of_an_environment_in_cel(folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_exceptions_from_findings_let_the_objects_off(folder: Path) -> None:
     options = ("-p", "small.yaml")
     assert chartkit(folder, "scan", "pods.yaml", *options).code == 1
@@ -163,6 +165,7 @@ def test_exceptions_from_findings_let_the_objects_off(folder: Path) -> None:
     assert none.code == 2
 
 
+@pytest.mark.slow
 def test_page_about_exceptions_is_true(folder: Path, request: pytest.FixtureRequest) -> None:
     text = (DOCS / _PAGE).read_text("utf-8")
     files = re.findall(r"Write `([\w.]+)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)
@@ -182,6 +185,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_a_recording_of_a_cluster_is_asked(tmp_path: Path) -> None:
     policy = labelled()
     with PagedServer() as running:

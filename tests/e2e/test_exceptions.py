@@ -41,6 +41,7 @@ def scan(folder: Path, *options: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["ClusterPolicy", "ValidatingPolicy"])
 def test_exceptions_let_the_same_objects_off(tmp_path: Path, form: str) -> None:
     policy = "disallow-privileged-containers"

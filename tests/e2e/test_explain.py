@@ -33,5 +33,6 @@ def test_unknown_error_message_names_the_page(tmp_path: Path) -> None:
     assert "docs/troubleshooting.md" in done.err
 
 
+@pytest.mark.slow
 def test_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     check_page("troubleshooting.md", tmp_path, request.config.getoption("--update-golden"))

@@ -12,6 +12,7 @@ from tests.e2e.transcript import DOCS, check_page
 _PAGE = "start/first-scan.md"
 
 
+@pytest.mark.slow
 def test_page_of_a_first_scan_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     text = (DOCS / _PAGE).read_text("utf-8")
     files = re.findall(r"Write `([\w.]+)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)

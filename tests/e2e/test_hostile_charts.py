@@ -112,6 +112,7 @@ def test_a_crash_is_one_line_with_the_template(
     assert done.line == "c/templates/a.yaml: Helm was stopped: it needs more than 2 GiB of memory"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc to see processes")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("chosen", ["library", "program"])

@@ -44,6 +44,7 @@ def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_template_is_one_line(gateway: Gateway, chart: Write, name: str) -> None:
     folder = chart(

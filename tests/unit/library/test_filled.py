@@ -79,16 +79,19 @@ def _is_of_one(key: str, policies: list[FolderPolicy]) -> bool:
     return any(key.rpartition(".")[0] == policy.name for policy in policies)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", PolicyType)
 def test_every_policy_in_every_form(tmp_path: Path, form: PolicyType) -> None:
     assert _same(tmp_path, form, "1.19.1", {}) >= len(_LIBRARY.policies)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kyverno", ["1.8.5", "1.10.7", "1.12.7", "1.13.6", "1.15.3", "1.17.2"])
 def test_every_policy_for_other_versions_of_kyverno(tmp_path: Path, kyverno: str) -> None:
     assert _same(tmp_path, PolicyType.CLUSTER, kyverno, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kyverno", ["1.15.3", "1.16.4", "1.18.2"])
 def test_every_form_in_cel_for_other_versions_of_kyverno(tmp_path: Path, kyverno: str) -> None:
     assert _same(tmp_path, PolicyType.VALIDATING, kyverno, {})
@@ -102,6 +105,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [PolicyType.CLUSTER, PolicyType.VALIDATING])
 @pytest.mark.parametrize("at", range(4))
 def test_the_parameters_of_examples(tmp_path: Path, form: PolicyType, at: int) -> None:

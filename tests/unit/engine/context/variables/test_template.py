@@ -134,6 +134,7 @@ def test_syntax_errors_are_raised_when_resolved() -> None:
         template.resolve(Context({}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["x{{ request.object.self }}", "{{ request.object.more }}!", "{{ request.object.deep }}"],

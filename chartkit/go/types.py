@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go import GoError
@@ -17,8 +17,10 @@ from chartkit.go.base64_text import decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.go.quantity import Quantity
 from chartkit.go.strconv import quote
-from chartkit.go.time_layout import RFC3339, Moment, parse_time
 from chartkit.model import Body, Json
+
+if TYPE_CHECKING:
+    from chartkit.go.time_layout import Moment
 
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
@@ -242,6 +244,8 @@ def _time(value: Json, state: _State) -> Json:
     if not isinstance(value, str):
         state.mistyped(value, "string")
         return None
+    from chartkit.go.time_layout import RFC3339, parse_time
+
     with Reraise("", GoError):
         parse_time(RFC3339, value)
     return value
@@ -252,6 +256,8 @@ def _moment(value: Json, _state: _State) -> Moment | None:
         return None
     if not isinstance(value, str):
         raise EvaluationError("Time.UnmarshalJSON: input is not a JSON string")
+    from chartkit.go.time_layout import RFC3339, parse_time
+
     with Reraise("", GoError):
         return parse_time(RFC3339, value)
 

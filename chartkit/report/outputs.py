@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
 from chartkit.report.finding import FindingSink, diagnostic_findings
@@ -185,6 +184,8 @@ def with_line_ends(path: Path, text: str) -> str:
 
 
 def _replace(path: Path, pieces: Iterable[str]) -> None:
+    from chartkit.atomic import replacing
+
     with replacing(path) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")
         text.writelines(pieces)

@@ -24,7 +24,6 @@ from chartkit.report.notes import grouping
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
-from chartkit.report.text.timings import timing_lines, timing_rows
 from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.gate.baseline import BaselineMatcher, open_baseline
 from chartkit.scan.gate.gate import Gate
@@ -280,7 +279,10 @@ class ScanReport:
         if self._uses_default and self._has_text and not self._console.quiet:
             line = f"policies: {DEFAULT_PROFILE} (default); -p names others"
             self._console.stdout.write(f"{line}\n")
-        self._write_below(timing_lines(timings or (), self.options.width))
+        if timings:
+            from chartkit.report.text.timings import timing_lines
+
+            self._write_below(timing_lines(timings, self.options.width))
         self._write_below(map(str, self._deprecations))
         if (unasked := self._reports.unasked) and not self._asks_registries:
             noun = "error" if unasked == 1 else "errors"
@@ -300,6 +302,8 @@ class ScanReport:
     def _timing_rows(self) -> list[Body] | None:
         if self._timings is None:
             return None
+        from chartkit.report.text.timings import timing_rows
+
         return timing_rows(
             ((part.policy, part.rule, part.entry), (each.count, each.nanoseconds))
             for part, each in self._timings

@@ -45,7 +45,6 @@ from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource
-from chartkit.scan.exceptions.files import exceptions_below
 from chartkit.scan.inputs import Note, existing, is_remote
 from chartkit.schemas.json_schema import require_single_keys
 
@@ -263,6 +262,8 @@ def exception_objects(
 ) -> list[Resource]:
     """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
     without any."""
+    from chartkit.scan.exceptions.files import exceptions_below
+
     found: list[Resource] = []
     for path in paths:
         rows: list[Diagnostic] = []

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from chartkit.go import GoError
 from chartkit.go.strconv import to_lower
-from chartkit.go.url import UrlError, parse_url
 
 DEFAULT_REGISTRY = "docker.io"
 _MAX_PATH = 255
@@ -182,6 +181,8 @@ def _place(text: str) -> tuple[str, str] | None:
 
 
 def _is_authority(registry: str) -> bool:
+    from chartkit.go.url import UrlError, parse_url
+
     try:
         return parse_url(f"//{registry}").host == registry
     except UrlError:

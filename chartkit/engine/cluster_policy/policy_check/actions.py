@@ -13,7 +13,6 @@ from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.go.types import kind_of
-from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
 _ANCHOR: Final = re.compile(r"([+<=X^])?\((.+)\)")
@@ -190,6 +189,8 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
     try:
         operations = parse_yaml(_without_variables(text))
     except InputError as error:
+        from chartkit.go.yaml_errors import yaml_problem
+
         return unsound + (yaml_problem(text) or f"yaml: {error.message}")
     from chartkit.engine.cluster_policy.mutate import patch_problem
 

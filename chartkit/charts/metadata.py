@@ -10,7 +10,7 @@ from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.kyverno import releases
 from chartkit.model import Body, Json
-from chartkit.project.chart_metadata import ChartMetadata
+from chartkit.project.project import ChartMetadata
 
 _ICON = "https://github.com/kyverno/kyverno/raw/main/img/logo.png"
 _DEFAULTS: dict[str, Body] = {

@@ -24,8 +24,7 @@ from chartkit.kyverno.cluster_policy_fields import Field
 from chartkit.kyverno.matrix import kube_version_range, matrix
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.forms import VALIDATING, cleans
-from chartkit.library.parameter_values import check_for_policy
-from chartkit.library.parameters import filled
+from chartkit.library.parameters import check_for_policy, filled
 from chartkit.library.policies import (
     Library,
     read_library,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from chartkit import bundled
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
-from chartkit.library.parameter_values import check_for_all, check_for_policy
+from chartkit.library.parameters import check_for_all, check_for_policy
 from chartkit.library.policies import Library
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location

@@ -10,23 +10,53 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
+
+import semver
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.added_releases import read_versions
 from chartkit.kyverno.releases import ReleaseData
-from chartkit.model import Location
-from chartkit.project.chart_metadata import ChartMetadata, read_metadata
+from chartkit.model import Body, Json, Location
 from chartkit.project.environment import DEFAULTS, Environment, read_environments
 from chartkit.project.inheritance import inherited, whole
-from chartkit.project.settings import (
-    Exclusion,
-    PolicySettings,
-    read_exclusions,
-    read_policies,
-)
+from chartkit.project.settings import Exclusion, PolicySettings, read_exclusions, read_policies
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
+
+VERSION: Final = "chartVersion"
+_COPIED: Final = ("home", "icon", "sources", "maintainers")
+"""The keys of chartkit.yaml that are keys of Chart.yaml, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartMetadata:
+    """The metadata of the project's charts.
+
+    version: of both charts, None for that of Kyverno's own chart; fields: the fields of Chart.yaml
+    that the project sets.
+    """
+
+    version: str | None = None
+    fields: Mapping[str, Json] = field(default_factory=dict)
+
+
+UPSTREAM: Final = ChartMetadata()
+"""The metadata of charts of which the project says nothing."""
+
+
+def read_metadata(document: Document) -> ChartMetadata:
+    """Return the metadata that a project file gives; raise InputError for a version that Helm
+    refuses."""
+    body: Body = document.body
+    version = body.get(VERSION)
+    if version is not None and not semver.Version.is_valid(version):
+        hint = f'a semantic version such as {VERSION}: "1.4.0"'
+        raise InputError(f"'{version}' is no chart version", document.locate(VERSION), hint)
+    fields: Body = {key: body[key] for key in _COPIED if key in body}
+    return ChartMetadata(version, MappingProxyType(fields))
+
 
 FILE_NAME = "chartkit.yaml"
 SCHEMA = "project.schema.json"

@@ -34,9 +34,8 @@ from chartkit.model import Body, Location, Track, untracked
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import RECORD, Tree
-from chartkit.project.chart_metadata import ChartMetadata
 from chartkit.project.environment import Environment
-from chartkit.project.project import Project
+from chartkit.project.project import ChartMetadata, Project
 from chartkit.project.settings import Workload
 from chartkit.render import overlays
 from chartkit.render.access_reviews import webhook_timeouts

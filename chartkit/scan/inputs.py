@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from chartkit.documents.compressed import SUFFIXES as COMPRESSED
-from chartkit.documents.compressed import decompressed
 from chartkit.documents.exclusion import Exclusion, exclusion
+from chartkit.documents.input_files import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import (
+    decompressed,
     is_file,
     is_folder,
     is_there,

@@ -16,7 +16,7 @@ from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policies import BAD_FILE, POLICY_FILE
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.library.rendered import calls, outcomes
-from chartkit.library.template_places import placed
+from chartkit.library.source_mistakes import placed
 from chartkit.library.templating import source_documents
 from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
 from chartkit.scan.policies import compile_one

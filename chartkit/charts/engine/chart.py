@@ -30,8 +30,8 @@ from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body, Json
-from chartkit.project.chart_metadata import UPSTREAM, ChartMetadata
 from chartkit.project.monitoring import Monitoring
+from chartkit.project.project import UPSTREAM, ChartMetadata
 from chartkit.schemas.compact import Schema, flattened, type_library
 from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, later_fields, specification
 

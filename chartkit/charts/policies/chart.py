@@ -59,9 +59,8 @@ from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.library.templating import render_text, render_tree
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Resource
-from chartkit.project.chart_metadata import UPSTREAM, ChartMetadata
 from chartkit.project.environment import Environment
-from chartkit.project.project import FILE_NAME, Project, read_project
+from chartkit.project.project import FILE_NAME, UPSTREAM, ChartMetadata, Project, read_project
 from chartkit.project.settings import PolicyType
 
 _UNSAFE = re.compile(r"[^\w.-]+")

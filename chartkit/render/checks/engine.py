@@ -28,7 +28,7 @@ from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
 from chartkit.library.policy import LibraryPolicy
-from chartkit.library.template_places import source_location
+from chartkit.library.source_mistakes import source_location
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status, mapping_at
 from chartkit.project.project import Project
 from chartkit.project.settings import Workload

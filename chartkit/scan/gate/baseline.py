@@ -6,6 +6,7 @@ files change.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,21 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
-from chartkit.scan.gate.dates import parse_date
 from chartkit.scan.gate.options import GateOptions
 from chartkit.scan.gate.violation import Violation
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def parse_date(text: str, location: Location) -> date:
+    """Return the day that a text such as `2027-01-31` names; raise InputError."""
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise InputError(f"'{text}' is no day", location, "write it as 2027-01-31")
+
 
 SCHEMA: Final = "baseline.schema.json"
 API_VERSION: Final = "chartkit.dev/v1"

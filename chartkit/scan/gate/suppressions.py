@@ -31,7 +31,7 @@ from chartkit.model import (
     pointer_of,
     single_line,
 )
-from chartkit.scan.gate.dates import parse_date
+from chartkit.scan.gate.baseline import parse_date
 from chartkit.scan.gate.violation import written_rule
 from chartkit.suggestions import suggestion
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, TextIO
 
-from chartkit.documents.compressed import GZIP_CHUNK, gunzipped
+from chartkit.documents.input_files import GZIP_CHUNK, gunzipped
 from chartkit.errors import InputError
 from chartkit.temporary import TemporaryFolder
 

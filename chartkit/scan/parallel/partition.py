@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents.compressed import SUFFIXES
-from chartkit.documents.input_files import decoded, read_bytes, read_span
+from chartkit.documents.input_files import SUFFIXES, decoded, read_bytes, read_span
 from chartkit.documents.reader import Document, read_source, read_text
 from chartkit.errors import system_errors
 from chartkit.model import Diagnostic, Location, Resource

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from chartkit.catalog.authoring.add import add
+from chartkit.catalog.authoring.add import add, with_policy, with_profile
 from chartkit.cli.policies import policies
 from chartkit.errors import InputError
-from chartkit.library.profile_edits import with_policy, with_profile
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 from tests.unit.project.project_files import write_policy, write_profile
 

@@ -65,7 +65,7 @@ def _words() -> Iterator[str]:
 
 
 def test_every_declared_fix_is_explained() -> None:
-    assert {rule.id for rule in RULES if type(rule).fix is not Rule.fix} == {
+    assert {rule.id for rule in RULES if type(rule).moves is not Rule.moves} == {
         each.rule_id for each in explanations() if each.fix
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from chartkit.documents.compressed import decompressed, gunzipped
+from chartkit.documents.input_files import decompressed, gunzipped
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.model import Location

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.authoring.add import write_policy
+from chartkit.catalog.authoring.add import write_files, write_policy
 from chartkit.catalog.model import Kind
 from chartkit.charts.new_project import write_project
 from chartkit.errors import InputError
-from chartkit.library.profile_edits import write_files
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, publish
 from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.documents.reader import Source, parse_yaml
-from chartkit.library.template_places import placed
+from chartkit.library.source_mistakes import placed
 
 TEMPLATE = Source(
     "policy.yaml",

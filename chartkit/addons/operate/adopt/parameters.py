@@ -16,7 +16,7 @@ from chartkit.addons.operate.adopt.policies import excluded_by_all, without_sett
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.fmt import go_json
-from chartkit.library.parameter_values import check_for_policy
+from chartkit.library.parameters import check_for_policy
 from chartkit.library.policies import Library
 from chartkit.library.policy import Examples, FolderPolicy, Parameter
 from chartkit.library.rendered import RenderedPolicy, read_templates

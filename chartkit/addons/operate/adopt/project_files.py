@@ -11,9 +11,9 @@ from chartkit.addons.operate.adopt.chart_values import ChartSettings
 from chartkit.addons.operate.adopt.engine import Versions
 from chartkit.addons.operate.adopt.policies import LIBRARY, AdoptedPolicy, settings_of
 from chartkit.charts.new_project import schema_text
+from chartkit.documents.yaml_dump import comment, commented
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body, FieldPath
-from chartkit.output.commented_yaml import comment, commented
 from chartkit.project.project import FILE_NAME, SCHEMA
 from chartkit.project.settings import Action
 

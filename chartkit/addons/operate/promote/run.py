@@ -20,8 +20,7 @@ from chartkit.addons.operate.promote.evidence import (
 )
 from chartkit.addons.operate.promote.model import Candidate, Evidence, Plan, PlannedPolicy, Verdict
 from chartkit.addons.operate.promote.options import PromoteOptions
-from chartkit.addons.operate.promote.reporter import permission
-from chartkit.addons.operate.promote.sources import EvidenceReader
+from chartkit.addons.operate.promote.sources import EvidenceReader, permission
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.documents.reader import read_file, read_source, read_text

@@ -6,11 +6,12 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import chartkit
+from tests.e2e.command import PROGRAM, chartkit
 from tests.e2e.transcript import check_page
 
 _TEAM = """\
@@ -245,3 +246,36 @@ def _files(folder: Path) -> dict[str, str]:
         for file in folder.rglob("*")
         if file.is_file()
     }
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds processes by /proc")
+def test_an_interrupted_migration_writes_nothing(tmp_path: Path) -> None:
+    for number in range(4):
+        text = _TEAM.replace("name: require-team", f"name: require-team-{number}")
+        (tmp_path / f"p{number}.yaml").write_text(text)
+    before = _files(tmp_path)
+    command = ["migrate", "policies", ".", "--write", "--jobs", "2", "--budget", "60s"]
+    with subprocess.Popen(
+        [sys.executable, "-c", _INTERRUPTIBLE, str(PROGRAM), *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while process.poll() is None and len(workers := children.read_text().split()) < 2:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert _files(tmp_path) == before
+    assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()]
+
+
+_INTERRUPTIBLE = """\
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.execv(sys.argv[1], sys.argv[1:])
+"""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from chartkit.go.quantity import Quantity
@@ -71,8 +72,14 @@ def fill(shape: Shape, body: Body) -> None:
         if isinstance(amounts := body.get(name), dict):
             amounts.update((key, canonical(one, _MILLI)) for key, one in amounts.items())
     for path, part in shape.parts.items():
-        for found in at(body, path):
-            fill(part, found)
+        if _first_field(path) in body:
+            for found in at(body, path):
+                fill(part, found)
+
+
+@cache
+def _first_field(path: str) -> str:
+    return path.partition(".")[0].removesuffix("[]")
 
 
 def at(value: Json, path: str) -> Iterator[Body]:

@@ -21,14 +21,15 @@ _KINDS: Final = {"vap": CelKind.VALIDATING_ADMISSION, "map": CelKind.MUTATING_AD
 class MigrationOptions:
     """inventory: the inputs; folder: for a file of each legacy file; write: in place; check: write
     nothing; allowed: policies whose differences are taken, each `POLICY=REASON`; jobs: processes;
-    budget: of a proof, as Go writes a duration; kinds: `vap`, `map`."""
+    budget: of a proof, as Go writes a duration, None for a fixed number of requests; kinds: `vap`,
+    `map`."""
 
     inventory: InventoryOptions
     folder: Path | None
     write: bool
     check: bool
     prove: bool
-    budget: str
+    budget: str | None
     objects: tuple[str, ...]
     allowed: tuple[str, ...]
     jobs: int
@@ -52,8 +53,10 @@ class MigrationOptions:
         return self
 
     @property
-    def seconds(self) -> float:
-        """The budget in seconds; raise InputError."""
+    def seconds(self) -> float | None:
+        """The budget in seconds, None where none is given; raise InputError."""
+        if self.budget is None:
+            return None
         try:
             seconds = parse_duration(self.budget) / 1e9
         except ValueError:

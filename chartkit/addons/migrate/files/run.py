@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
@@ -32,6 +32,11 @@ from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN, Note, read_inputs
 from chartkit.scan.parallel.pool import in_order
 from chartkit.suggestions import suggestion
+
+_REQUESTS: Final = 1_500
+_MOST_SECONDS: Final = 10.0
+_MANY: Final = 16
+"""So many objects that are not proved are worth the start of a second process."""
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """A function that shows the progress of so many steps."""
@@ -141,9 +146,9 @@ def _each(
     objects: Sequence[LegacyObject],
     options: MigrationOptions,
 ) -> Iterator[MigratedObject]:
-    """Yield the migrated objects in order; proofs run in several processes."""
-    jobs = min(options.jobs, len(objects)) if options.prove else 1
-    migrated = in_order(jobs, one, objects, lambda legacy: ("a proof", legacy.resource.location))
+    """Yield the migrated objects in order, those of several processes."""
+    jobs = min(options.jobs, len(objects)) if options.prove or len(objects) >= _MANY else 1
+    migrated = in_order(jobs, one, objects, lambda legacy: ("a policy", legacy.resource.location))
     for legacy, made in zip(objects, migrated, strict=True):
         # The object itself stays here: its identity tells the items of a List apart.
         yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
@@ -196,13 +201,18 @@ class _Migrator:
         return prove(legacy.resource, forms, objects, options=options)
 
 
-def proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
-    """Return the settings of a proof that knows what the conversion says differs."""
+def proof_options(conversion: Conversion, seconds: float | None = None) -> ProofOptions:
+    """Return the settings of a proof that knows what the conversion says differs; seconds: its
+    processor time. Without them it ends after a number of requests, and so with the same result on
+    every machine, unless they take far longer than usual."""
     outcomes = conversion.outcomes
     changes = [change for outcome in outcomes for change in outcome.changes]
     assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
     named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
-    return ProofOptions(budget=seconds, passed_over=frozenset({Aspect.MESSAGE}), named=named)
+    options = ProofOptions(passed_over=frozenset({Aspect.MESSAGE}), named=named)
+    if seconds is None:
+        return replace(options, budget=_MOST_SECONDS, most_requests=_REQUESTS)
+    return replace(options, budget=seconds)
 
 
 def write(migration: Migration, options: MigrationOptions) -> None:

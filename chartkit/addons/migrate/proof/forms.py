@@ -75,9 +75,16 @@ class Form:
         self._at_admission = [one for one in self.admitting if one.policy.admission]
         self._in_background = [one for one in self.admitting if one.policy.background]
 
-    def ask(self, case: Case, world: World = OFFLINE, phases: Iterable[Phase] = Phase) -> Said:
-        """Return what it says of a request; phases: of its admission."""
-        request = case.request()
+    def ask(
+        self,
+        case: Case,
+        world: World = OFFLINE,
+        phases: Iterable[Phase] = Phase,
+        request: Request | None = None,
+    ) -> Said:
+        """Return what it says of a case; phases: of its admission; request: that of the case, which
+        is made where none is given."""
+        request = case.request() if request is None else request
         if case.is_background:
             found = evaluate(self._in_background, request, world, AS_STORED)
             results = [one for one in found if one.type in _VALIDATING]

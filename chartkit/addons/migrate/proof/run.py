@@ -57,6 +57,8 @@ _TRACED: Final = 2
 _KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
 _NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
 _UNASKED: Final = ("no registry to ask", "no network to ask")
+_TRIED: Final = 4
+"""So many times the most requests are made at most: an API server sends few of some policies'."""
 _MOST_GIVEN: Final = 12
 """The most given objects of one kind that are changed; more are asked about as they are."""
 
@@ -142,7 +144,9 @@ class _Prover:
         started = options.clock()
         self._spaces, left_out = self._make_spaces(objects)
         self._types = ImpliedTypes(facet for space in self._spaces for facet in space.facets)
-        cases = Cases(lambda: options.clock() - started > options.budget)
+        cases = Cases(
+            lambda: options.clock() - started > options.budget, _TRIED * options.most_requests
+        )
         for case in self._all(cases, objects, requests):
             if options.named.leaves_out(case):
                 left_out[ASSUMPTIONS] += 1
@@ -325,8 +329,9 @@ class _Prover:
         return +Counter({"answers of registries and services": self._unanswered})
 
     def _ask(self, case: Case) -> tuple[Said, Said]:
-        world = world_of(case.document, self._options.world)
-        return self._legacy.ask(case, world), self._new.ask(case, world)
+        world, request = world_of(case.document, self._options.world), case.request()
+        legacy = self._legacy.ask(case, world, request=request)
+        return legacy, self._new.ask(case, world, request=request)
 
     def _name(self, aspect: Aspect, case: Case, legacy: Said, new: Said) -> str:
         """Return the name of a difference that the conversion names; empty for another."""

@@ -25,7 +25,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     normalized,
     root_type,
 )
-from chartkit.addons.migrate.proof.requests.storable import IDENTITY, refused
+from chartkit.addons.migrate.proof.requests.storable import IDENTITY, Judged, refused
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.scan.api_defaults.kinds import as_stored
@@ -44,6 +44,7 @@ _OBJECTS: Final = ("object", "oldObject")
 _CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
 """Operations on what is there, of which nobody but an API server tells."""
 _UID: Final = "00000000-0000-0000-0000-000000000001"
+_written: Final = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,17 @@ def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
 class Cases:
     """Makes each request once.
 
-    is_over: asked before each request, whether or not it is made; left_out: why requests were not
-    made; refused: the states of places that an API server refused.
+    is_over: asked before each request, whether or not it is made; most: how many are made, also
+    those that no API server sends; left_out: why requests were not made; refused: the states of
+    places that an API server refused.
     """
 
     is_over: Callable[[], bool] = lambda: False
+    most: int = 400_000
     left_out: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[Path, str]] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
+    _judged: Judged = field(default_factory=dict)
 
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
         """Yield the requests of all kinds in turns."""
@@ -96,15 +100,17 @@ class Cases:
             repeated = repeated + 1 if len(self._seen) == seen else 0
             made = len(self._seen) - seen - (self.left_out.total() - left_out)
             fruitless = 0 if made else fruitless + 1
-            if repeated > _MOST_REPEATED or fruitless > _MOST_REFUSED or self.is_over():
+            if repeated > _MOST_REPEATED or fruitless > _MOST_REFUSED:
+                return
+            if len(self._seen) >= self.most or self.is_over():
                 return
 
     def _accepted(self, case: Case) -> Iterator[Case]:
-        key = json.dumps(case.document, sort_keys=True, default=str)
+        key = _written(case.document)
         if key in self._seen:
             return
         self._seen.add(key)
-        reason = next(refused(case.document), "")
+        reason = next(refused(case.document, self._judged), "")
         if reason:
             self.left_out[reason] += 1
             self.refused.update(case.tries[-1:])
@@ -113,7 +119,7 @@ class Cases:
         if stored is case or case.document.get("operation") not in _CHANGES_OF_STORED:
             yield case
         if stored is not case:
-            key = json.dumps(stored.document, sort_keys=True, default=str)
+            key = _written(stored.document)
             if key not in self._seen:
                 self._seen.add(key)
                 yield stored
@@ -283,7 +289,7 @@ def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
         yield case
 
 
-_STAGES: Final = (_given, _meeting, _single, _learned, _operated, _learned, _pairs, _by_chance)
+_STAGES: Final = (_given, _meeting, _single, _operated, _learned, _pairs, _by_chance)
 
 
 def _groups(space: Space) -> list[str]:
@@ -304,7 +310,7 @@ def _met_bases(space: Space) -> list[Case]:
             case = space.bases[0]
             for facet in facets:
                 case = _met(case, facet, space.kind)
-            found.setdefault(json.dumps(case.document, sort_keys=True, default=str), case)
+            found.setdefault(_written(case.document), case)
     return list(found.values())
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
@@ -53,20 +54,40 @@ _LISTED: Final[dict[str, frozenset[str]]] = {
 """Lists that must have an element, by type."""
 
 
-def refused(document: Body) -> Iterator[str]:
-    """Yield the reasons for which an API server does not send a case, or store its objects."""
+Judged = dict[int, tuple[Body, tuple[str, ...]]]
+"""Objects by their identity, each with the first reason for which an API server refuses it."""
+_MOST_JUDGED: Final = 10_000
+
+
+def refused(document: Body, judged: Judged | None = None) -> Iterator[str]:
+    """Yield the reasons for which an API server does not send a case, or store its objects; of an
+    object that refuses it in more than one way, the first one. judged: objects that are not changed
+    any more."""
+    judged = {} if judged is None else judged
     if "userInfo" not in document and document.get("operation") != "CREATE":
         yield "background scans of changes"
-    yield from refusals(document["object"])
+    yield from _first_refusal(document["object"], judged)
     if document.get("oldObject"):
-        yield from refusals(document["oldObject"])
+        yield from _first_refusal(document["oldObject"], judged)
         if _identity(document["oldObject"]) != _identity(document["object"]):
             yield "updates that give an object another name"
     if IMAGE in document:
         yield from _of_type(document[IMAGE], IMAGE_TYPE, "")
     for listed in (document.get(CLUSTER) or {}).values():
         for body in listed if isinstance(listed, list) else ():
-            yield from refusals(body) if isinstance(body, dict) else ("lists of no objects",)
+            if isinstance(body, dict):
+                yield from _first_refusal(body, judged)
+            else:
+                yield "lists of no objects"
+
+
+def _first_refusal(body: Body, judged: Judged) -> tuple[str, ...]:
+    known = judged.get(id(body))
+    if known is None:
+        if len(judged) >= _MOST_JUDGED:
+            judged.clear()
+        known = judged[id(body)] = body, tuple(islice(refusals(body), 1))
+    return known[1]
 
 
 def _identity(body: Body) -> list[Json]:

@@ -9,8 +9,7 @@ from typing import Final
 
 import click
 
-from chartkit.addons.migrate.files.options import MigrationOptions
-from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.addons.migrate.options import InventoryOptions, MigrationOptions
 from chartkit.addons.migrate.values.command import migrate_values
 from chartkit.cli.options.groups import Choice, jobs_option, takes
 from chartkit.cli.options.output import TEXT, Notes, OutputOptions, reports, show

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
-from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.addons.migrate.rules import LegacyRule, legacy_rules
 from chartkit.documents.exclusion import exclusion

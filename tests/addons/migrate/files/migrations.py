@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.addons.migrate.files.options import MigrationOptions
 from chartkit.addons.migrate.files.run import Migration, migrate
-from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.addons.migrate.options import InventoryOptions, MigrationOptions
 
 INVENTORY: Final = InventoryOptions(
     paths=(),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.inventory import Inventory, read_inventory, without_copies
-from chartkit.addons.migrate.plan.options import InventoryOptions
 from chartkit.errors import InputError
 
 _OPTIONS = InventoryOptions(

@@ -1,4 +1,4 @@
-"""The options of `chartkit migrate policies`, as the command line gives them."""
+"""The options of `chartkit migrate plan` and `migrate policies`, as the command line gives them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,33 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.addons.migrate.admission import Target
-from chartkit.addons.migrate.plan.options import InventoryOptions
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.errors import InputError
 from chartkit.go.duration import parse_duration
 from chartkit.kyverno.versions import parse_version
+from chartkit.scan import DEFAULT_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InventoryOptions:
+    """paths: as the user wrote them; values: of the charts among them, the last file wins;
+    named_namespace: None if not given; context: of the kubeconfig; record: the folder to record
+    into."""
+
+    paths: tuple[str, ...]
+    values: tuple[Path, ...]
+    named_namespace: str | None
+    release: str
+    kube_version: str | None
+    cluster: bool
+    context: str | None
+    record: Path | None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that charts are rendered for."""
+        return DEFAULT_NAMESPACE if self.named_namespace is None else self.named_namespace
+
 
 _KINDS: Final = {"vap": CelKind.VALIDATING_ADMISSION, "map": CelKind.MUTATING_ADMISSION}
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.addons.migrate.assumptions import meets
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import (
@@ -21,6 +20,7 @@ from chartkit.addons.migrate.differences import (
     PARENT_FOLDERS,
     READ_TEXTS,
     TIMES,
+    meets,
 )
 from chartkit.addons.migrate.proof.requests.cluster import world_of
 from chartkit.engine import World

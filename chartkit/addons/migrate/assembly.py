@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.expressions.wildcards import fits_any
+from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.matching.scope import Condition
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr, format_expression

@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION, metadata_of, text
-from chartkit.addons.migrate.assumptions import described
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.context import Context, context_of
-from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, left
-from chartkit.addons.migrate.expressions.absence import reads_absent
+from chartkit.addons.migrate.conversion import (
+    CLEANUP,
+    Conversion,
+    NotConvertible,
+    RuleOutcome,
+    left,
+)
+from chartkit.addons.migrate.differences import described
 from chartkit.addons.migrate.expressions.place import TEXT
+from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.terms import computed
 from chartkit.addons.migrate.matching.facts import ObjectFacts
 from chartkit.addons.migrate.matching.scope import Condition, Scope, scope_of_objects
-from chartkit.addons.migrate.rules import CLEANUP
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import NoLiteralError

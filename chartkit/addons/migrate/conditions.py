@@ -8,14 +8,21 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
-from chartkit.addons.migrate.equality_operators import equals, equals_constant, is_one_of, natural
 from chartkit.addons.migrate.expressions.names import is_name
 from chartkit.addons.migrate.expressions.place import TEXT, TIME, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.presence import fits, fits_value
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.expressions.wildcards import fits, fits_value
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import is_json, is_path, is_truthy
-from chartkit.addons.migrate.order_operators import durations, ordered, whole_number
+from chartkit.addons.migrate.operators import (
+    durations,
+    equals,
+    equals_constant,
+    is_one_of,
+    natural,
+    ordered,
+    whole_number,
+)
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel

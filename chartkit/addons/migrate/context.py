@@ -10,14 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.calls import resource_call, service_call
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import NO_DATA
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of, is_path
 from chartkit.addons.migrate.rule import Variable
-from chartkit.addons.migrate.texts import query_term, resolved_query, term_of, text_expression
+from chartkit.addons.migrate.texts import (
+    query_term,
+    resolved_query,
+    resource_call,
+    service_call,
+    term_of,
+    text_expression,
+)
 from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.model import Body, Json

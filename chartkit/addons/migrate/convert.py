@@ -9,15 +9,13 @@ from typing import Final
 
 from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policies, changes_of
 from chartkit.addons.migrate.assembly import Made, assemble, by_action
-from chartkit.addons.migrate.assumptions import described
 from chartkit.addons.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
-from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome
-from chartkit.addons.migrate.differences import PROPERTIES
+from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, type_of
+from chartkit.addons.migrate.differences import PROPERTIES, described
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
 from chartkit.addons.migrate.generate import convert_generate
 from chartkit.addons.migrate.mutate import convert_mutate
 from chartkit.addons.migrate.rule import ConvertedRule, RuleConverter
-from chartkit.addons.migrate.rules import type_of
 from chartkit.addons.migrate.validate import convert_validate
 from chartkit.addons.migrate.validate.cel_rule import convert_cel
 from chartkit.addons.migrate.validate.pod_security import convert_pod_security

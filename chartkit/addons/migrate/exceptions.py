@@ -8,11 +8,16 @@ from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION, Made, metadata_of, text
 from chartkit.addons.migrate.conditions import conditions_hold
-from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, left
-from chartkit.addons.migrate.expressions.absence import reads_absent
+from chartkit.addons.migrate.conversion import (
+    EXCEPTION,
+    Conversion,
+    NotConvertible,
+    RuleOutcome,
+    left,
+)
 from chartkit.addons.migrate.expressions.place import object_of
+from chartkit.addons.migrate.expressions.presence import fits_any, reads_absent
 from chartkit.addons.migrate.expressions.verdict import as_bool
-from chartkit.addons.migrate.expressions.wildcards import fits_any
 from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.scope import (
     Condition,
@@ -22,7 +27,6 @@ from chartkit.addons.migrate.matching.scope import (
     scope_of,
 )
 from chartkit.addons.migrate.rule import ConvertedRule
-from chartkit.addons.migrate.rules import EXCEPTION
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, children

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.migrate.rules import LegacyRule, legacy_rules
+from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.model import Body, Resource
 
 _TARGETS = [{"apiVersion": "v1", "kind": "Secret"}]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.place import Place
 from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import (
     Binary,
     Call,
@@ -17,7 +20,9 @@ from chartkit.engine.cel.syntax.tree import (
     MapLiteral,
     Select,
     Unary,
+    children,
 )
+from chartkit.engine.scalars.wildcard import SPECIAL_CHARACTERS, has_wildcard, regular_expression
 from chartkit.model import FieldPath
 
 Known: TypeAlias = frozenset[FieldPath]
@@ -132,3 +137,103 @@ def _paths(asked: Expr | None) -> Known:
 def _with_holders(paths: Iterable[FieldPath]) -> Known:
     """Return paths with those of the objects that they are in."""
     return frozenset(path[:end] for path in paths for end in range(2, len(path) + 1))
+
+
+_SETTLED: Final = frozenset(("object", "metadata", name) for name in ("name", "namespace"))
+"""Fields that a conversion reads plainly only where they are there."""
+
+
+def reads_absent(expression: Expr, object_: Place) -> str:
+    """Return the path of a field that an expression reads and that may be absent; empty for none.
+
+    A field that the same expression asks for as an optional, too, is one that it is careful about.
+    """
+    reads = list(_reads(expression))
+    careful = {path for path, is_optional in reads if is_optional} | _SETTLED
+    for path, is_optional in reads:
+        if is_optional or path in careful or path[0] not in ("object", "oldObject"):
+            continue
+        place = object_
+        for step in path[1:]:
+            place = place.at(step) if isinstance(step, int) else place.child(step)
+        if path[0] == "oldObject" or place.is_optional:
+            return ".".join(map(str, path))
+    return ""
+
+
+def _reads(expr: Expr) -> Iterator[tuple[FieldPath, bool]]:
+    """Yield the fields that are read, and whether as optionals."""
+    path = _path(expr)
+    if path is not None:
+        is_optional = any(each.optional for each in _steps(expr))
+        yield path, is_optional
+        return
+    if isinstance(expr, Call) and expr.function == "has" and expr.target is None:
+        (asked,) = expr.args
+        path = _path(asked)
+        if path is not None:
+            yield path, True
+            return
+    for part in children(expr):
+        yield from _reads(part)
+
+
+def _steps(expr: Expr) -> Iterator[Select | Index]:
+    while isinstance(expr, Select | Index):
+        yield expr
+        expr = expr.operand
+
+
+def _path(expr: Expr) -> FieldPath | None:
+    """Return the steps of a path below a variable, None for another expression."""
+    path = path_of(expr)
+    return path if path is not None and len(path) > 1 else None
+
+
+_ANY: Final = "*"
+
+
+def fits(text: Expr, pattern: str) -> Expr:
+    """Return whether a text fits a pattern; text: evaluated once."""
+    if not has_wildcard(pattern):
+        return cel.equal(text, pattern)
+    inner = pattern.strip(_ANY)
+    if not inner:
+        return cel.TRUE
+    if inner == "?" and pattern != "?":
+        return cel.not_equal(text, "")
+    if has_wildcard(inner):
+        return cel.method(text, "matches", regular_expression(pattern))
+    begins, ends = pattern.endswith(_ANY), pattern.startswith(_ANY)
+    function = "contains" if begins and ends else "startsWith" if begins else "endsWith"
+    return cel.method(text, function, inner)
+
+
+def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
+    """Return whether a text fits one of several patterns."""
+    patterns = list(dict.fromkeys(patterns))
+    literals = [each for each in patterns if not has_wildcard(each)]
+    tests = [fits(text, each) for each in patterns if has_wildcard(each)]
+    if len(literals) == 1:
+        tests.insert(0, cel.equal(text, literals[0]))
+    elif literals:
+        tests.insert(0, cel.contains(cel.list_of(literals), text))
+    return cel.any_of(tests)
+
+
+def fits_value(text: Expr, pattern: Expr) -> Expr:
+    """Return whether a text fits a pattern that is computed, of which only the literal parts
+    have wildcards. Raises `NotConvertible` where it says no plain thing."""
+    match pattern:
+        case Binary("+", before, Literal(str() as ending)) if has_wildcard(ending):
+            if ending.strip(_ANY) and has_wildcard(ending.rstrip(_ANY)):
+                raise NotConvertible("a computed text with wildcards in its midst")
+            return cel.method(text, "startsWith", cel.concat(before, ending.rstrip(_ANY)))
+    return cel.equal(text, pattern)
+
+
+def fits_any_value(text: Expr, pattern: Expr) -> Expr:
+    """Return whether a text fits a pattern that may have wildcards, which is known only then."""
+    escaped = cel.call("regex.replace", pattern, SPECIAL_CHARACTERS, r"\\\1")
+    written = cel.method(cel.method(escaped, "replace", "?", "."), "replace", _ANY, ".*")
+    return cel.method(text, "matches", cel.concat("(?s)^", written, "$"))

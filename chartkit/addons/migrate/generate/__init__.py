@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.expressions.absence import reads_absent
+from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.generate.foreach import loop_steps
 from chartkit.addons.migrate.generate.source import Step, steps_of
 from chartkit.addons.migrate.jmespath import Names

@@ -7,8 +7,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import TEXT, TIME
-from chartkit.addons.migrate.jmespath.environment import Names
-from chartkit.addons.migrate.jmespath.terms import Constant, Stream, Term, Value, is_json
+from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, is_json
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.go.fmt import embedded_json

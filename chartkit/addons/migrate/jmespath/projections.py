@@ -9,7 +9,6 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
-from chartkit.addons.migrate.jmespath.environment import Names
 from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, listed, members
 from chartkit.addons.migrate.jmespath.images import Images
 from chartkit.addons.migrate.jmespath.lists import (
@@ -22,6 +21,7 @@ from chartkit.addons.migrate.jmespath.terms import (
     Constant,
     Generator,
     Members,
+    Names,
     Stream,
     Term,
     Value,

@@ -6,8 +6,8 @@ lists and an item), so that a question about it becomes `exists` or `all` and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -20,7 +20,9 @@ from chartkit.addons.migrate.expressions.place import (
     UNKNOWN,
     Place,
 )
+from chartkit.addons.migrate.expressions.presence import NOTHING, Known
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import Operand
@@ -33,6 +35,10 @@ from chartkit.engine.cel.syntax.tree import (
     MapLiteral,
     Select,
 )
+from chartkit.engine.jmespath.compiler import compile_node
+from chartkit.engine.jmespath.declaration import ItemsList, to_json
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.errors import ChartkitError
 from chartkit.model import Json
 
 
@@ -342,3 +348,78 @@ def falsy(place: Place) -> Json:
     if place.is_map:
         return {}
     return {TEXT: "", "bool": False}.get(place.type)
+
+
+EXACT: Final = 2**53
+"""Whole numbers below this are exact as floats, which are JMESPath's numbers."""
+_VARYING: Final = frozenset(
+    (
+        *("random", "time_now", "time_now_utc", "time_since"),
+        *("is_external_url", "image_normalize"),
+    )
+)
+"""Functions whose results differ from call to call, or by the cluster that asks."""
+
+
+def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
+    """Return what a function gives for arguments that are written out; None for other arguments.
+
+    Raises `NotConvertible` where it fails for them.
+    """
+    values = [each.value for each in args if isinstance(each, Constant) and is_json(each.value)]
+    if name in _VARYING or len(values) < len(args):
+        return None
+    literals = tuple(Node(Kind.LITERAL, value) for value in values)
+    try:
+        call = compile_node(Node(Kind.FUNCTION_EXPRESSION, name, literals))
+        made = call(None, Budget())
+        if isinstance(made, ItemsList):
+            # To other functions it is no list.
+            return None
+        found = to_json(made)
+    except ChartkitError as error:
+        raise NotConvertible(f"the function {name} fails: {error.message}") from None
+    is_whole = isinstance(found, float) and found.is_integer() and 0 < abs(found) < EXACT
+    return Constant(int(found) if is_whole else found)
+
+
+REQUEST_KIND: Final = ("request", "requestKind")
+"""The path of the kind that was asked for, before an API server converted the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names at the root of an expression.
+
+    objects: `request.object` and so on, by their path; others: context variables, `element` and
+    what else a rule may name; taken: the names of loop variables in use; embedded: the variables
+    that placeholders in a query stand for; changes: behaviour that differs, noted for all of a
+    rule's expressions; known: the paths that are there where an expression is evaluated.
+    """
+
+    objects: Mapping[tuple[str, ...], Term]
+    others: Mapping[str, Term] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    embedded: Mapping[str, Term] = field(default_factory=dict)
+    known: Known = NOTHING
+    changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
+
+    def with_others(self, **named: Term) -> Names:
+        """Return the names with others, which go first."""
+        return replace(self, others={**self.others, **named})
+
+    def with_object(self, term: Term) -> Names:
+        """Return the names with another object of the request."""
+        return replace(self, objects={**self.objects, ("request", "object"): term})
+
+    def with_embedded(self, terms: Mapping[str, Term]) -> Names:
+        """Return the names with variables that placeholders stand for."""
+        return replace(self, embedded={**self.embedded, **terms})
+
+    def note(self, change: str) -> None:
+        """Note a behaviour that differs."""
+        self.changes[change] = None
+
+    def without(self, variable: str) -> Names:
+        """Return the names with a loop's variable in use."""
+        return replace(self, taken=self.taken | {variable})

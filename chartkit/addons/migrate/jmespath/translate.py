@@ -23,7 +23,6 @@ from chartkit.addons.migrate.jmespath.alternatives import chosen, first_truthy
 from chartkit.addons.migrate.jmespath.call import called
 from chartkit.addons.migrate.jmespath.comparisons import compared
 from chartkit.addons.migrate.jmespath.embedded import as_json, is_embedded, joined, json_literal
-from chartkit.addons.migrate.jmespath.environment import REQUEST_KIND, Names
 from chartkit.addons.migrate.jmespath.images import Images, part_of
 from chartkit.addons.migrate.jmespath.lists import (
     element_at,
@@ -31,8 +30,10 @@ from chartkit.addons.migrate.jmespath.lists import (
     sliced,
 )
 from chartkit.addons.migrate.jmespath.terms import (
+    REQUEST_KIND,
     Constant,
     Members,
+    Names,
     Stream,
     Term,
     Value,

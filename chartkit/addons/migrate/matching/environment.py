@@ -7,9 +7,8 @@ from dataclasses import replace
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value
-from chartkit.addons.migrate.jmespath.environment import REQUEST_KIND
 from chartkit.addons.migrate.jmespath.images import LISTS, Images
-from chartkit.addons.migrate.jmespath.terms import Members
+from chartkit.addons.migrate.jmespath.terms import REQUEST_KIND, Members
 from chartkit.addons.migrate.matching.facts import judged_object
 from chartkit.addons.migrate.matching.scope import Scope, operations_of
 from chartkit.engine.cel.syntax import build as cel

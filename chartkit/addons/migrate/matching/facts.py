@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import Place, object_of
-from chartkit.addons.migrate.expressions.wildcards import fits, fits_any
+from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.match import compile_kinds

@@ -11,9 +11,9 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import Place, object_of
-from chartkit.addons.migrate.expressions.wildcards import fits, fits_any
+from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.addons.migrate.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
-from chartkit.addons.migrate.matching.roles import has_roles
+from chartkit.addons.migrate.matching.operations import has_roles
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject

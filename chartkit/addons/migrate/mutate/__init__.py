@@ -14,11 +14,10 @@ from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import operations_in
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, scope_of
-from chartkit.addons.migrate.mutate.fields import object_field
+from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.foreach import loop_mutations
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.merge import StrategicMerge
-from chartkit.addons.migrate.mutate.mutation import Mutation
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children

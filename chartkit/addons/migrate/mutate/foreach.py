@@ -13,10 +13,9 @@ from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Stream, Translator, Value, stream_of
 from chartkit.addons.migrate.matching.scope import Scope
-from chartkit.addons.migrate.mutate.fields import object_field
+from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.json_patch import Base, in_order, steps_of
 from chartkit.addons.migrate.mutate.merge import Loop, StrategicMerge
-from chartkit.addons.migrate.mutate.mutation import Mutation
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.model import Body, Json

@@ -18,7 +18,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.lists import from_end
-from chartkit.addons.migrate.mutate.literals import literal_value, object_type
+from chartkit.addons.migrate.mutate.fields import literal_value, object_type
 from chartkit.addons.migrate.texts import term_of
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel.syntax import Expr

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
-from chartkit.addons.migrate.rules import LegacyRule, legacy_rules
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.engine import compile_any, is_exception, read_exceptions

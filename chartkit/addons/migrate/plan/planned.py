@@ -9,11 +9,10 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from chartkit.addons.migrate.conversion import RuleOutcome
+from chartkit.addons.migrate.conversion import LegacyRule, RuleOutcome
 from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
 from chartkit.addons.migrate.plan.origin import Origin
-from chartkit.addons.migrate.rules import LegacyRule
 from chartkit.errors import ChartkitError
 from chartkit.model import Diagnostic, Location, Resource
 

@@ -6,18 +6,168 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.addons.migrate.proof.branches import branches_of
 from chartkit.addons.migrate.proof.forms import Form, Said
 from chartkit.addons.migrate.proof.leaves.paths import Path, path_text
 from chartkit.addons.migrate.proof.model import Coverage, Reached
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.facets import Facet
 from chartkit.engine import World
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, Select, nodes
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.syntax.format import unparse
+from chartkit.engine.cel.types import BOOL
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.evaluator import admission, new_host
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.kubernetes.kinds import CelKind
+from chartkit.errors import ChartkitError
 from chartkit.model import RuleResult, Status
+from chartkit.wording import shortened
+
+MOST_TRACES: Final = 400
+"""The most requests that one policy is traced for."""
+_ENVIRONMENTS: Final = {
+    CelKind.VALIDATING: "vpol",
+    CelKind.MUTATING: "mpol",
+    CelKind.GENERATING: "gpol",
+}
+_TRUTHS: Final = ("true", "false")
+_LENGTHS: Final = ("empty", "one", "many")
+_LONGEST: Final = 100
+
+
+class _Part:
+    """A part of an expression and the states that it had."""
+
+    def __init__(self, name: str, node: Expr, wanted: tuple[str, ...]) -> None:
+        self.name = name
+        self.id = node.id
+        self.wanted = wanted
+        self.states: Counter[str] = Counter()
+
+    def note(self, value: Value) -> bool:
+        """Count a value; return whether its state is a new one."""
+        state = _state(value)
+        if state not in self.wanted:
+            return False
+        self.states[state] += 1
+        return self.states[state] == 1
+
+
+class Branches:
+    """The branches of the conditions and validations of one policy, for what it matches itself."""
+
+    def __init__(self, policy: CelPolicy) -> None:
+        name = _ENVIRONMENTS[policy.kind]
+        prefixed = f"n{name}" if policy.namespace else name
+        environment = ENVIRONMENTS[prefixed]
+        compiler = ExpressionCompiler(policy, environment)
+        self._policy = policy
+        self._constraints = Constraints(policy.constraints) if policy.constraints else None
+        self._traces = 0
+        conditions = compiler.conditions(policy.conditions)
+        self._variables = compiler.variables(policy.variables)
+        validations = compiler.validations(policy.validations)
+        self._programs: list[tuple[Program, list[_Part]]] = []
+        for named, program in zip(policy.conditions, conditions, strict=True):
+            self._programs.append((program, list(_parts(f"match condition {named.name}", program))))
+        for index, one in enumerate(validations):
+            self._programs.append((one.program, list(_parts(f"validation {index}", one.program))))
+        for name, program in self._variables.items():
+            self._programs.append((program, list(_parts(f"variable {name}", program))))
+
+    def watch(self, case: Case, world: World) -> bool:
+        """Note the branches that a request takes; return whether any is new."""
+        if self._traces >= MOST_TRACES or not self._is_about(case):
+            return False
+        waiting = [
+            (program, parts)
+            for program, parts in self._programs
+            if any(len(part.states) < len(part.wanted) for part in parts)
+        ]
+        if not waiting:
+            return False
+        self._traces += 1
+        seen = admission(Attributes(case.request()), world)
+        host, scope = new_host(self._policy, world), PolicyScope(seen.scope)
+        scope["exceptions"] = {}
+        scope["variables"] = Variables(self._variables, scope, host)
+        found = False
+        for program, parts in waiting:
+            trace = program.trace(scope, host)
+            for part in parts:
+                if part.id in trace and part.note(trace[part.id]):
+                    found = True
+        return found
+
+    def _is_about(self, case: Case) -> bool:
+        try:
+            return self._constraints is not None and self._constraints.match(
+                Attributes(case.request())
+            )
+        except ChartkitError:
+            return False
+
+    def states(self) -> Iterator[tuple[str, Counter[str], tuple[str, ...]]]:
+        """Yield each part by name with its states and those that it should have."""
+        for _, parts in self._programs:
+            for part in parts:
+                yield part.name, part.states, part.wanted
+
+
+def branches_of(policy: CelPolicy) -> Branches | None:
+    """Return the branches of a policy; None for a kind that has no conditions to look at."""
+    return Branches(policy) if policy.kind in _ENVIRONMENTS and not policy.json else None
+
+
+def _parts(name: str, program: Program) -> Iterator[_Part]:
+    checked = program.checked
+    macros = checked.parsed.macro_calls
+    root = program.root
+    loops = (node for node in nodes(root) if isinstance(node, Comprehension))
+    inside = {part.id for loop in loops for part in _bookkeeping(loop)}
+    known: set[str] = set()
+    for node in nodes(program.root):
+        if node.id in inside or node.id not in checked.types:
+            continue
+        watched: list[tuple[Expr, tuple[str, ...]]] = []
+        if isinstance(node, Comprehension) and node.id in macros:
+            watched.append((node.iter_range, _LENGTHS))
+        if checked.types[node.id] == BOOL and isinstance(node, Call | Select | Comprehension):
+            watched.append((node, _TRUTHS))
+        for part, wanted in watched:
+            short = shortened(" ".join(unparse(part, macros).split()), _LONGEST)
+            text = f"{name}: {short}"
+            if text not in known:
+                known.add(text)
+                yield _Part(text, part, wanted)
+
+
+def _bookkeeping(loop: Comprehension) -> Iterator[Expr]:
+    """Yield the nodes that a macro adds to what its author wrote."""
+    yield from nodes(loop.accu_init)
+    yield from nodes(loop.loop_condition)
+    yield from nodes(loop.result)
+    yield loop.loop_step
+
+
+def _state(value: Value) -> str:
+    if isinstance(value, CelError):
+        return "error"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return _LENGTHS[min(len(value), 2)]
+    return ""
+
 
 LEGACY: Final = "legacy"
 NEW: Final = "new"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.proof.equality import canonical
-from chartkit.addons.migrate.proof.model import Answer, Result
+from chartkit.addons.migrate.proof.model import Answer, Result, canonical
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.engine import (
     ENFORCE,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.addons.migrate.assumptions import meets
 from chartkit.addons.migrate.differences import (
     ANCHOR_ERRORS,
     CEL_ERRORS,
@@ -27,6 +26,7 @@ from chartkit.addons.migrate.differences import (
     SERVICE_ACCOUNTS,
     SKIPS,
     TIDIED_LISTS,
+    meets,
 )
 from chartkit.addons.migrate.proof.forms import AS_STORED
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from chartkit.addons.migrate.proof.requests.case import Case
-from chartkit.model import Body
+from chartkit.model import Body, Json
 
 
 class Result(StrEnum):
@@ -145,3 +147,62 @@ class Proof:
         """Return whether requests were decided, and none that an API server may send made a
         difference."""
         return self.decided > 0 and not any(one.stored for one in self.differences)
+
+
+_QUIET: Final = frozenset((Result.NONE, Result.PASS))
+_TROUBLE: Final = frozenset((Result.FAIL, Result.WARN, Result.ERROR))
+
+
+def difference(legacy: Answer, new: Answer) -> Aspect | None:
+    """Return the first aspect in which two answers differ; None where they are equal."""
+    if legacy is new:
+        return None
+    if not _same_result(legacy, new) or bool(legacy.failed) is not bool(new.failed):
+        return Aspect.RESULT
+    if legacy.denied is not new.denied:
+        return Aspect.ADMISSION
+    for aspect, one, other in (
+        (Aspect.MUTATION, legacy.patched, new.patched),
+        (Aspect.TARGETS, legacy.targets, new.targets),
+        (Aspect.GENERATION, legacy.generated, new.generated),
+    ):
+        if one != other and canonical(one) != canonical(other):
+            return aspect
+    if legacy.deletes != new.deletes:
+        return Aspect.DELETION
+    if not legacy.denied and legacy.warned is not new.warned:
+        return Aspect.WARNING
+    if legacy.result is not new.result and legacy.result in _QUIET:
+        return Aspect.REPORT
+    if not _same_message(legacy.messages, new.messages):
+        return Aspect.MESSAGE
+    return None
+
+
+def _same_result(legacy: Answer, new: Answer) -> bool:
+    if legacy.result is new.result:
+        return True
+    if legacy.result in _QUIET and new.result in _QUIET:
+        return True
+    return legacy.also_errs and legacy.result in _TROUBLE and new.result in _TROUBLE
+
+
+def _same_message(legacy: Iterable[str], new: Iterable[str]) -> bool:
+    known = set(legacy)
+    return not known or "" in known or all(not text or text in known for text in new)
+
+
+def canonical(value: Json) -> str:
+    """Return a JSON value as a text that is the same for equal values; whole numbers are equal
+    however they are written."""
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.proof.coverage import Tally
-from chartkit.addons.migrate.proof.equality import canonical, difference
 from chartkit.addons.migrate.proof.forms import Form, Said
-from chartkit.addons.migrate.proof.grouping import as_pod, signature
 from chartkit.addons.migrate.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
 from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
@@ -24,8 +22,15 @@ from chartkit.addons.migrate.proof.leaves.legacy import (
     legacy_leaves,
 )
 from chartkit.addons.migrate.proof.leaves.paths import Path
-from chartkit.addons.migrate.proof.minimize import minimized
-from chartkit.addons.migrate.proof.model import Answer, Aspect, Difference, Proof
+from chartkit.addons.migrate.proof.minimize import as_pod, minimized, signature
+from chartkit.addons.migrate.proof.model import (
+    Answer,
+    Aspect,
+    Difference,
+    Proof,
+    canonical,
+    difference,
+)
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
 from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of

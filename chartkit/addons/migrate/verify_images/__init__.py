@@ -13,8 +13,8 @@ from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
 from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.expressions.wildcards import fits_any
 from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import operations_in
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, operations_of, scope_of

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from chartkit.addons.migrate.conversion import RuleOutcome
+from chartkit.addons.migrate.conversion import RuleOutcome, legacy_rules
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
 from chartkit.addons.migrate.plan.origin import origin_of
 from chartkit.addons.migrate.plan.planned import Converter, Convertibility, Plan, make_plan
 from chartkit.addons.migrate.plan.report import report
-from chartkit.addons.migrate.rules import legacy_rules
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from tests.command_reports import OWN, in_format

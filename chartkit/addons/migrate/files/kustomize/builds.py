@@ -10,14 +10,16 @@ from typing import Final
 from chartkit.addons.migrate.files.kustomize.entries import (
     JSON_PATCHES,
     MERGES,
+    Build,
+    BuiltObject,
     Change,
     Entry,
     NewEntry,
+    built,
     read_entry,
     retargeted,
     rewritten,
 )
-from chartkit.addons.migrate.files.kustomize.objects import Build, BuiltObject, built
 from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysError, difference
 from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.documents.reader import Document, resources

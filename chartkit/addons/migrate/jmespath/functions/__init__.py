@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.addons.migrate.jmespath.functions import (
-    collections,
-    encodings,
-    numbers,
-    patterns,
-    texts,
-    times,
-)
+from chartkit.addons.migrate.jmespath.functions import collections, numbers, texts
 from chartkit.addons.migrate.jmespath.functions.declaration import FUNCTIONS
 
 __all__ = [

@@ -12,7 +12,6 @@ from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, U
 from chartkit.addons.migrate.expressions.presence import where_there
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath.alternatives import chosen
-from chartkit.addons.migrate.jmespath.environment import Names
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     constant_text,
     declare,
@@ -25,6 +24,7 @@ from chartkit.addons.migrate.jmespath.terms import (
     Constant,
     Generator,
     Members,
+    Names,
     Stream,
     Term,
     Value,

@@ -9,8 +9,7 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
-from chartkit.addons.migrate.jmespath.environment import Names
-from chartkit.addons.migrate.jmespath.terms import Constant, Term, Value, computed
+from chartkit.addons.migrate.jmespath.terms import Constant, Names, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.jmespath.declaration import Type

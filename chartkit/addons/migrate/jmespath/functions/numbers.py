@@ -7,21 +7,33 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import DECIMALS, DIVISION
-from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, Place
-from chartkit.addons.migrate.jmespath.constants import EXACT
-from chartkit.addons.migrate.jmespath.environment import Names
+from chartkit.addons.migrate.differences import DECIMALS, DIVISION, TIMES
+from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, SPAN, TEXT, TIME, Place
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     FUNCTIONS,
+    constant_text,
     declare,
+    text,
     text_or_field,
     there,
 )
-from chartkit.addons.migrate.jmespath.terms import Constant, Stream, Term, Value, computed
+from chartkit.addons.migrate.jmespath.terms import (
+    EXACT,
+    Constant,
+    Names,
+    Stream,
+    Term,
+    Value,
+    computed,
+)
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
+from chartkit.engine.cel.times import timestamp_of_text
+from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.go.quantity import quantity_or_none
+from chartkit.go.time_layout import RFC3339
 
 _NUMBERS: Final = ("int", "double")
 _IS_NUMBER: Final = r"^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
@@ -155,3 +167,151 @@ def _quantity(term: Term) -> Expr:
         case Value(Place(Call("string", None) as written, ())):
             return cel.call("quantity", written)
     raise NotConvertible("arithmetic of values that may be no sizes")
+
+
+_CLOCK: Final = cel.ident("time")
+_NOW: Final = cel.method(_CLOCK, "now")
+_WRITTEN: Final = ("creationTimestamp", "deletionTimestamp")
+"""Fields that an API server writes, in whole seconds of UTC."""
+
+
+def _moment(names: Names, term: Term) -> Expr:
+    """Return a time as a timestamp; a text that is none is an error in both forms."""
+    match term:
+        case Constant(str() as written):
+            try:
+                timestamp_of_text(written)
+            except CelError:
+                raise NotConvertible(f"{written} is no time in RFC 3339") from None
+            return cel.call("timestamp", written)
+        case Value(place) if place.type == TIME:
+            return there(term).value
+        case Value(place):
+            if not place.path.endswith(_WRITTEN):
+                names.note(TIMES)
+            return cel.call("timestamp", there(Value(place.taken_for(TEXT), term.strict)).value)
+    raise NotConvertible("a time is needed where the type is not known")
+
+
+def _span(names: Names, term: Term) -> Expr:
+    match term:
+        case Constant(str() as written):
+            if duration_or_none(written) is None:
+                raise NotConvertible(f"{written} is no duration")
+            return cel.call("duration", written)
+        case Value(place) if place.type == SPAN:
+            return there(term).value
+    names.note(TIMES)
+    return cel.call("duration", text(term))
+
+
+def _without_fraction(moment: Expr) -> Term:
+    return computed(cel.method(_CLOCK, "truncate", moment, cel.call("duration", "1s")), TIME)
+
+
+def _is_whole(term: Term) -> bool:
+    """Return whether a time or a span has no fraction of a second."""
+    match term:
+        case Constant(str() as written):
+            nanoseconds = duration_or_none(written)
+            return "." not in written if nanoseconds is None else nanoseconds % SECOND == 0
+        case Value(place):
+            return place.type == TIME or place.path.endswith(_WRITTEN)
+    return False
+
+
+def _layout(term: Term) -> None:
+    if constant_text(term, "the layout of a time") not in ("", RFC3339):
+        raise NotConvertible("the layout of a time is not that of RFC 3339")
+
+
+@declare
+def time_since(names: Names, args: Sequence[Term]) -> Term:
+    """The span from one time to another, or to now."""
+    layout, start, end = args
+    _layout(layout)
+    until = _NOW if end == Constant("") else _moment(names, end)
+    return computed(cel.compare("-", until, _moment(names, start)), SPAN)
+
+
+@declare
+def time_diff(names: Names, args: Sequence[Term]) -> Term:
+    """The span from one time to another."""
+    start, end = (_moment(names, each) for each in args)
+    return computed(cel.compare("-", end, start), SPAN)
+
+
+@declare
+def time_now(_names: Names, _args: Sequence[Term]) -> Term:
+    """The time; Kyverno's controllers run in UTC."""
+    return _without_fraction(_NOW)
+
+
+@declare
+def time_now_utc(_names: Names, _args: Sequence[Term]) -> Term:
+    """The time in UTC."""
+    return _without_fraction(_NOW)
+
+
+@declare
+def time_parse(names: Names, args: Sequence[Term]) -> Term:
+    """A time in RFC 3339, without its fraction of a second."""
+    layout, moment = args
+    _layout(layout)
+    if layout == Constant(""):
+        raise NotConvertible("a time in an empty layout")
+    parsed = _moment(names, moment)
+    return computed(parsed, TIME) if _is_whole(moment) else _without_fraction(parsed)
+
+
+@declare
+def time_add(names: Names, args: Sequence[Term]) -> Term:
+    """A time so much later."""
+    moment, span = args
+    later = cel.compare("+", _moment(names, moment), _span(names, span))
+    return computed(later, TIME) if all(map(_is_whole, args)) else _without_fraction(later)
+
+
+@declare
+def time_truncate(names: Names, args: Sequence[Term]) -> Term:
+    """A time rounded down to a multiple of a span."""
+    moment, span = args
+    cut = cel.method(_CLOCK, "truncate", _moment(names, moment), _span(names, span))
+    # A span of zero or less leaves the fraction of a second.
+    is_positive = isinstance(span, Constant) and (duration_or_none(str(span.value)) or 0) > 0
+    return computed(cut, TIME) if is_positive and _is_whole(span) else _without_fraction(cut)
+
+
+@declare
+def time_utc(names: Names, args: Sequence[Term]) -> Term:
+    """A time in UTC, as those are that Kubernetes writes."""
+    (moment,) = args
+    if not isinstance(moment, Value) or not moment.place.path.endswith(_WRITTEN):
+        raise NotConvertible("a time of any zone is shown in UTC")
+    return computed(_moment(names, moment), TIME)
+
+
+@declare
+def time_to_cron(names: Names, args: Sequence[Term]) -> Term:
+    """The schedule of a time."""
+    return computed(cel.method(_CLOCK, "toCron", _moment(names, args[0])), TEXT)
+
+
+@declare
+def time_before(names: Names, args: Sequence[Term]) -> Term:
+    """Return whether one time is before another."""
+    return computed(cel.compare("<", *(_moment(names, each) for each in args)), "bool")
+
+
+@declare
+def time_after(names: Names, args: Sequence[Term]) -> Term:
+    """Return whether one time is after another."""
+    return computed(cel.compare(">", *(_moment(names, each) for each in args)), "bool")
+
+
+@declare
+def time_between(names: Names, args: Sequence[Term]) -> Term:
+    """Return whether a time is after the second and before the third."""
+    moment, first, last = (_moment(names, each) for each in args)
+    inside = (cel.compare("<", first, moment), cel.compare("<", moment, last))
+    return computed(cel.all_of(inside), "bool")

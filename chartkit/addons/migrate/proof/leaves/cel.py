@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.cluster import GLOBAL, IMAGE, Lookup
-from chartkit.addons.migrate.proof.leaves.leaf import Leaf
-from chartkit.addons.migrate.proof.leaves.literals import around
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, matching, place
 from chartkit.addons.migrate.proof.leaves.paths import ABSENT, AT, EACH, Path
-from chartkit.addons.migrate.proof.leaves.places import place
-from chartkit.addons.migrate.proof.leaves.regular_expressions import matching
 from chartkit.engine.cel.ast import (
     Call,
     Comprehension,

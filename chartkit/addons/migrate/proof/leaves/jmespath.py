@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from chartkit.addons.migrate.proof.leaves.leaf import Note
 from chartkit.addons.migrate.proof.leaves.paths import AT, EACH, Path
-from chartkit.addons.migrate.proof.leaves.places import Note
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node

@@ -2,15 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER
 from chartkit.addons.migrate.proof.leaves.paths import Path
-from chartkit.addons.migrate.proof.requests.roles import user_of
-from chartkit.engine import Operation, Request
+from chartkit.engine import Operation, Request, User
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.request import given_operation
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
+
+_API_VERSION: Final = "rbac.authorization.k8s.io/v1"
+_OF_CLUSTER: Final = f"{_API_VERSION}/clusterrolebindings"
+_OF_NAMESPACES: Final = f"{_API_VERSION}/rolebindings"
+_ROLE: Final = "Role"
+_CLUSTER_ROLE: Final = "ClusterRole"
+_ACCOUNT: Final = "system:serviceaccount:"
+
+
+def user_of(document: Body) -> User:
+    """Return the user of a case, with the roles that the case names and those that bindings of its
+    cluster give."""
+    info = document["userInfo"]
+    name, groups = info.get("username", ""), tuple(info.get("groups") or ())
+    user = User(name, groups=groups)
+    namespace = mapping_at(document["object"], "metadata").get("namespace") or ""
+    bound = list(_bound(document.get(CLUSTER) or {}, user, namespace))
+    return User(
+        name,
+        groups=groups,
+        roles=(*(document.get("roles") or ()), *(text for kind, text in bound if kind == _ROLE)),
+        cluster_roles=(
+            *(document.get("clusterRoles") or ()),
+            *(text for kind, text in bound if kind == _CLUSTER_ROLE),
+        ),
+    )
+
+
+def _bound(cluster: Body, user: User, namespace: Json) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name of each role that the bindings of a cluster give a user."""
+    for body in _bindings(cluster, _OF_NAMESPACES):
+        own = mapping_at(body, "metadata").get("namespace")
+        role = mapping_at(body, "roleRef")
+        if not _names(body, user, str(own)):
+            continue
+        if role.get("kind") == _ROLE:
+            yield _ROLE, f"{own}:{role.get('name')}"
+        elif own == namespace:
+            yield _CLUSTER_ROLE, str(role.get("name"))
+    for body in _bindings(cluster, _OF_CLUSTER):
+        role = mapping_at(body, "roleRef")
+        if role.get("kind") == _CLUSTER_ROLE and _names(body, user, ""):
+            yield _CLUSTER_ROLE, str(role.get("name"))
+
+
+def _bindings(cluster: Body, key: str) -> list[Body]:
+    return [each for each in cluster.get(key) or () if isinstance(each, dict)]
+
+
+def _names(binding: Body, user: User, namespace: str) -> bool:
+    """Return whether a subject of a binding is the user."""
+    for each in mappings_at(binding, "subjects"):
+        name = each.get("name")
+        account = f"{_ACCOUNT}{each.get('namespace') or namespace}:{name}"
+        known = {"User": [user.name], "Group": list(user.groups)}
+        is_account = each.get("kind") == "ServiceAccount" and account == user.name
+        if is_account or name in known.get(str(each.get("kind")), ()):
+            return True
+    return False
+
+
+def with_bindings(document: Body) -> Body:
+    """Return the objects of a case's cluster with bindings for the roles that the case names."""
+    cluster: Body = document.get(CLUSTER) or {}
+    named = {key: document.get(key) or () for key in ("roles", "clusterRoles")}
+    if not any(named.values()) or not (_OF_CLUSTER in cluster or _OF_NAMESPACES in cluster):
+        return cluster
+    username = mapping_at(document, "userInfo").get("username", "")
+    found = {**cluster}
+    for text in named["clusterRoles"]:
+        body = _binding("ClusterRoleBinding", _CLUSTER_ROLE, text, username)
+        found[_OF_CLUSTER] = [*found.get(_OF_CLUSTER, ()), body]
+    for text in named["roles"]:
+        namespace, _, name = text.partition(":")
+        body = _binding("RoleBinding", _ROLE, name, username)
+        body["metadata"]["namespace"] = namespace
+        found[_OF_NAMESPACES] = [*found.get(_OF_NAMESPACES, ()), body]
+    return found
+
+
+def _binding(kind: str, role: str, name: str, username: Json) -> Body:
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": kind,
+        "metadata": {"name": f"case-{name}"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": username}],
+    }
+
 
 _MEMORY: Final = Location("<proof>")
 

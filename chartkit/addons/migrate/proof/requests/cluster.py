@@ -14,8 +14,8 @@ from chartkit.addons.migrate.proof.leaves.cluster import (
     Lookup,
     selected_labels,
 )
+from chartkit.addons.migrate.proof.requests.case import with_bindings
 from chartkit.addons.migrate.proof.requests.kinds import guessed_kind, least_object
-from chartkit.addons.migrate.proof.requests.roles import with_bindings
 from chartkit.engine import World, as_submitted
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.cli_files.world import ObjectApi, UserApi

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Final
 
 from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, disjunction
-from chartkit.addons.migrate.expressions.wildcards import fits_any
 from chartkit.addons.migrate.validate.pod_security.exclusions import (
     ContainerCheck,
     Exclusions,

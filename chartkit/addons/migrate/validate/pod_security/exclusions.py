@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.expressions.wildcards import fits, fits_any
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, PodPlaces
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel

@@ -10,8 +10,8 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.expressions.wildcards import fits_any
 from chartkit.addons.migrate.validate.pod_security.checks import Fact, Facts, either, unless_windows
 from chartkit.addons.migrate.validate.pod_security.exclusions import (
     ContainerCheck,

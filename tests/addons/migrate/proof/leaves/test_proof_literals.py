@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.migrate.proof.leaves.literals import around, of_pattern
-from chartkit.addons.migrate.proof.leaves.regular_expressions import matching
+from chartkit.addons.migrate.proof.leaves.leaf import around, matching, of_pattern
 from chartkit.model import Json
 
 

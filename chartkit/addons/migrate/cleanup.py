@@ -6,7 +6,6 @@ from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION, metadata_of, text
 from chartkit.addons.migrate.conditions import blocks_hold
-from chartkit.addons.migrate.context import Context, context_of
 from chartkit.addons.migrate.conversion import (
     CLEANUP,
     Conversion,
@@ -21,6 +20,7 @@ from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.terms import computed
 from chartkit.addons.migrate.matching.facts import ObjectFacts
 from chartkit.addons.migrate.matching.scope import Condition, Scope, scope_of_objects
+from chartkit.addons.migrate.rule import Context, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import NoLiteralError

@@ -18,11 +18,11 @@ from chartkit.addons.migrate.conversion import (
 from chartkit.addons.migrate.expressions.place import object_of
 from chartkit.addons.migrate.expressions.presence import fits_any, reads_absent
 from chartkit.addons.migrate.expressions.verdict import as_bool
-from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.scope import (
     Condition,
     Scope,
     excepted,
+    names_of,
     operations_of,
     scope_of,
 )

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import NO_DATA
+from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
+from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
+from chartkit.addons.migrate.jmespath.terms import expression_of, is_path
 from chartkit.addons.migrate.matching.scope import Condition, Scope
-from chartkit.engine.cel.syntax import Expr
+from chartkit.addons.migrate.texts import (
+    query_term,
+    resolved_query,
+    resource_call,
+    service_call,
+    term_of,
+    text_expression,
+)
+from chartkit.engine.cel.syntax import Expr, tree
+from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import CelKind
-from chartkit.model import Body
+from chartkit.model import Body, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +64,166 @@ class ConvertedRule:
 
 RuleConverter = Callable[[Rule, Policy], ConvertedRule]
 """The converter of a type of rule; raises `NotConvertible`."""
+
+
+Hold = Callable[[str, Expr], Expr]
+"""The text for an entry where it is named: by its name and its expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Names with the entries of a rule, once for conditions and once with variables.
+
+    entries: the expressions of the variables by name, each after those that it names.
+    """
+
+    of_conditions: Names
+    names: Names
+    entries: Mapping[str, Expr]
+
+    def used_in(self, expressions: Sequence[Expr]) -> tuple[Variable, ...]:
+        """Return the variables that expressions name, directly or through each other."""
+        used: list[Variable] = []
+        wanted = list(expressions)
+        for name, expression in reversed(tuple(self.entries.items())):
+            if any(tree.count(each, cel.variable(name)) for each in wanted):
+                used.insert(0, Variable(name, expression))
+                wanted.append(expression)
+        return tuple(used)
+
+
+def context_of(entries: Json, names: Names, namespace: str) -> Context:
+    """Return the names with a rule's context entries; raises `NotConvertible`.
+
+    namespace: that of a policy of a namespace, else empty.
+    """
+    expressions: dict[str, Expr] = {}
+
+    def declared(name: str, expression: Expr) -> Expr:
+        expressions[name] = expression
+        return cel.variable(name)
+
+    inline = with_entries(entries, names, namespace, lambda _name, expression: expression)
+    held = with_entries(entries, names, namespace, declared)
+    return Context(inline, held, expressions)
+
+
+def with_entries(entries: Json, names: Names, namespace: str, hold: Hold) -> Names:
+    """Return the names with context entries; raises `NotConvertible`."""
+    for index, entry in enumerate(entries or ()):
+        name = str(entry.get("name") or "")
+        if not name.isidentifier():
+            raise NotConvertible(f"the name of a context entry, {name}", f"context/{index}")
+        try:
+            term, path = _term(entry, names, namespace)
+            if path.startswith("{"):
+                # An object of several values: what they come from is computed once.
+                held = resolved_query(path, names, _held(name, term, hold))
+            else:
+                found = resolved_query(path, names, term) if path else term
+                held = _held(name, found, hold)
+            names = names.with_others(**{name: held})
+        except NotConvertible as reason:
+            raise NotConvertible(reason.message, f"context/{index}") from None
+    return names
+
+
+def _held(name: str, term: Term, hold: Hold) -> Term:
+    match term:
+        case Constant():
+            return term
+        case Stream():
+            kind = term.item.type
+            return Value(Place(hold(name, term.list()), (), f"[]{kind}"))
+        case Value(place, strict):
+            if place.is_optional and not strict:
+                raise NotConvertible(f"the context entry {name} may be null")
+            return Value(Place(hold(name, place.value), (), place.type, path=""))
+
+
+def _term(entry: Body, names: Names, namespace: str) -> tuple[Term, str]:
+    """Return what an entry asks for, and the path of what is wanted of it."""
+    if isinstance(entry.get("variable"), dict):
+        return _variable(entry["variable"], names), ""
+    for kind, read in _KINDS.items():
+        if isinstance(entry.get(kind), dict):
+            answer = read(entry[kind], names, namespace)
+            return answer, str(entry[kind].get("jmesPath") or "").strip()
+    raise NotConvertible("a context entry of an unknown kind")
+
+
+def _variable(body: Body, names: Names) -> Term:
+    path, value = body.get("jmesPath"), body.get("value")
+    current = None if value is None else term_of(value, names)
+    if not path:
+        if current is None:
+            raise NotConvertible("a context entry without a value", "context")
+        return current
+    found = query_term(path, names) if current is None else resolved_query(path, names, current)
+    if body.get("default") is None:
+        return found
+    return _or_default(Translator.lenient(found), term_of(body["default"], names))
+
+
+def _or_default(found: Term, default: Term) -> Term:
+    """Return what a path finds; a default where it fails or finds null."""
+    match found:
+        case Constant(value):
+            return default if value is None else found
+        case Stream() if found.presence == cel.TRUE:
+            return found
+        case Stream():
+            chosen = cel.conditional(found.presence, found.list(), expression_of(default))
+            return Value(Place(chosen, (), f"[]{found.item.type}"))
+        case Value(place) if is_path(place.root):
+            type_ = place.type if place.is_known else UNKNOWN
+            return Value(Place(place.or_value(expression_of(default)), (), type_))
+    raise NotConvertible("a default of an expression that may fail")
+
+
+def _config_map(body: Body, names: Names, namespace: str) -> Term:
+    name = text_expression(str(body.get("name") or ""), names)
+    where = text_expression(str(body.get("namespace") or namespace or "default"), names)
+    place = [] if namespace else [where]
+    call = cel.method(cel.ident("resource"), "Get", "v1", "configmaps", *place, name)
+    names.note(NO_DATA)
+    return Value(Place(call, (), CONFIG_MAP))
+
+
+def _api_call(body: Body, names: Names, namespace: str) -> Term:
+    if body.get("default") is not None:
+        raise NotConvertible("a default of a call that fails")
+    if body.get("urlPath"):
+        return Value(resource_call(body, names, namespace))
+    return Value(service_call(body, names))
+
+
+def _global_reference(body: Body, names: Names, _namespace: str) -> Term:
+    name, _, projection = str(body.get("name") or "").partition(".")
+    args = [text_expression(each, names) for each in (name, projection) if each]
+    return Value(Place(cel.method(cel.ident("globalContext"), "Get", *args)))
+
+
+def _image_registry(body: Body, names: Names, _namespace: str) -> Term:
+    if body.get("imageRegistryCredentials"):
+        raise NotConvertible("the credentials of a registry")
+    reference = text_expression(str(body.get("reference") or ""), names)
+    data = cel.method(cel.ident("image"), "GetMetadata", reference)
+    return Value(Place(data, (), IMAGE))
+
+
+_KINDS: Final[dict[str, Callable[[Body, Names, str], Term]]] = {
+    "configMap": _config_map,
+    "apiCall": _api_call,
+    "globalReference": _global_reference,
+    "imageRegistry": _image_registry,
+}
+"""By key of an entry: the value that it stands for."""
+
+
+def bound(expression: Expr, name: str, value: Expr) -> Expr:
+    """Return an expression in which a name stands for a value: bound if it is named twice."""
+    variable = tree.Ident(name)
+    if tree.count(expression, variable) > 1:
+        return cel.bind(name, value, expression)
+    return tree.replaced(expression, variable, value)

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.addons.migrate.files.surroundings import Mention
-from chartkit.addons.migrate.files.texts import FileText
+from chartkit.addons.migrate.files.texts import FileText, MigratedObject
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.kubernetes.kinds import NAMESPACED, resource_name
 from chartkit.errors import ChartkitError

@@ -2,17 +2,203 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from chartkit.addons.migrate.files.comments import Comment
-from chartkit.addons.migrate.files.notes import indented
+import yaml
+
+from chartkit.addons.migrate.conversion import RuleOutcome
+from chartkit.addons.migrate.proof import Difference, Proof
+from chartkit.addons.migrate.proof.model import Answer, Result
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import BlockText, dump_text, dump_yaml
 from chartkit.model import Body, FieldPath, Json, mapping_at
+from chartkit.safe_text import shown, shown_lines
+
+_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment.
+
+    line: counted from 0; text: with its `#`; path: of the key or list item on its line, else of the
+    next one, empty before the first and None behind the last; is_alone: whether nothing else is on
+    its line.
+    """
+
+    line: int
+    text: str
+    path: FieldPath | None
+    is_alone: bool
+
+
+def composed(text: str) -> Any:
+    """Return the root node of a text with one document; None if it is empty or is not YAML, as JSON
+    may be."""
+    try:
+        return yaml.compose(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return None
+
+
+def comments_in(text: str) -> list[Comment]:
+    """Return the comments of a text with one document; none of one that is not YAML."""
+    root = composed(text) if "#" in text else None
+    if root is None:
+        return []
+    spans = sorted(_scalars(root))
+    starts = [start for start, _ in spans]
+    keys = sorted(_keys(root, ()), key=lambda key: (key[0], len(key[1])))
+    lines = [line for line, _ in keys]
+    found = []
+    for match in _COMMENT.finditer(text):
+        index = bisect_right(starts, match.start()) - 1
+        if index >= 0 and match.start() < spans[index][1]:
+            continue
+        begin = text.rfind("\n", 0, match.start()) + 1
+        is_alone = not text[begin : match.start()].strip()
+        line = text.count("\n", 0, match.start())
+        at = bisect_right(lines, line)
+        if not is_alone:
+            path = keys[at - 1][1] if at else ()
+        elif at == len(keys):
+            path = None
+        else:
+            path = keys[at][1] if at else ()
+        found.append(Comment(line, match[0].rstrip(), path, is_alone))
+    return found
+
+
+def _scalars(node: Any) -> Iterator[tuple[int, int]]:
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, yaml.MappingNode):
+            todo.extend(part for pair in one.value for part in pair)
+        elif isinstance(one, yaml.SequenceNode):
+            todo.extend(one.value)
+        elif one is not None:
+            yield one.start_mark.index, one.end_mark.index
+
+
+def _keys(node: Any, path: FieldPath) -> Iterator[tuple[int, FieldPath]]:
+    """Yield the line and the path of every key and list item."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*path, str(key.value))
+            yield key.start_mark.line, inner
+            yield from _keys(value, inner)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield value.start_mark.line, (*path, index)
+            yield from _keys(value, (*path, index))
+
+
+_MARK: Final = "# chartkit migrate:"
+_NOTE_WIDTH: Final = 98
+
+
+def note(text: str, *lines: str) -> list[str]:
+    """Return a sentence as comment lines; lines: what stands below it, such as an expression."""
+    wrapped = textwrap.wrap(
+        shown(text),
+        _NOTE_WIDTH - len(_MARK) - 1,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    below = [f"  {shown(line)}" for line in lines]
+    return [f"{_MARK} {line}".rstrip() for line in (*wrapped, *below)]
+
+
+def reason_note(outcome: RuleOutcome) -> list[str]:
+    """Return why a rule is left as it is, with the nearest CEL if there is one."""
+    written = note(f"not converted: {outcome.reason}")
+    if outcome.nearest:
+        written += note("the nearest in CEL:", *shown_lines(outcome.nearest))
+    return written
+
+
+def without_notes(text: str) -> str:
+    """Return a text without the notes of an earlier run."""
+    if _MARK not in text:
+        return text
+    gone = {
+        each.line for each in comments_in(text) if each.is_alone and each.text.startswith(_MARK)
+    }
+    lines = text.splitlines(keepends=True)
+    return "".join(line for number, line in enumerate(lines) if number not in gone)
+
+
+def is_note(text: str) -> bool:
+    """Return whether a comment is a note of a migration."""
+    return text.startswith(_MARK)
+
+
+def indented(lines: Iterable[str], column: int) -> list[str]:
+    """Return comment lines at a column, each with its line end."""
+    return [f"{' ' * column}{line}\n" for line in lines]
+
+
+def faults(proof: Proof) -> list[Difference]:
+    """Return the differences that an API server's requests make."""
+    return [each for each in proof.differences if each.stored]
+
+
+def difference_notes(proof: Proof, allowed: str) -> list[str]:
+    """Return the differences of a proof with the smallest request of each; allowed: why they are
+    taken, empty where they are not."""
+    found = "both forms differ" if faults(proof) else "no request made either form decide"
+    start = f"{found}, which is allowed: {allowed}" if allowed else f"not converted: {found}"
+    written = note(start)
+    for each in faults(proof):
+        written += note(f"{difference_sentence(each)}, for", *shown_lines(smallest(each)))
+    return written
+
+
+def difference_sentence(difference: Difference) -> str:
+    """Return what differs: the aspect and both answers."""
+    legacy, new = answer_text(difference.legacy), answer_text(difference.new)
+    seen = "" if difference.typed else ", with types that the policies do not expect"
+    return f"{difference.aspect}{seen}: {legacy}, now {new}"
+
+
+def smallest(difference: Difference) -> str:
+    """Return the smallest request that makes a difference, as YAML."""
+    return dump_yaml(difference.case.document)
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer in one line."""
+    return "; ".join(_parts(answer)) or "no result"
+
+
+def _parts(answer: Answer) -> Iterator[str]:
+    if answer.result is not Result.NONE:
+        yield str(answer.result)
+    yield from (text for text in answer.messages if text)
+    yield from answer.errors
+    yield from (f"error: {text}" for text in answer.failed)
+    if answer.denied:
+        yield "denied"
+    if answer.warned:
+        yield "warned"
+    if answer.patched is not None:
+        yield f"mutated to {_compact(answer.patched)}"
+    yield from (f"mutates {_compact(body)}" for body in answer.targets)
+    yield from (f"generates {_compact(body)}" for body in answer.generated)
+    if answer.deletes:
+        yield f"deletes at {answer.deletes}"
+
+
+def _compact(body: object) -> str:
+    return json.dumps(body, ensure_ascii=False)
+
 
 _TOP: Final = ("apiVersion", "kind", "metadata", "spec")
 _METADATA: Final = ("name", "namespace", "labels", "annotations")

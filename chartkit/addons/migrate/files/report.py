@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
-from chartkit.addons.migrate.files.migrated import MigratedObject
-from chartkit.addons.migrate.files.notes import difference_sentence, faults, smallest
+from chartkit.addons.migrate.files.printed import difference_sentence, faults, smallest
 from chartkit.addons.migrate.files.run import Migration
+from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.report import columns
 from chartkit.addons.migrate.proof import Proof
 from chartkit.model import Body, Diagnostic, Location, Severity

@@ -11,11 +11,16 @@ from typing import Final, TextIO
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
 from chartkit.addons.migrate.files.kustomize.carried import Carried, carried
-from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.addons.migrate.files.own_tests import objects_of_tests, rewritten, test_files
 from chartkit.addons.migrate.files.surroundings import Mention, mentions, patch_files
 from chartkit.addons.migrate.files.targets import left_outside, targets
-from chartkit.addons.migrate.files.texts import SEPARATOR, FileText, file_texts, object_text
+from chartkit.addons.migrate.files.texts import (
+    SEPARATOR,
+    FileText,
+    MigratedObject,
+    file_texts,
+    object_text,
+)
 from chartkit.addons.migrate.options import MigrationOptions
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove

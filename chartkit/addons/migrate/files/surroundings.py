@@ -10,8 +10,8 @@ from typing import Final
 
 from chartkit.addons.migrate.convert import policy_key
 from chartkit.addons.migrate.files.kustomize.carried import Carried
-from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, references
+from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, is_status
 from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.documents.reader import Document, read_file, resources

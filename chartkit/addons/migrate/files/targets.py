@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.addons.migrate.files.surroundings import Mention
-from chartkit.addons.migrate.files.texts import SEPARATOR, FileText, object_text
+from chartkit.addons.migrate.files.texts import SEPARATOR, FileText, MigratedObject, object_text
 from chartkit.documents.reader import read_source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Location

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.addons.migrate.conditions import blocks_hold
-from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.presence import reads_absent
-from chartkit.addons.migrate.generate.foreach import loop_steps
-from chartkit.addons.migrate.generate.source import Step, steps_of
+from chartkit.addons.migrate.generate.source import Step, loop_steps, steps_of
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import Operations, operations_in
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, operations_of, scope_of
-from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.matching.scope import (
+    WRITES,
+    Condition,
+    names_of,
+    operations_of,
+    scope_of,
+)
+from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, children
 from chartkit.engine.cluster_policy.policy import Policy, Rule

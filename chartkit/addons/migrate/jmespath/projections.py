@@ -10,8 +10,8 @@ from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, listed, members
-from chartkit.addons.migrate.jmespath.images import Images
 from chartkit.addons.migrate.jmespath.lists import (
+    Images,
     concatenated,
     literal_elements,
     nested,

@@ -23,10 +23,11 @@ from chartkit.addons.migrate.jmespath.alternatives import chosen, first_truthy
 from chartkit.addons.migrate.jmespath.call import called
 from chartkit.addons.migrate.jmespath.comparisons import compared
 from chartkit.addons.migrate.jmespath.embedded import as_json, is_embedded, joined, json_literal
-from chartkit.addons.migrate.jmespath.images import Images, part_of
 from chartkit.addons.migrate.jmespath.lists import (
+    Images,
     element_at,
     list_of_terms,
+    part_of,
     sliced,
 )
 from chartkit.addons.migrate.jmespath.terms import (

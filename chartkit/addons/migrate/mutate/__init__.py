@@ -7,18 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from chartkit.addons.migrate.conditions import blocks_hold
-from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, empty_if
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import operations_in
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, scope_of
+from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
 from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.foreach import loop_mutations
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.merge import StrategicMerge
-from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
 from chartkit.engine.cluster_policy import autogen

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conditions import conditions_hold
-from chartkit.addons.migrate.context import with_entries
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
@@ -16,6 +15,7 @@ from chartkit.addons.migrate.matching.scope import Scope
 from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.json_patch import Base, in_order, steps_of
 from chartkit.addons.migrate.mutate.merge import Loop, StrategicMerge
+from chartkit.addons.migrate.rule import with_entries
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.model import Body, Json

@@ -10,7 +10,7 @@ from chartkit.addons.migrate.proof.forms import Said
 from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.addons.migrate.proof.model import Aspect
 from chartkit.addons.migrate.proof.requests.case import Case
-from chartkit.addons.migrate.proof.requests.kinds import TEMPLATED
+from chartkit.addons.migrate.proof.requests.schema import TEMPLATED
 from chartkit.addons.migrate.proof.requests.storable import refused
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.kubernetes.kinds import kind_of

@@ -35,15 +35,16 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
 from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of
 from chartkit.addons.migrate.proof.requests.facets import ImpliedTypes, facets_of
-from chartkit.addons.migrate.proof.requests.kinds import (
+from chartkit.addons.migrate.proof.requests.schema import (
+    IMAGE_TYPE,
     POD,
     REPLICATION_CONTROLLER,
     TEMPLATED,
     compared_kinds,
     kinds_of,
+    least,
     least_object,
 )
-from chartkit.addons.migrate.proof.requests.schema import IMAGE_TYPE, least
 from chartkit.engine import NO_ATTACHMENTS, OFFLINE, Phase, PolicyAttachments, World, as_submitted
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy

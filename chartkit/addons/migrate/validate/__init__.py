@@ -7,29 +7,26 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.addons.migrate.conditions import blocks_hold
-from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import (
     Operations,
     leaves_deletions_open,
     operations_in,
 )
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, scope_of
-from chartkit.addons.migrate.rule import ConvertedRule, Variable
+from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
+from chartkit.addons.migrate.rule import ConvertedRule, Variable, context_of
 from chartkit.addons.migrate.texts import text_of
-from chartkit.addons.migrate.validate.deny import denial_texts, denied
+from chartkit.addons.migrate.validate.cel_rule import with_variables
+from chartkit.addons.migrate.validate.deny import denial_texts, denied, every_element
 from chartkit.addons.migrate.validate.extension import (
     of_extended_pods,
     require_one_extension,
     with_template_metadata,
 )
-from chartkit.addons.migrate.validate.foreach import every_element
 from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
-from chartkit.addons.migrate.validate.variables import with_variables
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced

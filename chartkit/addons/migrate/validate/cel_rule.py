@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS
+from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY
+from chartkit.addons.migrate.expressions.names import is_name
+from chartkit.addons.migrate.expressions.place import TEXT, Place
+from chartkit.addons.migrate.jmespath import Constant, Names, Value
 from chartkit.addons.migrate.matching.operations import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
+from chartkit.addons.migrate.texts import term_of
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.kubernetes.kinds import CelKind
-from chartkit.model import Body
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.model import Body, Json
 
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")
 
@@ -45,3 +54,59 @@ def _validation(body: Body, rule: Rule) -> Body:
     if "message" not in made and "messageExpression" not in made:
         made["message"] = rule.validate.message or f"failed expression: {body['expression']}"
     return made
+
+
+_VARIABLE: Final = re.compile(r"\{\{.*\}\}")
+_PLAIN: Final = re.compile(r"[A-Za-z./:_-]*")
+_TEXTS: Final = (
+    "a text that a variable gives is compared as it is: no wildcard, size or operator in it"
+)
+
+
+class VariableText(str):
+    """A leaf of a pattern with a variable; to whoever does not know it a plain text."""
+
+    __slots__ = ("place",)
+
+    place: Place
+
+
+def with_variables(pattern: Json, names: Names) -> Json:
+    """Return a pattern with its variables translated; raises `NotConvertible`."""
+    if isinstance(pattern, dict):
+        if any(has_variable(key) for key in pattern):
+            raise NotConvertible("a variable in a key of a pattern")
+        if any(map(has_wildcard, pattern)):
+            names.note(EVERY_KEY)
+        return {key: with_variables(each, names) for key, each in pattern.items()}
+    if isinstance(pattern, list):
+        return [with_variables(each, names) for each in pattern]
+    if not isinstance(pattern, str) or "{{" not in pattern:
+        return pattern
+    if not _PLAIN.fullmatch(_VARIABLE.sub("", pattern)):
+        raise NotConvertible("a variable next to an operator or a wildcard in a pattern")
+    term = term_of(pattern, names)
+    if isinstance(term, Constant):
+        return term.value
+    if not isinstance(term, Value) or term.place.type not in (TEXT, "quantity"):
+        raise NotConvertible("a variable in a pattern whose type is not known")
+    if term.place.type == TEXT and not is_name(term.place):
+        names.note(_TEXTS)
+    leaf = VariableText("variable")
+    leaf.place = term.place
+    return leaf
+
+
+def same(place: Place, wanted: VariableText) -> Expr:
+    """Return whether a value is what a variable gives; raises `NotConvertible`."""
+    other = wanted.place
+    place = place.taken_for(other.type)
+    if place.type != other.type:
+        raise NotConvertible("a variable in a pattern is of another type than the field")
+    if place.type == TEXT:
+        return cel.equal(place.or_value(cel.NULL), other.value)
+    left, right = (
+        cel.call("quantity", cel.call("string", each))
+        for each in (place.or_value("0"), other.value)
+    )
+    return cel.equal(cel.method(left, "compareTo", right), 0)

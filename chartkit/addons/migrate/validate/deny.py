@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from chartkit.addons.migrate.conditions import condition_holds, conditions_hold, may_fail
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.jmespath import Names
+from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
+from chartkit.addons.migrate.expressions.verdict import disjunction
+from chartkit.addons.migrate.jmespath import Names, Translator, Value, stream_of
+from chartkit.addons.migrate.rule import bound, with_entries
+from chartkit.addons.migrate.validate.cel_rule import with_variables
+from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
@@ -52,3 +58,64 @@ def refuse_messages(body: Json) -> None:
     blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
     if any(each.message for each in (*(blocks.any or ()), *(blocks.all or ()))):
         raise NotConvertible("a condition with a message of its own in a foreach")
+
+
+def every_element(loops: Sequence[Body], names: Names, namespace: str) -> list[Expr]:
+    """Return what must hold, a fact for each loop; raises `NotConvertible`.
+
+    namespace: that of a policy of a namespace, else empty.
+    """
+    return [_loop(loop, names, namespace, index) for index, loop in enumerate(loops)]
+
+
+def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
+    path = f"validate/foreach/{index}"
+    if loop.get("elementScope") is False:
+        raise NotConvertible("elementScope: false", f"{path}/elementScope")
+
+    stream = stream_of(Translator(names).text(str(loop.get("list") or "").strip()), names)
+
+    def holds(item: Place) -> Expr:
+        variables = {each.variable for each in stream.generators}
+        item = _element(item, loop)
+        entries: dict[str, Expr] = {}
+
+        def held(name: str, expression: Expr) -> Expr:
+            entries[name] = expression
+            return cel.ident(name)
+
+        inner = replace(names, taken=names.taken | variables).with_others(element=Value(item))
+        inner = with_entries(loop.get("context"), inner, namespace, held)
+        inner = replace(inner, taken=inner.taken | entries.keys())
+        if loop.get("deny") is not None:
+            refuse_messages(loop["deny"].get("conditions") or [])
+            found = cel.negate(denied(loop["deny"], inner))
+        elif loop.get("pattern") is not None:
+            pattern = with_variables(loop["pattern"], inner)
+            found = pattern_verdict(pattern, item, inner.taken).allows
+        elif loop.get("anyPattern") is not None:
+            patterns = with_variables(loop["anyPattern"], inner)
+            found = any_pattern_verdict(patterns, item, inner.taken).allows
+        else:
+            raise NotConvertible("a foreach in a foreach", path)
+        if loop.get("preconditions") is not None:
+            met = conditions_hold(loop["preconditions"], inner)
+            found = disjunction(cel.negate(met), found)
+        for name, expression in reversed(entries.items()):
+            found = bound(found, name, expression)
+        return found
+
+    return stream.all(holds)
+
+
+def _element(item: Place, loop: Body) -> Place:
+    """Return the place that a pattern looks at: of elements that are no objects it is the
+    object as a whole."""
+    scope = loop.get("elementScope")
+    is_pattern = loop.get("pattern") is not None or loop.get("anyPattern") is not None
+    if scope is False or not (scope or is_pattern):
+        return item
+    item = item.taken_for(ANY_MAP)
+    if not item.is_map:
+        raise NotConvertible("a pattern for elements that are no objects")
+    return item

@@ -22,7 +22,7 @@ from chartkit.addons.migrate.expressions.verdict import (
     of_elements,
     plain,
 )
-from chartkit.addons.migrate.validate.variables import VariableText, same
+from chartkit.addons.migrate.validate.cel_rule import VariableText, same
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Literal

@@ -9,16 +9,21 @@ from typing import Final
 
 from chartkit.addons.migrate.assembly import text
 from chartkit.addons.migrate.conditions import blocks_hold
-from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import operations_in
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, operations_of, scope_of
-from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.matching.scope import (
+    WRITES,
+    Condition,
+    Scope,
+    names_of,
+    operations_of,
+    scope_of,
+)
+from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.addons.migrate.verify_images.attestors import NOTARY, Attestors, Signing, sets_of

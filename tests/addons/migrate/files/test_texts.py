@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.addons.migrate.files.comments import comments_in
-from chartkit.addons.migrate.files.notes import note
+from chartkit.addons.migrate.files.printed import comments_in, note
 from chartkit.addons.migrate.files.run import write
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError

@@ -21,7 +21,7 @@ from chartkit.addons.migrate.files.kustomize.entries import (
     rewritten,
 )
 from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysError, difference
-from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.documents.reader import Document, resources
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization

@@ -11,8 +11,7 @@ from typing import Any, Final
 from chartkit.addons.migrate.files.kustomize.builds import Builds
 from chartkit.addons.migrate.files.kustomize.entries import NewEntry
 from chartkit.addons.migrate.files.kustomize.patches import StaysError, difference
-from chartkit.addons.migrate.files.migrated import MigratedObject
-from chartkit.addons.migrate.files.texts import FileText
+from chartkit.addons.migrate.files.texts import FileText, MigratedObject
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import CEL_GROUP

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.files.comments import comments_in
 from chartkit.addons.migrate.files.kustomize.patches import (
     Merge,
     Operations,
@@ -16,9 +15,9 @@ from chartkit.addons.migrate.files.kustomize.patches import (
     StaysError,
     operations,
 )
-from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.printed import comments_in
 from chartkit.addons.migrate.files.references import fits
-from chartkit.addons.migrate.files.texts import SEPARATOR
+from chartkit.addons.migrate.files.texts import SEPARATOR, MigratedObject
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, DEFAULT_NAMESPACE

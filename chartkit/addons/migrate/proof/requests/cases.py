@@ -16,12 +16,14 @@ from chartkit.addons.migrate.proof.leaves.paths import ABSENT, Path, with_value
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
 from chartkit.addons.migrate.proof.requests.facets import Facet
-from chartkit.addons.migrate.proof.requests.kinds import POD, as_controller, least_object
 from chartkit.addons.migrate.proof.requests.schema import (
     IMAGE_TYPE,
     LIST,
     MAP,
+    POD,
+    as_controller,
     least,
+    least_object,
     normalized,
     root_type,
 )

@@ -14,12 +14,12 @@ from itertools import islice
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
-from chartkit.addons.migrate.proof.requests.kinds import TEMPLATED
 from chartkit.addons.migrate.proof.requests.schema import (
     ANY,
     IMAGE_TYPE,
     LIST,
     MAP,
+    TEMPLATED,
     allowed_values,
     fields,
     required,

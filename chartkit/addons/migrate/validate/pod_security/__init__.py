@@ -9,18 +9,21 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conditions import blocks_hold
-from chartkit.addons.migrate.context import context_of
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.addons.migrate.expressions.verdict import disjunction
-from chartkit.addons.migrate.matching.environment import names_of
 from chartkit.addons.migrate.matching.operations import operations_in
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, operations_of, scope_of
-from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.matching.scope import (
+    WRITES,
+    Condition,
+    names_of,
+    operations_of,
+    scope_of,
+)
+from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security import checks, profiles
-from chartkit.addons.migrate.validate.pod_security.checks import Fact
-from chartkit.addons.migrate.validate.pod_security.exclusions import exclusion
+from chartkit.addons.migrate.validate.pod_security.checks import Fact, exclusion
 from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces, pod_of
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy import autogen

@@ -12,14 +12,17 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.validate.pod_security.checks import Fact, Facts, either, unless_windows
-from chartkit.addons.migrate.validate.pod_security.exclusions import (
+from chartkit.addons.migrate.validate.pod_security.checks import (
     ContainerCheck,
     Exclusions,
+    Fact,
+    Facts,
+    either,
     of_pod,
     require_one,
     silent,
     text,
+    unless_windows,
 )
 from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces
 from chartkit.engine.cel.syntax import Expr

@@ -8,7 +8,7 @@ from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case
 from chartkit.addons.migrate.proof.requests.facets import facets_of
-from chartkit.addons.migrate.proof.requests.kinds import TEMPLATED, least_object
+from chartkit.addons.migrate.proof.requests.schema import TEMPLATED, least_object
 from chartkit.addons.migrate.proof.requests.storable import refusals
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

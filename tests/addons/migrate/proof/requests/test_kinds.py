@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.migrate.proof.requests.kinds import compared_kinds
+from chartkit.addons.migrate.proof.requests.schema import compared_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 _DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.migrate.proof.requests.kinds import TEMPLATED, as_controller, least_object
+from chartkit.addons.migrate.proof.requests.schema import TEMPLATED, as_controller, least_object
 from chartkit.addons.migrate.proof.requests.storable import refusals
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Body

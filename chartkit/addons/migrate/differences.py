@@ -1,4 +1,5 @@
-"""Differences between the generations of policies that no conversion can take away.
+"""Differences between the generations of policies that no conversion can take away, and the
+types that a conversion assumes.
 
 They hold for every converted rule that they are about, so they are told once and not with each
 rule. The proof knows them and does not count them.

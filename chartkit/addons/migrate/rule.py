@@ -1,4 +1,4 @@
-"""A converted rule: the part of a new policy that says what the rule said."""
+"""Converted rules: their parts of a new policy, and their context entries as variables."""
 
 from __future__ import annotations
 

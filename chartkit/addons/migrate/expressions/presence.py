@@ -1,4 +1,4 @@
-"""Fields that are there where a test holds: what is asked behind it reads them plainly."""
+"""Presence and absence of fields as tests in CEL, and wildcards in their keys."""
 
 from __future__ import annotations
 

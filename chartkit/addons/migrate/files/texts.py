@@ -1,4 +1,5 @@
-"""The texts of migrated files: each legacy document replaced, the rest as it was."""
+"""Migrated objects, and the texts of their files: each legacy document replaced, the rest as it
+was."""
 
 from __future__ import annotations
 

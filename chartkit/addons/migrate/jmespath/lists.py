@@ -1,4 +1,4 @@
-"""Lists: their elements by number, from the start or from the end, and several lists as one."""
+"""Lists: their elements by number, several lists as one, and the images of a Pod by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of both forms that the requests of a proof reached."""
+"""Coverage: the rules, leaves and branches of both forms that the requests of a proof reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smallest request that still makes a difference: parts are taken away while it stays."""
+"""Differences: those of one cause together, each with the smallest request that makes it."""
 
 from __future__ import annotations
 

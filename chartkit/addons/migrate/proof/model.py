@@ -1,4 +1,4 @@
-"""The outcome of a proof: the answers of both forms, differences and coverage."""
+"""The outcome of a proof: the answers of both forms, how they compare, and coverage."""
 
 from __future__ import annotations
 

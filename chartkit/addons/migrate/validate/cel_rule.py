@@ -1,4 +1,4 @@
-"""`validate.cel`: expressions that stay as they are."""
+"""`validate.cel`: expressions that stay as they are, and the variables that they read."""
 
 from __future__ import annotations
 

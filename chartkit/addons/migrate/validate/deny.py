@@ -1,4 +1,4 @@
-"""Deny conditions: what must not hold."""
+"""Deny conditions, and `foreach` of validate rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of a kustomization's patches: what they read, and their new form."""
+"""Patches of a kustomization: its entries, the objects that they change, and their new form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers: sums, quotients, the greatest and the least."""
+"""Functions of numbers, times and durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of texts."""
+"""Functions of texts: their parts, encodings and patterns."""
 
 from __future__ import annotations
 

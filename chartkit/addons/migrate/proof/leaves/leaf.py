@@ -1,4 +1,4 @@
-"""A place of a request that a policy looks at."""
+"""Leaves: the fields of a request that a policy looks at, each with the values to try there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as a document, in which places are set and taken away."""
+"""A request as a document, in which fields are set and taken away, and the roles of its user."""
 
 from __future__ import annotations
 

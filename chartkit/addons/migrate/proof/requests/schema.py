@@ -1,4 +1,4 @@
-"""The types of Kubernetes' own kinds: the type at a path, and the least value of a type."""
+"""Kinds and their types: the type at a path, and the least object of a kind."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _MODULES = (
     "chartkit.catalog.authoring.check",
     "chartkit.scan.gate.suppressions",
     "chartkit.scan.gate.outcome",
-    "chartkit.scan.gitops.deployment",
+    "chartkit.scan.gitops.model",
 )
 """The modules that declare ids, imported when needed; those of values are rules."""
 _NAMED = Path(__file__).with_name("named_checks.yaml")

@@ -73,8 +73,8 @@ def check(
     such as of one that no object needs, fail nothing.
     """
     from chartkit.scan.exceptions.check import check as checked
+    from chartkit.scan.exceptions.check import needs_of
     from chartkit.scan.exceptions.listing import check_report
-    from chartkit.scan.exceptions.objects import needs_of
 
     output.parsed()
     notes = Notes()

@@ -176,7 +176,7 @@ def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
 
 def _pictures(tally: Tally, counted: str) -> list[tuple[str, Markup]]:
     """Return pictures with their titles: findings by severity, and by place and severity."""
-    from chartkit.report.html.pictures import bars, ring
+    from chartkit.report.html.tally import bars, ring
 
     whole, parts = "Findings by severity", f"Findings by {counted} and severity"
     return [

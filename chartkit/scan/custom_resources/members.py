@@ -12,9 +12,9 @@ from typing import Final
 from chartkit.engine.cel.library.kubernetes.naming import label_1035, subdomain
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, FieldPath, Json
-from chartkit.scan.custom_resources.problems import Problem, Reason, field_name, problem
 from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import member
+from chartkit.scan.custom_resources.validation import Problem, Reason, field_name, problem
 
 _ABSENT: Final = object()
 

@@ -25,11 +25,16 @@ from chartkit.report import PolicyFacts
 from chartkit.scan.custom_resources.definitions import KIND, CustomKind, Definitions
 from chartkit.scan.custom_resources.definitions import RULE as DIAGNOSTIC
 from chartkit.scan.custom_resources.members import member_problems, metadata_problems
-from chartkit.scan.custom_resources.problems import Problem, Reason, TooMuchWork, field_name
 from chartkit.scan.custom_resources.rules import has_rules, rule_problems
 from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import decoded
-from chartkit.scan.custom_resources.validation import value_problems
+from chartkit.scan.custom_resources.validation import (
+    Problem,
+    Reason,
+    TooMuchWork,
+    field_name,
+    value_problems,
+)
 
 SCHEMA_RULE: Final = "schema"
 """The rule of results about types, limits, required and unknown fields."""

@@ -28,10 +28,10 @@ from chartkit.go import GoError
 from chartkit.go.base64_text import decode_base64
 from chartkit.model import FieldPath, Json, pointer_steps
 from chartkit.scan.custom_resources.formats import read_duration
-from chartkit.scan.custom_resources.problems import OMITTED, Problem, Reason, field_name, problem
 from chartkit.scan.custom_resources.schema import Rule, Schema
 from chartkit.scan.custom_resources.storing import member
 from chartkit.scan.custom_resources.types import self_type, spellings, unescaped
+from chartkit.scan.custom_resources.validation import OMITTED, Problem, Reason, field_name, problem
 
 BUDGET: Final = 10_000_000
 """The cost of all rules for one object, as in an API server."""

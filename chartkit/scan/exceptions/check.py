@@ -1,23 +1,32 @@
-"""Everything that is wrong with a project's PolicyExceptions."""
+"""What is wrong with a project's PolicyExceptions, and the objects to check them with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from pathlib import Path
+from typing import Final, TextIO
 
-from chartkit.engine import RunnablePolicy
+from chartkit.engine import NO_ATTACHMENTS, RunnablePolicy
 from chartkit.engine.cel_policies.exceptions import read_cel_exception, without_effect
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Severity, mappings_at
+from chartkit.network.cluster.recording import is_recording
 from chartkit.project.project import ExceptionRules
+from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.exceptions.lifetime import lifetime
 from chartkit.scan.exceptions.model import FiledException
-from chartkit.scan.exceptions.narrow import narrower
-from chartkit.scan.exceptions.need import Needs
+from chartkit.scan.exceptions.need import Needs, narrower
 from chartkit.scan.gate.selection import rule_names
+from chartkit.scan.inputs import Note
+from chartkit.scan.requests import RequestOptions, load_named_policies, load_requests
+from chartkit.scan.run import ScanContext
+from chartkit.scan.user_inputs import load_user_inputs
 from chartkit.suggestions import suggestion
 
 UNKNOWN: Final = "unknown-policy"
@@ -99,3 +108,48 @@ def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:
         message = f"exception {resource.name} is wider than what needs it: {'; '.join(found.steps)}"
         hint = "a narrower one lets the same objects off"
         yield Diagnostic(WIDE, Severity.WARNING, message, resource.location, hint)
+
+
+@contextmanager
+def needs_of(
+    options: RequestOptions, environment: ProjectEnvironment | None, stdin: TextIO, note: Note
+) -> Iterator[tuple[Sequence[RunnablePolicy], Needs | None]]:
+    """Yield policies without exceptions, and what the objects at the paths need of those; None
+    without paths. Raise InputError."""
+    recordings = [path for path in map(Path, options.inputs.paths) if is_recording(path)]
+    if recordings and len(options.inputs.paths) > 1:
+        raise InputError("a recording is read alone", hint="leave the other PATHs out")
+    without = replace(options, policies=replace(options.policies, exceptions=()))
+    if options.inputs.paths and not recordings:
+        requests = load_requests(without, stdin, note, environment=environment)
+        policies = requests.policies.policies
+        yield policies, Needs(policies, requests.objects, requests.context(requests.world()))
+        return
+    if environment is not None:
+        policies = environment.policies(NO_ATTACHMENTS).policies
+    else:
+        policies = load_named_policies(without, NO_ATTACHMENTS).policies
+    if not recordings:
+        yield policies, None
+        return
+    with _recorded(recordings[0], without, policies, note) as needs:
+        yield policies, needs
+
+
+@contextmanager
+def _recorded(
+    recording: Path, options: RequestOptions, policies: Sequence[RunnablePolicy], note: Note
+) -> Iterator[Needs]:
+    from chartkit.scan.cluster import Survey, open_cluster
+    from chartkit.scan.cluster_source import ClusterSource
+
+    source = ClusterSource(recording=recording, namespace=options.inputs.only_namespace)
+    with open_cluster(source) as reader:
+        survey = Survey(reader, NO_ATTACHMENTS)
+        context = ScanContext(
+            survey.namespaces,
+            survey.namespace_objects,
+            survey.world(load_user_inputs(options.world, note)),
+            plural_of=reader.discovery.plural,
+        )
+        yield Needs(policies, list(survey.objects(policies)), context)

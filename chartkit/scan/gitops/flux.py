@@ -27,11 +27,11 @@ from chartkit.scan.gitops.model import (
     DeclaredRelease,
     Repository,
     Room,
+    filled,
     mapping_document,
     text_document,
 )
 from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
-from chartkit.scan.gitops.variables import filled
 from chartkit.wording import counted
 
 KIND: Final = "HelmRelease"

@@ -1,26 +1,33 @@
-"""Releases as objects declare them, and the repository that they are in."""
+"""Releases as objects declare them, the repository that they are in, and Flux's variables."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from chartkit.documents.embedded import embedded_mapping, embedded_text
-from chartkit.documents.reader import Document
+from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import (
+    Body,
     Diagnostic,
+    Explanation,
     FieldPath,
     Json,
     Location,
     Resource,
     Severity,
+    mapping_at,
+    mappings_at,
     pointer_of,
     pointer_steps,
+    text_of,
+    texts_of,
 )
 
 _ENGINE: Final = "kyverno"
@@ -158,3 +165,150 @@ class Repository:
                 if whole.is_relative_to(folder.resolve()):
                     return folder / path.lstrip("/")
         return None
+
+
+NAMESPACE: Final = "CK611"
+SERVER_SIDE: Final = "CK612"
+DIFFERENCES: Final = "CK613"
+PRESERVED: Final = "CK614"
+_EXPLANATIONS: Final = (
+    Explanation(
+        NAMESPACE,
+        what="An Application or a HelmRelease that deploys Kyverno into a namespace of others.",
+        why="The webhooks leave Kyverno's namespace out, and so the other objects in it.",
+        do="Give Kyverno a namespace of its own, such as kyverno.",
+    ),
+    Explanation(
+        SERVER_SIDE,
+        what="An Application of Kyverno without ServerSideApply=true, or with Replace=true.",
+        why="Kyverno's definitions are too large for the annotation of a client-side apply, and "
+        "replacing deletes what others wrote into existing objects.",
+        do="Write ServerSideApply=true to spec.syncPolicy.syncOptions, and take Replace=true out.",
+    ),
+    Explanation(
+        DIFFERENCES,
+        what="An Application of Kyverno that Argo CD may show as out of sync for good.",
+        why="Kubernetes writes the rules of aggregated ClusterRoles, and defaults of other "
+        "objects. Argo CD may be set up for this as a whole, which no Application shows.",
+        do="Annotate the Application with argocd.argoproj.io/compare-options: ServerSideDiff=true, "
+        "and ignore the rules of aggregated ClusterRoles under spec.ignoreDifferences.",
+    ),
+    Explanation(
+        PRESERVED,
+        what="An Application of Kyverno's upstream chart that keeps config.preserve.",
+        why="The hook for it leaves the Application out of sync in an app of apps, and may keep "
+        "Argo CD from removing Kyverno together with the parent.",
+        do="Set config.preserve: false in the values of the Application.",
+    ),
+)
+_OTHERS_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
+_COMPARING: Final = "argocd.argoproj.io/compare-options"
+
+
+def add_faults(release: DeclaredRelease) -> None:
+    """Add to a release of Kyverno what is wrong with how and where its object deploys it."""
+    if release.namespace in _OTHERS_NAMESPACES:
+        message = f"Kyverno goes into the namespace '{release.namespace}', beside others"
+        hint = "give Kyverno a namespace of its own, such as kyverno"
+        release.fault(message, "/spec", hint, NAMESPACE)
+    body, top = release.owner.body, ""
+    if release.owner.kind == "ApplicationSet":
+        body, top = mapping_at(body, "spec", "template"), "/spec/template"
+    elif release.owner.kind != "Application":
+        return
+    options = texts_of(mapping_at(body, "spec", "syncPolicy").get("syncOptions"))
+    if "ServerSideApply=true" not in options:
+        message = "without ServerSideApply=true Argo CD cannot apply Kyverno's definitions, "
+        message += "which are too large for its annotation"
+        hint = "add ServerSideApply=true to spec.syncPolicy.syncOptions"
+        if "Replace=true" in options:
+            message = "Replace=true replaces objects as a whole, with what others wrote into them"
+            hint = "write ServerSideApply=true in its place under spec.syncPolicy.syncOptions"
+        release.fault(message, f"{top}/spec", hint, SERVER_SIDE)
+    compared = str(mapping_at(body, "metadata", "annotations").get(_COMPARING) or "")
+    kinds = {text_of(each.get("kind")) for each in mappings_at(body, "spec", "ignoreDifferences")}
+    missing = [] if "ServerSideDiff=true" in compared else [f"{_COMPARING}: ServerSideDiff=true"]
+    missing += [] if kinds & {"ClusterRole", "*"} else ["ClusterRole in ignoreDifferences"]
+    if missing:
+        message = f"may stay out of sync: it has no {' and no '.join(missing)}"
+        hint = "leave it where Argo CD is set up so as a whole"
+        release.note(message, f"{top}/metadata", hint, DIFFERENCES)
+    if release.origin and not release.unknown and _preserve(release) is not False:
+        message = "config.preserve is true: Argo CD may not remove Kyverno with the Application"
+        release.note(message, release.pointer, "set config.preserve: false", PRESERVED)
+
+
+def _preserve(release: DeclaredRelease) -> Json:
+    """Return the value of config.preserve that a release gives its chart; None for none, and False
+    where values are not known."""
+    found: Json = None
+    for each in release.values:
+        body = each.body if isinstance(each, Document) else each
+        if not isinstance(body, dict):
+            return False
+        found = mapping_at(body, "config").get("preserve", found)
+    return found
+
+
+_VARIABLE: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_]\w*)(?::?[=-]([^{}$]*)|[^{}$]*)\}")
+_ESCAPED: Final = "\x00{"
+_DEEPEST: Final = 5
+"""Defaults within defaults that are filled in."""
+
+
+class _UnknownError(Exception):
+    """A variable without a default."""
+
+
+def filled(value: Json, unknown: list[FieldPath]) -> Json:
+    """Return a value with the default of each variable in its texts. A text or list with a variable
+    that has no default is left out, and its path added to `unknown`."""
+    try:
+        return _filled(value, unknown, ())
+    except _UnknownError:
+        unknown.append(())
+        return None
+
+
+def _filled(value: Json, unknown: list[FieldPath], path: FieldPath) -> Json:
+    if isinstance(value, dict):
+        members: Body = {}
+        for key, each in value.items():
+            try:
+                members[key] = _filled(each, unknown, (*path, key))
+            except _UnknownError:
+                unknown.append((*path, key))
+        return members
+    if isinstance(value, list):
+        inside: list[FieldPath] = []
+        items = [_filled(each, inside, ()) for each in value]
+        if inside:
+            raise _UnknownError
+        return items
+    return _text(value) if isinstance(value, str) and "${" in value else value
+
+
+def _text(text: str) -> Json:
+    """Return what a text with variables stands for, of the type that YAML gives it then; raise
+    _UnknownError."""
+    found = text
+    for _ in range(_DEEPEST):
+        before, found = found, _VARIABLE.sub(_default, found)
+        if found == before:
+            break
+    found = found.replace(_ESCAPED, "${")
+    if found == text or "\n" in found:
+        return found
+    try:
+        documents = read_text(found)
+    except InputError:
+        return found
+    return documents[0].body if len(documents) == 1 else None
+
+
+def _default(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return _ESCAPED
+    if match[2] is None:
+        raise _UnknownError
+    return match[2]

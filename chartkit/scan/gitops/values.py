@@ -9,8 +9,7 @@ from pathlib import Path
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Diagnostic, Severity
-from chartkit.scan.gitops.deployment import add_faults
-from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
+from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository, add_faults
 from chartkit.scan.gitops.releases import checkout_of, declared_releases, declares_release
 from chartkit.scan.inputs import Note, is_chart, objects_of
 

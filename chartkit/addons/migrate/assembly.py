@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.matching.scope import Condition
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr, format_expression
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.match import bind_match
 from chartkit.engine.cluster_policy.policy import Policy, Rule

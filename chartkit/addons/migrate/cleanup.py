@@ -14,6 +14,8 @@ from chartkit.addons.migrate.conversion import (
     left,
 )
 from chartkit.addons.migrate.differences import described
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.expressions.place import TEXT
 from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.jmespath import Names, Value
@@ -22,8 +24,6 @@ from chartkit.addons.migrate.matching.facts import ObjectFacts
 from chartkit.addons.migrate.matching.scope import Condition, Scope, scope_of_objects
 from chartkit.addons.migrate.rule import Context, context_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.build import NoLiteralError
 from chartkit.engine.cleanup import read_cleanup_policy
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import read_match

@@ -8,6 +8,8 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.names import is_name
 from chartkit.addons.migrate.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_value
@@ -25,8 +27,6 @@ from chartkit.addons.migrate.operators import (
 )
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.cel.syntax.tree import Select, count
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,

@@ -13,6 +13,7 @@ from chartkit.addons.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, type_of
 from chartkit.addons.migrate.differences import PROPERTIES, described
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
+from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.generate import convert_generate
 from chartkit.addons.migrate.mutate import convert_mutate
 from chartkit.addons.migrate.rule import ConvertedRule, RuleConverter
@@ -21,7 +22,6 @@ from chartkit.addons.migrate.validate.cel_rule import convert_cel
 from chartkit.addons.migrate.validate.pod_security import convert_pod_security
 from chartkit.addons.migrate.verify_images import convert_verify_images
 from chartkit.engine import compile_any, is_exception
-from chartkit.engine.cel.syntax.build import NoLiteralError
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy

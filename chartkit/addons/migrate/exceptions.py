@@ -15,6 +15,7 @@ from chartkit.addons.migrate.conversion import (
     RuleOutcome,
     left,
 )
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import object_of
 from chartkit.addons.migrate.expressions.presence import fits_any, reads_absent
 from chartkit.addons.migrate.expressions.verdict import as_bool
@@ -28,7 +29,6 @@ from chartkit.addons.migrate.matching.scope import (
 )
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, children
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import NO_DATA
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of, is_path
@@ -21,7 +22,6 @@ from chartkit.addons.migrate.texts import (
     text_expression,
 )
 from chartkit.engine.cel.syntax import Expr, tree
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body, Json

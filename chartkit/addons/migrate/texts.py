@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import parse_qs, unquote
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, OBJECT, TEXT, Place, list_type
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Translator
 from chartkit.addons.migrate.jmespath.embedded import (
@@ -23,7 +24,6 @@ from chartkit.addons.migrate.jmespath.embedded import (
 from chartkit.addons.migrate.jmespath.lists import list_of_terms
 from chartkit.addons.migrate.jmespath.terms import computed, mixed
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Call, Literal
 from chartkit.engine.context.variables.syntax import (
     ESCAPED,

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.kubernetes.field_faults import Field, fields_of, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import (
     Binary,
     Call,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import FALSE, TRUE
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.build import FALSE, TRUE
 from chartkit.engine.cel.syntax.tree import Call, Conditional, Ident, Index, Select
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
@@ -16,7 +17,6 @@ from chartkit.addons.migrate.rule import Variable
 from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Literal
 from chartkit.engine.cel_policies.generation import TemplateError, read_documents, scan, value_of
 from chartkit.engine.cluster_policy.generate import split_kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
     ANY_LIST,
     ANY_MAP,
@@ -27,7 +28,6 @@ from chartkit.addons.migrate.jmespath.terms import (
     type_of,
 )
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 
 _SIZES: Final = (QUANTITY, "int-or-string")
 _NUMBERS: Final = ("int", "double")

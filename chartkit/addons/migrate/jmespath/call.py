@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.jmespath.functions import FUNCTIONS
 from chartkit.addons.migrate.jmespath.functions.declaration import required
 from chartkit.addons.migrate.jmespath.projections import BY_EXPRESSION
 from chartkit.addons.migrate.jmespath.terms import Term, computed, constant_result, double_of
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.jmespath.functions import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.nodes import Kind, Node
 

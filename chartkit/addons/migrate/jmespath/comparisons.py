@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.terms import (
@@ -18,7 +19,6 @@ from chartkit.addons.migrate.jmespath.terms import (
 )
 from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call
 from chartkit.engine.jmespath.declaration import deep_equal
 

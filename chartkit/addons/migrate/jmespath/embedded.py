@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, TIME
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, is_json
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.go.fmt import embedded_json
 
 PLACEHOLDER: Final = r"__variable_\d+__"

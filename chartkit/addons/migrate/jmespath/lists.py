@@ -8,6 +8,8 @@ from functools import reduce
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.names import loop_variable, names_several
 from chartkit.addons.migrate.expressions.place import (
     ANY_LIST,
@@ -31,8 +33,6 @@ from chartkit.addons.migrate.jmespath.terms import (
     type_of,
 )
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.cel.syntax.tree import ListLiteral, Literal, count
 
 LISTS: Final = ("containers", "initContainers", "ephemeralContainers")

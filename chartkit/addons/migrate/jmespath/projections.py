@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
@@ -27,7 +28,6 @@ from chartkit.addons.migrate.jmespath.terms import (
     Value,
     computed,
 )
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax import tree
 from chartkit.engine.jmespath.nodes import Kind, Node
 

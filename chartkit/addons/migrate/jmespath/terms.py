@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import (
     ANY_MAP,
     SIZE,
@@ -24,8 +26,6 @@ from chartkit.addons.migrate.expressions.presence import NOTHING, Known
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.cel.syntax.tree import (
     Binary,
     Call,

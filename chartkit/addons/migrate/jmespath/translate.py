@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import IMAGE_PARTS, KIND_IN_SCANS, SERVICE_ACCOUNTS
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
     ANY_MAP,
     IMAGE_REFERENCE,
@@ -42,7 +43,6 @@ from chartkit.addons.migrate.jmespath.terms import (
     is_truthy,
 )
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.context.context import names_images
 from chartkit.engine.jmespath.compiler import keeps_null
 from chartkit.engine.jmespath.errors import JMESPathError

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place, object_of
 from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.match import compile_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.schemas.kind_selectors import parse_kind_selector

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.matching.facts import Facts
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
     Blocks,

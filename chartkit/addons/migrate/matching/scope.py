@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place, object_of
 from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value
@@ -18,7 +19,6 @@ from chartkit.addons.migrate.jmespath.terms import REQUEST_KIND, Members
 from chartkit.addons.migrate.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
 from chartkit.addons.migrate.matching.operations import has_roles
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
 from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import (

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.addons.migrate.matching.scope import Scope
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr, tree
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.spelling import is_field_name
 from chartkit.engine.cel_policies.patches import apply_values
 from chartkit.engine.cel_policies.patches.apply_values import MapSort, Scalar, Sort

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Stream, Translator, Value, stream_of
@@ -17,7 +18,6 @@ from chartkit.addons.migrate.mutate.json_patch import Base, in_order, steps_of
 from chartkit.addons.migrate.mutate.merge import Loop, StrategicMerge
 from chartkit.addons.migrate.rule import with_entries
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.model import Body, Json
 
 _SEVERAL: Final = re.compile(r"(request\.object(?:\.\w+)*)\.\[([\w, ]+)\]\s*\[\]")

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.lists import from_end
@@ -22,7 +23,6 @@ from chartkit.addons.migrate.mutate.fields import literal_value, object_type
 from chartkit.addons.migrate.texts import term_of
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.json_patch import decode

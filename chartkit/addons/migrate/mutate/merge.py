@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, Place
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
@@ -21,7 +22,6 @@ from chartkit.addons.migrate.mutate.fields import Field, constant, literal_value
 from chartkit.addons.migrate.texts import term_of
 from chartkit.addons.migrate.validate.pattern import pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.spelling import is_field_name
 from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral
 from chartkit.engine.cluster_policy.mutate.anchors import (

@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.operations import (
@@ -28,7 +29,6 @@ from chartkit.addons.migrate.validate.extension import (
 )
 from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions

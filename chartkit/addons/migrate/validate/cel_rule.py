@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.names import is_name
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.jmespath import Constant, Names, Value
@@ -16,7 +17,6 @@ from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.kubernetes.kinds import CelKind

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from chartkit.addons.migrate.conditions import condition_holds, conditions_hold, may_fail
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Names, Translator, Value, stream_of
@@ -14,7 +15,6 @@ from chartkit.addons.migrate.rule import bound, with_entries
 from chartkit.addons.migrate.validate.cel_rule import with_variables
 from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.model import Body, Json
 

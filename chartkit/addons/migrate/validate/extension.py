@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import of_templates
 from chartkit.addons.migrate.matching.scope import Condition, Scope
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, Ident, Select, replaced, transform
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import fits
@@ -24,7 +25,6 @@ from chartkit.addons.migrate.expressions.verdict import (
 )
 from chartkit.addons.migrate.validate.cel_rule import VariableText, same
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Literal
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, in_phases, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (

@@ -11,6 +11,7 @@ from chartkit.addons.migrate.assembly import text
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
@@ -28,7 +29,6 @@ from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.addons.migrate.verify_images.attestors import NOTARY, Attestors, Signing, sets_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.verify_images.blocks import converted
 from chartkit.engine.context.variables.syntax import OPEN

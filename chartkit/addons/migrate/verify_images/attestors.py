@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.ports.signatures import METHODS, expanded
 from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
 from chartkit.model import Body

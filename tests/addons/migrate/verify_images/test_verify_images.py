@@ -7,11 +7,11 @@ import json
 import pytest
 
 from chartkit.addons.migrate.differences import BUNDLES, VERIFIED_AGAIN
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.verify_images import match_references, names
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.host import OFFLINE
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax import format_expression
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.scalars.wildcard import compile_wildcard

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.names import names_several
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import where_there
@@ -33,7 +34,6 @@ from chartkit.addons.migrate.jmespath.terms import (
     is_json,
     type_of,
 )
-from chartkit.engine.cel.syntax import build as cel
 
 ORDERED: Final = (TEXT, "int", "double")
 """The types of what both languages put in the same order."""

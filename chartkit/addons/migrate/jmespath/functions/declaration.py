@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.jmespath.declaration import Type
 
 Function = Callable[[Names, Sequence[Term]], Term]

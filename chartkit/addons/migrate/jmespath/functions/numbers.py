@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DECIMALS, DIVISION, TIMES
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, SPAN, TEXT, TIME, Place
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     FUNCTIONS,
@@ -28,7 +29,6 @@ from chartkit.addons.migrate.jmespath.terms import (
 )
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
 from chartkit.engine.cel.times import timestamp_of_text
 from chartkit.go.duration import SECOND, duration_or_none

@@ -11,6 +11,7 @@ from semver import Version
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import ASCII_CASE, DECODED, PARENT_FOLDERS, READ_TEXTS
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, TEXT, Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_any_value
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
@@ -26,7 +27,6 @@ from chartkit.addons.migrate.jmespath.functions.declaration import (
 )
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
 from chartkit.engine.scalars.semver_range import SemverError, parse_range, read_range
 from chartkit.go.regexp import RegexError, compile_regex, quote_meta

@@ -11,6 +11,7 @@ from typing import Final
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.matching.operations import operations_in
 from chartkit.addons.migrate.matching.scope import (
@@ -25,7 +26,6 @@ from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security import checks, profiles
 from chartkit.addons.migrate.validate.pod_security.checks import Fact, exclusion
 from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces, pod_of
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.podsecurity.checks import CONTROL_OF, versions_of_checks
 from chartkit.engine.cluster_policy.policy import Policy, Rule

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, disjunction
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, PodPlaces
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.podsecurity.baseline import (
     DEFAULT_CAPABILITIES,
     HANDLERS,

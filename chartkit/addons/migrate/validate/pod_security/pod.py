@@ -8,11 +8,11 @@ from functools import reduce
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.rule import Variable
 from chartkit.engine.cel.syntax import Expr, tree
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS, GroupVersionKind
 
 CONTAINER: Final = "container"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
@@ -26,7 +27,6 @@ from chartkit.addons.migrate.validate.pod_security.checks import (
 )
 from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.podsecurity.checks import SELINUX_TYPES
 from chartkit.engine.cluster_policy.podsecurity.profiles import (
     ALLOWED,

@@ -1,6 +1,6 @@
 """Functions that build expressions as an author writes them.
 
-    from chartkit.engine.cel.syntax import build as cel
+    from chartkit.addons.migrate.expressions import build as cel
 
     pod = cel.path("object", "spec")
     cel.macro(cel.field(pod, "containers"), "all", "c", cel.has(cel.ident("c"), "resources"))
@@ -227,7 +227,7 @@ def negate(condition: Operand) -> Expr:
     and its kin change only where an operand is a text, a duration, a timestamp or a size
     compared with a whole number: a double could be NaN, of which neither `<` nor `>=` holds.
     Operands of `==` are values of JSON: a quantity or a URL compared with another type is an
-    error, which `!=` hides. (`simplify` looks at that.)
+    error, which `!=` hides.
     """
     expr = literal(condition)
     return _opposite(expr) or tree.Unary("!", expr)
@@ -269,9 +269,3 @@ def _is_call(expr: Expr, *functions: str) -> bool:
 
 def _is_whole(expr: Expr) -> bool:
     return isinstance(expr, tree.Literal) and type(expr.value) is int
-
-
-def commented(expr: Operand, *lines: str) -> Expr:
-    """Return the expression with lines of comments before it, each without its slashes."""
-    texts = (part.rstrip() for line in lines for part in (line.splitlines() or [""]))
-    return tree.Commented(literal(expr), tuple(texts))

@@ -40,6 +40,7 @@ def found(
     return rows(run(folder), "known faults")
 
 
+@pytest.mark.slow
 def test_a_release_that_a_project_names(tmp_path: Path) -> None:
     faults = found(tmp_path, "1.19.0")
     assert [(row.outcome, row.message, row.hint) for row in faults] == [
@@ -56,6 +57,7 @@ def test_a_release_that_a_project_names(tmp_path: Path) -> None:
     assert found(tmp_path, "1.19.0", form="ClusterPolicy") == []
 
 
+@pytest.mark.slow
 def test_an_image_goes_before_what_a_project_names(tmp_path: Path) -> None:
     assert found(tmp_path, str(current().version), engine=True) == []
     values = tmp_path / "charts" / "kyverno" / "values_dev.yaml"
@@ -195,6 +197,7 @@ def test_patch_releases_count(release: str, names: set[str]) -> None:
     assert {each.name for each in known_faults() if each.is_in(before)} - names
 
 
+@pytest.mark.slow
 def test_an_advisory_that_no_policy_of_the_project_meets(tmp_path: Path) -> None:
     found(tmp_path, "1.18.1", form="ClusterPolicy")
     advisories = rows(run(tmp_path), "advisories")
@@ -205,6 +208,7 @@ def test_an_advisory_that_no_policy_of_the_project_meets(tmp_path: Path) -> None
     assert rows(run(tmp_path), "known faults") == []
 
 
+@pytest.mark.slow
 def test_a_policy_that_meets_an_advisory_is_named(tmp_path: Path) -> None:
     found(tmp_path, "1.17.1", form="ClusterPolicy")
     folder = tmp_path / "own"

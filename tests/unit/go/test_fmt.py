@@ -58,6 +58,7 @@ def test_prints_the_number_itself(number: float) -> None:
     assert float(go_json(number)) == number
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner)))
 def test_json_reads_back(value: object) -> None:
     assert json.loads(go_json(value)) == value

@@ -44,6 +44,7 @@ def _named_versions(source: str, history: bool = False) -> Iterator[str]:
                 yield f"line {node.lineno}: {call}"
 
 
+@pytest.mark.slow
 def test_no_other_constant_names_the_current_version() -> None:
     found = {
         str(path.relative_to(_PACKAGE)): list(

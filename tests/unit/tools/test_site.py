@@ -44,6 +44,7 @@ def pages(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_site_of_the_documentation_is_built_strictly(tmp_path: Path) -> None:
     done = build(ROOT, tmp_path / "site")
     assert done.returncode == 0, done.stderr
@@ -70,6 +71,7 @@ def test_links_out_of_the_documentation_lead_to_the_repository(pages: Path) -> N
     assert 'href="../security.html"' in page
 
 
+@pytest.mark.slow
 def test_link_out_of_the_documentation_is_text_without_a_repository(pages: Path) -> None:
     (pages / "docs" / "README.md").write_text("# Pages\n\nSee [the code](../tools/scan.py).\n")
     assert build(pages, pages / "site").returncode == 0

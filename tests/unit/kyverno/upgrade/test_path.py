@@ -44,6 +44,7 @@ def distances(skip_minors: bool) -> dict[tuple[Pair, Pair], int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skip_minors", [False, True])
 def test_agrees_with_a_search_over_all_pairs(skip_minors: bool) -> None:
     known = distances(skip_minors)

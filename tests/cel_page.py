@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.reference import Entry, Section, sections
+from chartkit.engine.cel.explain import Entry, Section, sections
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "cel.md"
 MARK: Final = "<!-- Written from the declarations: pytest --update-golden. Not by hand. -->\n"

@@ -110,8 +110,8 @@ def cel(
     """
     from chartkit.engine.cel import CelCompileError, CelError, compile_expression
     from chartkit.engine.cel.environments import declaring
+    from chartkit.engine.cel.explain import listing
     from chartkit.engine.cel.notation import notation
-    from chartkit.engine.cel.reference import listing
 
     environment = _environment(name)
     if listed:
@@ -208,7 +208,7 @@ def _variable(setting: str) -> tuple[str, Json]:
 
 def _warn(program: Program, body: Json) -> None:
     """Print a warning for each field that the object's kind does not have."""
-    from chartkit.engine.cel.shapes.misspelt import misspelt
+    from chartkit.engine.cel.shapes import misspelt
     from chartkit.engine.kubernetes.kinds import kind_of
     from chartkit.model import Resource
 

@@ -208,7 +208,7 @@ def _unserved(api_version: str, kind: str) -> tuple[str, str | None] | None:
     one that it has."""
     if kind in _COMMON.get(api_version, ()) or kind.endswith(_NEVER_STORED):
         return None
-    from chartkit.engine.cel.shapes.names import SETTLED, meant_kind, served_elsewhere
+    from chartkit.engine.cel.shapes import SETTLED, meant_kind, served_elsewhere
     from chartkit.engine.kubernetes.field_faults import known_kinds
 
     group, version = parse_api_version(api_version)

@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from chartkit.engine.cel.checker.formatting import format_type
+from chartkit.engine.cel.checker.checked import format_type
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.types import TypeKind

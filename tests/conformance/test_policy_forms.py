@@ -11,8 +11,7 @@ import pytest
 
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.shapes.matching import kinds_matched
-from chartkit.engine.cel.shapes.table import shape_of
+from chartkit.engine.cel.shapes import kinds_matched, shape_of
 from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

@@ -21,7 +21,7 @@ from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
 from chartkit.engine import RunnablePolicy
-from chartkit.engine.cel.shapes.misspelt import RULE_ID as MISSPELT_FIELD
+from chartkit.engine.cel.shapes import RULE_ID as MISSPELT_FIELD
 from chartkit.engine.cluster_policy.generate import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE

@@ -8,8 +8,8 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.library.natives import as_written
-from chartkit.engine.cel.shapes.matching import own_kind
+from chartkit.engine.cel.library.printing import as_written
+from chartkit.engine.cel.shapes import own_kind
 from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
 from chartkit.engine.ports.world import UnknownEntry, World

@@ -26,8 +26,8 @@ from typing import Any, Final, Protocol
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.notation import parse_signature
 from chartkit.engine.cel.parser.building import Builder
-from chartkit.engine.cel.signatures import parse_signature
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.registration import declarations

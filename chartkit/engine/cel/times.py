@@ -12,9 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.numbers import checked_int
 from chartkit.engine.cel.types import Type
-from chartkit.engine.cel.values import Opaque
+from chartkit.engine.cel.values import Opaque, checked_int
 from chartkit.go.duration import MINUTE, SECOND, DurationError, parse_duration
 from chartkit.go.strconv import NumberError, parse_int, quote, wrapped
 from chartkit.go.time_layout import RFC3339, Moment, TimeError, days_before, is_leap, parse_time

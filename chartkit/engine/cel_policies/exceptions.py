@@ -15,7 +15,7 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, named_expressions
-from chartkit.engine.jmespath.sources import current_time
+from chartkit.engine.jmespath.nodes import current_time
 from chartkit.engine.kubernetes.definitions import (
     WARNING_RULE,
     check_schema,

@@ -8,10 +8,10 @@ from typing import Final
 
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.tracing.calls import RepeatHost
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, TraceError
+from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import causes_of, traced
-from chartkit.engine.cel.tracing.pointers import pointers
-from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.cel_policies.policy import MatchConstraints

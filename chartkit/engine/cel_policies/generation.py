@@ -15,7 +15,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.library.natives import json_of
+from chartkit.engine.cel.library.printing import json_of
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.patches.apply_values import go_type
 from chartkit.errors import Reraise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.library.natives import doubles
+from chartkit.engine.cel.library.printing import doubles
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.kubernetes.kinds import kind_of, resource_name

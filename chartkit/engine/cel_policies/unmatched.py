@@ -8,8 +8,13 @@ from typing import Final
 
 from chartkit.engine.cel.checker import UndefinedField
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.shapes import kinds_matched, misspelt
-from chartkit.engine.cel.shapes.names import kinds_called, meant_resource, served_elsewhere
+from chartkit.engine.cel.shapes import (
+    kinds_called,
+    kinds_matched,
+    meant_resource,
+    misspelt,
+    served_elsewhere,
+)
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule, field_at
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE

@@ -27,7 +27,7 @@ from chartkit.engine.cel_policies.policy import (
     read_cel_policy,
 )
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
-from chartkit.engine.jmespath.sources import current_time
+from chartkit.engine.jmespath.nodes import current_time
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request

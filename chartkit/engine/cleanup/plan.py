@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
-from chartkit.engine.jmespath.sources import current_sources, use_sources
+from chartkit.engine.jmespath.nodes import current_sources, use_sources
 from chartkit.engine.ports.services import labels_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request

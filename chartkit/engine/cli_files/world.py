@@ -101,7 +101,7 @@ class PartialApi(ObjectApi):
 
     def _is_known(self, path: _Path) -> bool:
         # The table of kinds comes with CEL, which takes long to load.
-        from chartkit.engine.cel.shapes.matching import own_kind
+        from chartkit.engine.cel.shapes import own_kind
 
         there = (path.group, path.version, path.resource) in self._by_resource
         return there or own_kind(path.api_version, path.resource) is not None

@@ -69,7 +69,7 @@ def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault
 
 
 def _of_kind(at: int, selector: str) -> Iterator[_Fault]:
-    from chartkit.engine.cel.shapes.names import served_elsewhere
+    from chartkit.engine.cel.shapes import served_elsewhere
 
     group, version, kind, _ = parse_kind_selector(selector)
     places = served_elsewhere((group,), (version,), lambda known: known.kind == kind)
@@ -105,7 +105,7 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
         group, _, kind, _ = parse_kind_selector(selector)
         if kind in _COMMON:
             continue
-        from chartkit.engine.cel.shapes.names import meant_kind
+        from chartkit.engine.cel.shapes import meant_kind
 
         if meant := meant_kind(group, kind):
             message = f"{policy.name}: no object is of kind '{kind}': the rule matches none"

@@ -5,7 +5,7 @@ from chartkit.engine.jmespath.errors import (
     JMESPathError,
 )
 from chartkit.engine.jmespath.expression import Expression, compile_expression
-from chartkit.engine.jmespath.sources import Sources, use_sources
+from chartkit.engine.jmespath.nodes import Sources, use_sources
 
 __all__ = [
     "Expression",

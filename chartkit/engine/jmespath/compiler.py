@@ -14,8 +14,8 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.calls import compile_call
 from chartkit.engine.jmespath.declaration import ExpressionReference, Search, deep_equal, is_number
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
-from chartkit.engine.jmespath.lexer import Comparator
 from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.parser import Comparator
 from chartkit.errors import raising
 from chartkit.model import Json
 

@@ -18,10 +18,10 @@ from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.errors import CostLimitExceeded
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.times import Duration, timestamp_of_text
+from chartkit.engine.cel.tracing.calls import RepeatHost
 from chartkit.engine.cel.tracing.datum import Datum
+from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import causes_of
-from chartkit.engine.cel.tracing.pointers import pointers
-from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.types import BOOL, DYN, STRING, Type, optional_of
 from chartkit.engine.cel.values import NONE, Value
 from chartkit.go import GoError

@@ -187,7 +187,7 @@ def _whole_kind(review: Review) -> GroupVersionKind | None:
     its own, such as the Scale of a Deployment."""
     if not review.subresource or resource_name(review.kind.kind) == review.resource:
         return None
-    from chartkit.engine.cel.shapes.matching import own_kind
+    from chartkit.engine.cel.shapes import own_kind
 
     return own_kind(review.api_version, review.resource)
 

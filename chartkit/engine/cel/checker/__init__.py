@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from chartkit.engine.cel.ast import Parsed
 from chartkit.engine.cel.checker.checked import Checked, OutputTypeError, UndefinedField
-from chartkit.engine.cel.checker.tables import tables_of
+from chartkit.engine.cel.checker.overloads import tables_of
 from chartkit.engine.cel.checker.unification import TypeTooLargeError, is_same
 from chartkit.engine.cel.checker.validators import WATCHED, validate_calls, validate_literals
 from chartkit.engine.cel.checker.visitor import Visitor

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from chartkit.engine.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral
-from chartkit.engine.cel.checker.checked import Checked
-from chartkit.engine.cel.checker.formatting import format_type, type_name
+from chartkit.engine.cel.checker.checked import Checked, format_type, type_name
 from chartkit.engine.cel.checker.unification import is_same
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError, CostLimitExceeded, Issue

@@ -7,10 +7,20 @@ from typing import Any
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.ast import qualified_name
-from chartkit.engine.cel.checker.checked import UndefinedField
-from chartkit.engine.cel.checker.formatting import format_call, format_type, message_name, type_name
-from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
-from chartkit.engine.cel.checker.tables import Scopes, Signatures, Tables
+from chartkit.engine.cel.checker.checked import (
+    UndefinedField,
+    format_call,
+    format_type,
+    message_name,
+    type_name,
+)
+from chartkit.engine.cel.checker.overloads import (
+    Scopes,
+    Signatures,
+    Tables,
+    Variables,
+    resolve_overloads,
+)
 from chartkit.engine.cel.checker.unification import check_size, most_general
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.types import (

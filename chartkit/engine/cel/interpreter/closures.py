@@ -10,7 +10,7 @@ from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.interpreter import aggregates, comprehension, logic
+from chartkit.engine.cel.interpreter import comprehension, logic
 from chartkit.engine.cel.interpreter.attributes import (
     Attribute,
     Choice,
@@ -19,7 +19,13 @@ from chartkit.engine.cel.interpreter.attributes import (
     evaluated,
     resolved,
 )
-from chartkit.engine.cel.interpreter.calls import call, differs, equals, matching, membership
+from chartkit.engine.cel.interpreter.comprehension import (
+    call,
+    differs,
+    equals,
+    matching,
+    membership,
+)
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.interpreter.frame import Frame, Step
@@ -191,11 +197,11 @@ class Planner:
     def list_literal(self, expr: ast.ListLiteral, scope: Scope) -> Step:
         """`[…]`."""
         elements = [self.plan(element, scope) for element in expr.elements]
-        return aggregates.list_of_steps(elements, expr.optional_indices)
+        return comprehension.list_of_steps(elements, expr.optional_indices)
 
     def map_literal(self, expr: ast.MapLiteral, scope: Scope) -> Step:
         """`{…}`."""
-        return aggregates.map_of_steps(
+        return comprehension.map_of_steps(
             [
                 (self.plan(entry.key, scope), self.plan(entry.value, scope), entry.optional)
                 for entry in expr.entries
@@ -212,7 +218,7 @@ class Planner:
         fields = [
             (entry.field, self.plan(entry.value, scope), entry.optional) for entry in expr.fields
         ]
-        return aggregates.struct_of_steps(fields, construct)
+        return comprehension.struct_of_steps(fields, construct)
 
     def comprehension(self, expr: ast.Comprehension, scope: Scope) -> Step:
         """A fold; its variables are seen in it alone."""

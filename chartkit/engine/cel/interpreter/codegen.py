@@ -18,7 +18,7 @@ from typing import Any, Final
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.interpreter import aggregates, operators
+from chartkit.engine.cel.interpreter import comprehension, operators
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
@@ -123,13 +123,13 @@ class Generator(Writer):
         """`[…]`."""
         if expr.optional_indices:
             raise Unsupported
-        self.weight += aggregates.LIST_COST
+        self.weight += comprehension.LIST_COST
         elements = ", ".join(self.visit(element, scope).text for element in expr.elements)
         return Code(f"[{elements}]", list)
 
     def map_literal(self, expr: ast.MapLiteral, scope: Scope) -> Code:
         """`{…}` with keys that are texts."""
-        self.weight += aggregates.MAP_COST
+        self.weight += comprehension.MAP_COST
         entries = []
         for entry in expr.entries:
             if entry.optional:
@@ -149,7 +149,7 @@ class Generator(Writer):
             or any(entry.optional for entry in expr.fields)
         ):
             raise Unsupported
-        self.weight += aggregates.STRUCT_COST
+        self.weight += comprehension.STRUCT_COST
         fields = ", ".join(
             f"{self.constant(entry.field)}: {self.visit(entry.value, scope).text}"
             for entry in expr.fields

@@ -19,7 +19,7 @@ from chartkit.engine.cel.checker.checked import (
 )
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
-from chartkit.engine.cel.interpreter.aggregates import keyed
+from chartkit.engine.cel.interpreter.comprehension import keyed
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.library.printing import go_type
 from chartkit.engine.cel.library.searching import Patterns

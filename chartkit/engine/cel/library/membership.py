@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from chartkit.engine.cel.library.sizes import bounded_work
+from chartkit.engine.cel.library.costs import bounded_work
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Uint, Value, same
 

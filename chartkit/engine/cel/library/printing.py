@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import math
+from collections.abc import Mapping
 from typing import Final
 
+from chartkit.documents.yaml_builder import whole
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import Type
-from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value, type_of
+from chartkit.engine.cel.types import Type, TypeKind
+from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
+from chartkit.errors import Reraise
 from chartkit.go.duration import format_duration
 from chartkit.go.fmt import format_float
+from chartkit.go.strconv import Int64, as_float
+from chartkit.model import Body, Json
 
 
 def show(value: Value) -> str:
@@ -85,3 +94,136 @@ def go_type(value: Value) -> str:
         return "*dynamic.ObjectVal"
     # Everything else is a struct of Go as it stands.
     return _GO_TYPES_OF_NAMES.get(type_of(value).name, "*ext.nativeObj")
+
+
+_SAFE_INTEGER: Final = 2**53 - 1
+_TEXTS: Final = frozenset(
+    {"kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "kyverno.image"}
+    | {"net.CIDR", "net.IP"}
+)
+_NATIVE_NAMES: Final = {
+    "google.protobuf.Duration": "Duration",
+    "google.protobuf.Timestamp": "Timestamp",
+    "kubernetes.NamedFormat": "Format",
+    "kubernetes.Quantity": "Quantity",
+    "kubernetes.Semver": "Semver",
+    "kubernetes.URL": "URL",
+    "kyverno.image": "Image",
+    "net.CIDR": "CIDR",
+    "net.IP": "IP",
+}
+_SHOWN: Final[Mapping[type, str]] = {
+    float: "Double",
+    bool: "bool",
+    bytes: "Bytes",
+    type(None): "'null_type'",
+    list: "list",
+    dict: "map",
+}
+NO_TYPE: Final = "type conversion not supported for 'type'"
+
+
+def text_of(value: Value) -> str:
+    """The value as a Go string; raises `CelError` for what is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, OptionalValue):
+        return text_of(content(value))
+    if isinstance(value, Opaque) and value.cel_type.name in _TEXTS:
+        return str(value)
+    raise no_conversion(value, "string")
+
+
+def no_conversion(value: Value, target: str) -> CelError:
+    """The error for a value that cannot be turned into a type of Go."""
+    if isinstance(value, Type):
+        return CelError(NO_TYPE)
+    if isinstance(value, int) and not isinstance(value, bool):
+        kind = "uint" if isinstance(value, Uint) else "int"
+        return CelError(f"unsupported type conversion from '{kind}' to {target}")
+    shown = _SHOWN.get(value.__class__) or f"'{native_name(value)}'"
+    return CelError(f"type conversion error from {shown} to '{target}'")
+
+
+def content(optional: OptionalValue) -> Value:
+    """Return the content of an optional; raises `CelError` if it is empty."""
+    if not optional.present:
+        raise CelError("optional.none() dereference")
+    return optional.value
+
+
+def native_name(value: Value) -> str:
+    """Return the type of a value, as messages about conversions name it."""
+    name = type_of(value).name
+    return _NATIVE_NAMES.get(name, name)
+
+
+def json_of(value: Value) -> Json:
+    """The value as JSON, whole numbers as doubles; raises `CelError` for what JSON has not."""
+    bounded_value(value)
+    return _json(value)
+
+
+def _json(value: Value) -> Json:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return float(value) if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else str(int(value))
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _special(value)
+    if isinstance(value, list):
+        return [_json(member) for member in value]
+    if isinstance(value, dict):
+        return {text_of(key): _json(member) for key, member in value.items()}
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Timestamp | Duration):
+        return str(value)
+    if isinstance(value, OptionalValue):
+        return _json(content(value))
+    if isinstance(value, Struct) and value.type.kind is TypeKind.STRUCT:
+        return {name: _json(member) for name, member in value.fields.items()}
+    raise no_conversion(value, "*structpb.Value")
+
+
+def json_object(value: Mapping[Value, Value]) -> Body:
+    """A map as a JSON object; raises `CelError`."""
+    bounded_value(value)
+    return {text_of(key): _json(member) for key, member in value.items()}
+
+
+def _special(number: float) -> str:
+    if math.isnan(number):
+        return "NaN"
+    return "Infinity" if number > 0 else "-Infinity"
+
+
+def doubles(value: Json) -> Value:
+    """JSON as Go's decoder gives it: every number a double, but for those that are `Int64`."""
+    kind = value.__class__
+    if kind is Int64:
+        return int(value)
+    if kind is int:
+        return as_float(value)
+    if isinstance(value, dict):
+        return {key: doubles(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [doubles(member) for member in value]
+    return value
+
+
+def as_written(value: Json) -> Json:
+    """JSON as it is written and read again: a double without a fraction is a whole number."""
+    if isinstance(value, float):
+        return whole(value)
+    if isinstance(value, dict):
+        return {key: as_written(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [as_written(member) for member in value]
+    return value
+
+
+def string_map(value: Mapping[Value, Value], position: int) -> dict[str, str]:
+    """A map of texts to texts; raises `CelError` naming the argument by its position."""
+    with Reraise(f"invalid arg {position}: ", CelError, CelError):
+        return {text_of(key): text_of(member) for key, member in value.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from chartkit.engine.cel.library.sizes import bounded_patterns, bounded_search
+from chartkit.engine.cel.library.costs import bounded_patterns, bounded_search
 from chartkit.engine.cel.values import Value
 from chartkit.go.regexp import Regex, compile_regex
 

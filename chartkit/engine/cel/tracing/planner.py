@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -12,13 +12,14 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.attributes import KEY_CLASSES
+from chartkit.engine.cel.interpreter.comprehension import keyed
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.library.printing import go_type
-from chartkit.engine.cel.tracing import folds, junctions, literals
+from chartkit.engine.cel.tracing import folds, junctions
 from chartkit.engine.cel.tracing.calls import (
     comparison,
     comparison_with,
@@ -33,14 +34,78 @@ from chartkit.engine.cel.tracing.datum import (
     Causes,
     Datum,
     Entries,
+    Extent,
     Step,
     TraceError,
     TraceFrame,
+    listed,
     unknown,
 )
 from chartkit.engine.cel.tracing.selections import Key, chain, child, presence
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import KeyedMap, OptionalValue, Value
 from chartkit.model import FieldPath
+
+
+def list_of_steps(elements: Sequence[Step], optional: frozenset[int]) -> Step:
+    """`[a, ?b]`."""
+
+    def run(frame: TraceFrame) -> Datum:
+        members: list[Datum] = []
+        causes: list[Causes] = []
+        for index, element in enumerate(elements):
+            found = element(frame)
+            if index in optional:
+                causes.append(found)
+                present = _opened(found)
+                if present is None:
+                    continue
+                found = present
+            members.append(found)
+        return listed(members, Extent(lacking=tuple(causes)))
+
+    return run
+
+
+def map_of_steps(entries: Sequence[tuple[Step, Step, bool]]) -> Step:
+    """`{a: b, ?c: d}`."""
+
+    def run(frame: TraceFrame) -> Datum:
+        values: dict[Value, Value] = {}
+        members: dict[str, Datum] = {}
+        causes: list[Causes] = []
+        for key_step, value_step, optional in entries:
+            key, found = key_step(frame), value_step(frame)
+            causes += [key, found]
+            present = _opened(found) if optional else found
+            if present is None:
+                values.pop(key.value, None)
+                continue
+            if key.value is UNKNOWN or present.value is UNKNOWN:
+                return unknown(*causes)
+            if key.value.__class__ is not str:
+                values = keyed(values, key.value)
+            values[key.value] = present.value
+            members[str(key.value)] = present
+        known = None if isinstance(values, KeyedMap) else members
+        return Datum(values, None, tuple(causes), known)
+
+    return run
+
+
+def _opened(found: Datum) -> Datum | None:
+    """Return the value in an optional; None if it is absent. Raises `TraceError`."""
+    value = found.value
+    if value is UNKNOWN:
+        return found
+    if value.__class__ is not OptionalValue:
+        raise TraceError("cannot initialize an optional part from a value", found)
+    return found._replace(value=value.value) if value.present else None
+
+
+def opaque(parts: Sequence[Step]) -> Step:
+    """Return the step of a value whose parts alone are known."""
+    return lambda frame: unknown(*[part(frame) for part in parts])
+
 
 _MOST_STEPS: Final = 30_000
 """Units of cost of one trace; longer ones tell nothing."""
@@ -183,11 +248,11 @@ class Planner:
     def list_literal(self, expr: ast.ListLiteral, scope: Scope, _rest: FieldPath) -> Step:
         """`[a, ?b]`."""
         elements = [self.plan(element, scope) for element in expr.elements]
-        return literals.list_of_steps(elements, expr.optional_indices)
+        return list_of_steps(elements, expr.optional_indices)
 
     def map_literal(self, expr: ast.MapLiteral, scope: Scope, _rest: FieldPath) -> Step:
         """`{a: b, ?c: d}`."""
-        return literals.map_of_steps(
+        return map_of_steps(
             [
                 (self.plan(entry.key, scope), self.plan(entry.value, scope), entry.optional)
                 for entry in expr.entries
@@ -197,7 +262,7 @@ class Planner:
     def struct_literal(self, expr: ast.StructLiteral, scope: Scope, _rest: FieldPath) -> Step:
         """`Name{field: value}`: objects of patches, which no condition is about."""
         parts = [self.plan(entry.value, scope) for entry in expr.fields]
-        return literals.opaque(parts)
+        return opaque(parts)
 
     # Macros.
 
@@ -205,7 +270,7 @@ class Planner:
         """A macro, recognised by what it comes to."""
         shape = shape_of(expr)
         if shape is None:
-            return literals.opaque([self.plan(expr.iter_range, scope)])
+            return opaque([self.plan(expr.iter_range, scope)])
         if shape.kind is ShapeKind.BIND:
             value = self.plan(expr.accu_init, scope)
             place = self._slot()

@@ -13,8 +13,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.library.natives import no_conversion, text_of
-from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.printing import no_conversion, show, text_of
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, Value
 from chartkit.engine.cel_policies.admission import AdmissionExpressions

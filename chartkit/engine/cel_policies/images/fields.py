@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.tracing.calls import RepeatHost
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, listed, unknown
+from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import traced
-from chartkit.engine.cel.tracing.pointers import pointers
-from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.tracing.selections import elements
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.fields import Roots

@@ -15,7 +15,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.library.natives import no_conversion
+from chartkit.engine.cel.library.printing import no_conversion
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
 from chartkit.engine.cel_policies.evaluator import (

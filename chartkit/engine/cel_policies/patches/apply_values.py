@@ -15,7 +15,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from chartkit.engine.cel.library.natives import text_of
+from chartkit.engine.cel.library.printing import text_of
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value, type_of

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.natives import as_written, json_of
+from chartkit.engine.cel.library.printing import as_written, json_of
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, name_faults
 from chartkit.engine.cel_policies.patches.apply_values import encoded

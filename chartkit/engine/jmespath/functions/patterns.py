@@ -1,19 +1,22 @@
-"""Regular expressions, wildcards, and text made at random from a pattern."""
+"""Texts: cut, joined and compared; regular expressions, wildcards, and text made at random."""
 
 from __future__ import annotations
 
+import posixpath
 from functools import partial
 from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import function
-from chartkit.engine.jmespath.errors import FunctionError
-from chartkit.engine.jmespath.functions.collections import as_text
-from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.jmespath.functions.selection import as_text
+from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import Reraise
+from chartkit.go import strconv
 from chartkit.go.random_text import generate
 from chartkit.go.regexp import Regex, RegexError, compile_regex
+from chartkit.go.strconv import Int64, truncate_to_int64
 from chartkit.model import Json
 
 _INSTRUCTIONS: Final = 64
@@ -87,3 +90,101 @@ def random(pattern: str) -> str:
     if not pattern:
         raise FunctionError("no pattern provided")
     return generate(pattern, current_sources().chance.randrange)
+
+
+@function("compare(string, string) number", "compare('a', 'b')")
+def compare(first: str, second: str) -> Int64:
+    # Kyverno's result is Go's int, which equals no number of the language.
+    """-1, 0 or 1: whether the first text sorts before, with or after the second."""
+    return Int64((first > second) - (first < second))
+
+
+@function("equal_fold(string, string) bool", "equal_fold('Go', 'GO')")
+def equal_fold(first: str, second: str) -> bool:
+    """Return whether two texts are equal but for upper and lower case."""
+    return strconv.equal_fold(first, second)
+
+
+@function("replace(string, string, string, number) string", "replace('a-b-c', '-', '.', `1`)")
+def replace(budget: Budget, text: str, old: str, new: str, count: float) -> str:
+    """Replaces so many occurrences of a text; all of them where the number is negative."""
+    most = max(-1, truncate_to_int64(count))
+    found = text.count(old)
+    made = found if most < 0 else min(found, most)
+    budget.take(len(text) + made * len(new), "replace()")
+    return text.replace(old, new, most)
+
+
+@function("replace_all(string, string, string) string", "replace_all('a-b-c', '-', '.')")
+def replace_all(budget: Budget, text: str, old: str, new: str) -> str:
+    """Replaces every occurrence of a text."""
+    budget.take(len(text) + text.count(old) * len(new), "replace_all()")
+    return text.replace(old, new)
+
+
+@function("to_upper(string) string", "to_upper('abc')")
+def to_upper(text: str) -> str:
+    """The text in upper case."""
+    return strconv.to_upper(text)
+
+
+@function("to_lower(string) string", "to_lower('ABC')")
+def to_lower(text: str) -> str:
+    """The text in lower case."""
+    return strconv.to_lower(text)
+
+
+@function("trim(string, string) string", "trim('--a--', '-')")
+def trim(text: str, characters: str) -> str:
+    """The text without the second one's characters at both ends."""
+    return text.strip(characters)
+
+
+@function("trim_prefix(string, string) string", "trim_prefix('v1.2.3', 'v')")
+def trim_prefix(text: str, prefix: str) -> str:
+    """The text without a prefix, where it has it."""
+    return text.removeprefix(prefix)
+
+
+@function("split(string, string) array[string]", "split('a,b,c', ',')")
+def split(text: str, separator: str) -> list[str]:
+    """The parts of a text between the occurrences of another."""
+    return text.split(separator) if separator else list(text)
+
+
+@function("starts_with(string, string) bool", "starts_with(request.object.metadata.name, 'kube-')")
+def starts_with(text: str, prefix: str) -> bool:
+    """Return whether a text begins with another."""
+    return text.startswith(prefix)
+
+
+@function("ends_with(string, string) bool", "ends_with(request.object.metadata.name, '-prod')")
+def ends_with(text: str, suffix: str) -> bool:
+    """Return whether a text ends with another."""
+    return text.endswith(suffix)
+
+
+@function("truncate(string, number) string", "truncate(request.object.metadata.name, `9`)")
+def truncate(text: str, length: float) -> str:
+    """The first characters of a text."""
+    return text[: max(0, truncate_to_int64(max(length, 0)))]
+
+
+@function("to_boolean(string) bool", "to_boolean('True')")
+def to_boolean(text: str) -> bool:
+    """The boolean that the texts true and false stand for, in any case of letters."""
+    lower = strconv.to_lower(text)
+    if lower not in ("true", "false"):
+        expected = "lowercase argument must be 'true' or 'false'"
+        raise function_error("to_boolean", f"{expected} (provided: '{text}')")
+    return lower == "true"
+
+
+@function("path_canonicalize(string) string", "path_canonicalize('/var//lib/../run')")
+def path_canonicalize(path: str) -> str:
+    """A path without `.`, `..` and doubled slashes."""
+    if not path:
+        return ""
+    # POSIX keeps two leading slashes apart from one; Go does not.
+    clean = posixpath.normpath(path)
+    return clean[1:] if clean.startswith("//") else clean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.jmespath.declaration import function
-from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.go.duration import SECOND, format_duration, parse_duration
 from chartkit.go.strconv import NumberError, parse_int
 from chartkit.go.time_layout import RFC3339, Moment, parse_time

@@ -9,8 +9,8 @@ import pytest
 from chartkit.engine.cel import CelCompileError, CelError, compile_expression
 from chartkit.engine.cel.declarations import Environment, Example
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
+from chartkit.engine.cel.explain import sections
 from chartkit.engine.cel.notation import notation
-from chartkit.engine.cel.reference import sections
 from chartkit.engine.cel.values import Value
 from tests.cel_page import MARK, PAGE, libraries, reference, written_examples
 from tests.unit.engine.cel.example_host import ExampleHost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel import ENVIRONMENTS
-from chartkit.engine.cel.reference import listing, sections
+from chartkit.engine.cel.explain import listing, sections
 
 
 def _signatures(name: str) -> set[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.checker.formatting import format_type
+from chartkit.engine.cel.checker.checked import format_type
 from chartkit.engine.cel.declarations import Example, Overload, macro, overload
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.signatures import parse_signature
+from chartkit.engine.cel.notation import parse_signature
 from chartkit.engine.cel.types import (
     INT,
     LIST_STRING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cel_policies.exceptions import CelException
-from chartkit.engine.jmespath.sources import Sources, use_sources
+from chartkit.engine.jmespath.nodes import Sources, use_sources
 from chartkit.errors import CompileError
 from chartkit.model import Resource
 from tests.unit.engine.cel_policies.policies import conditions, exception, results, said, validating

@@ -17,7 +17,7 @@ from chartkit.addons.migrate.proof.leaves.cluster import (
 from chartkit.addons.migrate.proof.requests.case import with_bindings
 from chartkit.addons.migrate.proof.requests.schema import guessed_kind, least_object
 from chartkit.engine import World, as_submitted
-from chartkit.engine.cel.shapes.matching import own_kind
+from chartkit.engine.cel.shapes import own_kind
 from chartkit.engine.cli_files.world import ObjectApi, UserApi
 from chartkit.engine.kubernetes.kinds import (
     DEFAULT_NAMESPACE,

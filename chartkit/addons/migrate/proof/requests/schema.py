@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.paths import EACH, Path, Step
-from chartkit.engine.cel.shapes.matching import own_kind
+from chartkit.engine.cel.shapes import own_kind
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.kubernetes.field_faults import Field, fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import (

@@ -25,7 +25,7 @@ from chartkit.addons.serve.admission.webhooks.webhook import (
 from chartkit.engine.cel.ast import Ident, nodes
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.shapes.matching import own_kind
+from chartkit.engine.cel.shapes import own_kind
 from chartkit.engine.cel.types import BOOL
 from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.autogen import can_extend

@@ -9,8 +9,8 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.natives import json_of
-from chartkit.engine.cel.library.sizes import bounded, bounded_value
+from chartkit.engine.cel.library.costs import bounded, bounded_value
+from chartkit.engine.cel.library.printing import json_of
 from chartkit.engine.cel.values import Value
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.sizes import bounded, bounded_work
+from chartkit.engine.cel.library.costs import bounded, bounded_work
 from chartkit.engine.cel.library.standard.conversions import text_of_bool, text_of_bytes
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type

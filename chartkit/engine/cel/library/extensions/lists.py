@@ -9,9 +9,9 @@ from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLitera
 from chartkit.engine.cel.declarations import Library, Macro, Overload, macro, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.costs import bounded_members, bounded_work
 from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.membership import Members
-from chartkit.engine.cel.library.sizes import bounded_members, bounded_work
 from chartkit.engine.cel.library.standard.macros import mapped
 from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.times import Duration, Timestamp

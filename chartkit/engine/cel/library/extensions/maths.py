@@ -20,9 +20,8 @@ from chartkit.engine.cel.declarations import (
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.extensions.bindings import is_namespace
-from chartkit.engine.cel.numbers import checked_int
 from chartkit.engine.cel.parser.building import Builder
-from chartkit.engine.cel.values import UINT_MAX, Uint, Value
+from chartkit.engine.cel.values import UINT_MAX, Uint, Value, checked_int
 from chartkit.go.strconv import wrapped
 
 _NUMBERS: Final = ("double", "int", "uint")

@@ -10,8 +10,8 @@ from chartkit.engine.cel.declarations import Library, Macro, macro, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.library.standard.constants import type_constant
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
+from chartkit.engine.cel.library.standard.protobuf import type_constant
 from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
 from chartkit.engine.cel.types import (

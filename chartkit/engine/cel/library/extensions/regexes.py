@@ -9,13 +9,13 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.costs import bounded, bounded_work
 from chartkit.engine.cel.library.searching import (
     bounded_matches,
     of_replacing,
     of_search,
     of_search_for_all,
 )
-from chartkit.engine.cel.library.sizes import bounded, bounded_work
 from chartkit.engine.cel.values import NONE, OptionalValue
 from chartkit.go.regexp import Groups, Regex, RegexError, compile_regex
 from chartkit.go.strconv import quote

@@ -7,9 +7,9 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.costs import bounded, bounded_members
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.values import Value
 from chartkit.go.strconv import ESCAPES
 

@@ -7,8 +7,8 @@ from typing import Final
 from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident
 from chartkit.engine.cel.declarations import Library, Macro, declared, macro, overload
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import bounded_members
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.library.sizes import bounded_members
 from chartkit.engine.cel.library.standard.containers import find_key
 from chartkit.engine.cel.library.standard.macros import all_, exists, exists_one, fold
 from chartkit.engine.cel.parser.building import Builder

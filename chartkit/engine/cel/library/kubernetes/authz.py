@@ -18,7 +18,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
 from chartkit.engine.cel.library.kubernetes import naming
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Opaque, Value
 

@@ -15,7 +15,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
 from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address

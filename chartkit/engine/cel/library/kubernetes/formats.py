@@ -14,7 +14,7 @@ from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
 from chartkit.engine.cel.library.kubernetes import naming
 from chartkit.engine.cel.library.kubernetes.naming import Check
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import NONE, OptionalValue, Value
 from chartkit.go.regexp import compile_regex

@@ -13,7 +13,7 @@ from chartkit.engine.cel.declarations import Library, Overload, Variable, overlo
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, traversal
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address

@@ -11,9 +11,8 @@ from chartkit.engine.cel.declarations import Library, Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import TRAVERSAL
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
-from chartkit.engine.cel.numbers import checked_int, checked_uint
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.values import Uint, Value, same
+from chartkit.engine.cel.values import Uint, Value, checked_int, checked_uint, same
 
 _COMPARABLE: Final = (
     *("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"),

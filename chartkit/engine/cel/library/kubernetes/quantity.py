@@ -10,7 +10,7 @@ from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Value
 from chartkit.errors import Reraise

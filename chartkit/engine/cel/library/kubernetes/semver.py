@@ -12,7 +12,7 @@ from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.scalars.semver_range import SemverError, parse_version
 from chartkit.errors import Reraise

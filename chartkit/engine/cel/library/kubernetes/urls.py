@@ -11,7 +11,7 @@ from chartkit.engine.cel.declarations import Library, Overload, declared, overlo
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import always, of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.errors import Reraise
 from chartkit.go.url import Url, UrlError, parse_request_uri, parse_url

@@ -9,7 +9,7 @@ from chartkit.engine.cel.declarations import Library
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member
-from chartkit.engine.cel.library.natives import json_object, no_conversion
+from chartkit.engine.cel.library.printing import json_object, no_conversion
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.natives import text_of
+from chartkit.engine.cel.library.printing import text_of
 from chartkit.engine.cel.values import Value
 
 _HEADER: Final = b"\x1f\x8b\x08" + bytes(6) + b"\xff"

@@ -11,7 +11,7 @@ from chartkit.engine.cel.library.kyverno.spellings import (
     context_variable,
     member,
 )
-from chartkit.engine.cel.library.natives import doubles, json_of, string_map
+from chartkit.engine.cel.library.printing import doubles, json_of, string_map
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
 from chartkit.go.x509 import holds_certificate

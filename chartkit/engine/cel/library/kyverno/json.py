@@ -11,15 +11,15 @@ from typing import Final
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.declarations import Implementation, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import bounded_value
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable
-from chartkit.engine.cel.library.natives import (
+from chartkit.engine.cel.library.printing import (
     NO_TYPE,
     content,
     doubles,
     no_conversion,
     text_of,
 )
-from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value

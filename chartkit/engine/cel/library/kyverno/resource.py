@@ -14,8 +14,8 @@ from chartkit.engine.cel.declarations import Implementation, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member
-from chartkit.engine.cel.library.natives import json_object, string_map
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.library.printing import json_object, string_map
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import opaque
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.errors import Reraise

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from chartkit.engine.cel.declarations import Implementation, Overload, Variable, Work, overload
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import opaque, type_of_type
 from chartkit.engine.cel.values import Opaque
 

@@ -7,7 +7,7 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
-from chartkit.engine.cel.library.natives import NO_TYPE, content
+from chartkit.engine.cel.library.printing import NO_TYPE, content
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import OptionalValue, Uint, Value
 

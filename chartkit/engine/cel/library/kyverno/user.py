@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Library, StructType, Variable, declared
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import STRING, struct, type_of_type
 from chartkit.engine.cel.values import Struct, Value
 

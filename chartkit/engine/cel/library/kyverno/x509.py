@@ -6,7 +6,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.natives import doubles
+from chartkit.engine.cel.library.printing import doubles
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
 from chartkit.go.strconv import wrapped

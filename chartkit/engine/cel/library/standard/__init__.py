@@ -14,9 +14,8 @@ from chartkit.engine.cel.library.standard import (
     ordering,
     strings,
 )
-from chartkit.engine.cel.library.standard.constants import VARIABLES
 from chartkit.engine.cel.library.standard.macros import MACROS
-from chartkit.engine.cel.library.standard.protobuf import STRUCTS
+from chartkit.engine.cel.library.standard.protobuf import STRUCTS, VARIABLES
 
 LIBRARY = Library(
     "standard",

@@ -11,10 +11,9 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import declared, overload
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.sizes import bounded, bounded_members
-from chartkit.engine.cel.numbers import checked_int, checked_uint, divide, modulo
+from chartkit.engine.cel.library.costs import bounded, bounded_members
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.values import Uint, Value
+from chartkit.engine.cel.values import Uint, Value, checked_int, checked_uint, divide, modulo
 
 _ADD = "The sum of two numbers or times; two texts, bytes or lists, one after the other."
 _SUBTRACT = "The difference of two numbers or times."

@@ -8,8 +8,7 @@ from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.numbers import lossless_int
-from chartkit.engine.cel.values import KeyedMap, Uint, Value, same, type_of
+from chartkit.engine.cel.values import KeyedMap, Uint, Value, lossless_int, same, type_of
 
 _SIZE = "How many characters a text, bytes, members a list or entries a map has."
 _MISSING = object()

@@ -9,8 +9,17 @@ from chartkit.engine.cel import times, types
 from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.numbers import checked_int, checked_uint, int_of_double, uint_of_double
-from chartkit.engine.cel.values import UINT_MAX, Opaque, Uint, Value, type_of
+from chartkit.engine.cel.values import (
+    UINT_MAX,
+    Opaque,
+    Uint,
+    Value,
+    checked_int,
+    checked_uint,
+    int_of_double,
+    type_of,
+    uint_of_double,
+)
 from chartkit.go.duration import SECOND
 from chartkit.go.fmt import format_float
 from chartkit.go.strconv import NumberError, parse_float, parse_int

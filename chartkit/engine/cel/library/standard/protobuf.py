@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.declarations import StructType
+from chartkit.engine.cel.declarations import StructType, Variable
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.natives import content, json_of, no_conversion, text_of
-from chartkit.engine.cel.library.standard.constants import EMPTY
-from chartkit.engine.cel.numbers import INT_OVERFLOW, UINT_OVERFLOW
+from chartkit.engine.cel.library.printing import content, json_of, no_conversion, text_of
 from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import (
     INT_MAX,
     INT_MIN,
+    INT_OVERFLOW,
+    UINT_OVERFLOW,
     Opaque,
     OptionalValue,
     Struct,
@@ -28,6 +29,44 @@ from chartkit.engine.cel.values import (
     type_of,
 )
 from chartkit.go.duration import SECOND
+
+LIST = Type(TypeKind.LIST, "list")
+MAP = Type(TypeKind.MAP, "map")
+EMPTY = types.struct("google.protobuf.Empty")
+
+
+def type_constant(value: Type, declared: Type | None = None) -> Variable:
+    """A name that stands for a type; declared: the type with its parameters, for the checker."""
+    return Variable(types.type_of_type(declared or value), value, has_value=True)
+
+
+_PLAIN = (
+    types.BOOL,
+    types.BYTES,
+    types.DOUBLE,
+    types.DURATION,
+    types.INT,
+    types.NULL,
+    types.STRING,
+    types.TIMESTAMP,
+    types.TYPE,
+    types.UINT,
+    EMPTY,
+)
+
+VARIABLES: Mapping[str, Variable] = {
+    **{each.name: type_constant(each) for each in _PLAIN},
+    "list": type_constant(LIST, types.LIST_DYN),
+    "map": type_constant(MAP, types.MAP_DYN),
+    **{
+        name: Variable(types.type_of_type(each))
+        for name, each in (("duration", types.DURATION), ("timestamp", types.TIMESTAMP))
+    },
+    "google.protobuf.NullValue.NULL_VALUE": Variable(types.INT, 0, has_value=True),
+}
+"""`duration` and `timestamp` have no value: for the checker they are names of types, but cel-go
+makes no program of an expression that has them."""
+
 
 _Fields = Mapping[str, Value]
 _Construct = Callable[[_Fields], Value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chartkit.engine.cel import compile_expression
-from chartkit.engine.cel.checker.tables import Signatures, Tables, tables_of
+from chartkit.engine.cel.checker.overloads import Signatures, Tables, tables_of
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.interpreter.dispatch import Dispatch, dispatch_for

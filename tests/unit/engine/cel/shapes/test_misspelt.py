@@ -6,8 +6,7 @@ import pytest
 
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
-from chartkit.engine.cel.shapes import misspelt
-from chartkit.engine.cel.shapes.misspelt import KindIssues
+from chartkit.engine.cel.shapes import KindIssues, misspelt
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 POD = GroupVersionKind("", "v1", "Pod")

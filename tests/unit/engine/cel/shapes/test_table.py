@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.shapes import kinds_matched
-from chartkit.engine.cel.shapes.table import shape_of
+from chartkit.engine.cel.shapes import kinds_matched, shape_of
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.kubernetes.field_faults import fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

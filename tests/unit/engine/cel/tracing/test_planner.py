@@ -9,10 +9,10 @@ import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, CelError, Environment, compile_expression
 from chartkit.engine.cel.host import OFFLINE
+from chartkit.engine.cel.tracing.calls import RepeatHost
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum
+from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import causes_of, traced
-from chartkit.engine.cel.tracing.pointers import pointers
-from chartkit.engine.cel.tracing.repeats import RepeatHost
 from tests.unit.engine.cel.program.random_expressions import VARIABLES, expression
 from tests.unit.engine.cel.program.test_fast_is_exact import (
     ENVIRONMENT,

@@ -6,7 +6,7 @@ from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member
-from chartkit.engine.cel.library.natives import doubles
+from chartkit.engine.cel.library.printing import doubles
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from chartkit.engine.cel.declarations import Library, Overload, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
-from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.scalars.image_reference import (
     ImageReferenceError,

@@ -500,6 +500,7 @@ def test_exceptions_whose_names_no_file_can_have(name: str) -> None:
     assert [row.message for row in found.rows] == ["no file can have its name"] * 2
 
 
+@pytest.mark.slow
 def test_what_is_excluded_stays_out_of_the_project_too(team: Team) -> None:
     broken = "apiVersion: v1\nkind: Pod\nmetadata: [\n"
     team.write(

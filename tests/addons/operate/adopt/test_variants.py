@@ -102,6 +102,7 @@ def test_variants_that_no_settings_make_are_left(team: Team, other: str) -> None
     assert (code, subjects) == (1, ["ClusterPolicy require-team"])
 
 
+@pytest.mark.slow
 def test_a_value_of_many_digits_is_no_parameters(team: Team) -> None:
     team.write(prd__p=_HISTORY, qa__p=_HISTORY.replace("=5", "=" + "9" * 5000))
     code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)

@@ -18,6 +18,7 @@ def test_install_without_yes_nothing_is_done(world: World) -> None:
     assert world.server.objects == {}
 
 
+@pytest.mark.slow
 def test_engine_then_policies_and_again(world: World) -> None:
     out = world.done()
     lines = [
@@ -39,6 +40,7 @@ def test_engine_then_policies_and_again(world: World) -> None:
     assert world.install()[1].endswith("nothing is to be done\n")
 
 
+@pytest.mark.slow
 def test_an_upgrade_shows_what_changes(world: World) -> None:
     world.done()
     write_project(world.project, "3.9.1")
@@ -54,6 +56,7 @@ def test_an_upgrade_shows_what_changes(world: World) -> None:
     assert policy["spec"]["rules"][0]["validate"]["failureAction"] == "Enforce"
 
 
+@pytest.mark.slow
 def test_values_that_only_hooks_read_are_upgraded_too(world: World) -> None:
     world.done()
     (world.project / "charts/kyverno/values_prd.yaml").write_text("action: Audit\nmore: 1\n")
@@ -91,6 +94,7 @@ def test_another_version_than_chartkit_yaml_says_is_noted(world: World) -> None:
     assert "note: chartkit.yaml says Kubernetes 1.34 for prd: the charts were not" in out
 
 
+@pytest.mark.slow
 def test_a_newer_kyverno_is_not_put_back(world: World) -> None:
     chart = world.project / "charts/kyverno/Chart.yaml"
     chart.write_text(chart.read_text().replace("v1.19.0", "v1.18.9"))
@@ -111,6 +115,7 @@ def test_a_chart_of_another_version_is_judged_too(world: World) -> None:
     assert "refused" not in world.install()[1]
 
 
+@pytest.mark.slow
 def test_skipped_versions_are_noted(world: World) -> None:
     chart = world.project / "charts/kyverno/Chart.yaml"
     chart.write_text(chart.read_text().replace("v1.19.0", "v1.17.3"))
@@ -133,6 +138,7 @@ def test_charts_that_are_not_there(world: World) -> None:
     assert "there is no such values file (`chartkit render` writes the charts)" in err
 
 
+@pytest.mark.slow
 def test_controllers_that_do_not_come_up(world: World) -> None:
     world.controllers.replicas = False
     code, out, err = world.install("--yes", "--timeout", "60")
@@ -151,6 +157,7 @@ def test_controllers_that_do_not_come_up(world: World) -> None:
     assert "the policies are ready" in world.done()
 
 
+@pytest.mark.slow
 def test_webhooks_that_do_not_answer(world: World) -> None:
     def refuse(request: Request) -> None:
         if "/clusterpolicies" in request.path and request.query.get("dryRun"):
@@ -163,6 +170,7 @@ def test_webhooks_that_do_not_answer(world: World) -> None:
     assert "first" not in world.server.names("ClusterPolicy")
 
 
+@pytest.mark.slow
 def test_an_api_server_that_is_away_for_a_while(world: World) -> None:
     failed = 0
 
@@ -177,6 +185,7 @@ def test_an_api_server_that_is_away_for_a_while(world: World) -> None:
     assert failed == 2
 
 
+@pytest.mark.slow
 def test_policies_that_do_not_become_ready(world: World) -> None:
     world.controllers.ready = False
     code, _, err = world.install("--yes", "--timeout", "60")
@@ -185,6 +194,7 @@ def test_policies_that_do_not_become_ready(world: World) -> None:
     assert "stands: kyverno-policies: 3.9.0, deployed (revision 1)" in err
 
 
+@pytest.mark.slow
 def test_a_server_that_fails_in_the_middle(world: World) -> None:
     def fail(request: Request) -> None:
         if request.method == "PATCH" and "/deployments/" in request.path:
@@ -200,6 +210,7 @@ def test_a_server_that_fails_in_the_middle(world: World) -> None:
     assert "kyverno: upgrading to 3.9.0" in world.done()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["pending-install", "pending-upgrade", "uninstalling"])
 def test_an_unfinished_release_is_repaired(world: World, status: str) -> None:
     world.done()
@@ -215,6 +226,7 @@ def test_an_unfinished_release_is_repaired(world: World, status: str) -> None:
     assert world.server.names("ClusterPolicy") == set(POLICY_NAMES)
 
 
+@pytest.mark.slow
 def test_an_operation_under_way_is_waited_for(world: World) -> None:
     world.done()
     set_status(world, "kyverno", "pending-upgrade")
@@ -232,6 +244,7 @@ def test_an_operation_under_way_is_waited_for(world: World) -> None:
     assert "record is removed" not in out
 
 
+@pytest.mark.slow
 def test_another_programs_operation_is_left_alone(world: World) -> None:
     world.done()
     set_status(world, "kyverno", "pending-upgrade")
@@ -244,6 +257,7 @@ def test_another_programs_operation_is_left_alone(world: World) -> None:
     assert "another program is at work on release 'kyverno' (pending-upgrade)" in err
 
 
+@pytest.mark.slow
 def test_an_environment_without_an_engine(world: World) -> None:
     bare = replace(world, environment="bare")
     code, _, err = bare.install("--yes", "--timeout", "60")
@@ -289,6 +303,7 @@ _LATE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "said", "code"), [(1, _LATE, 0), (99, _LATE, 1), (1, "no", 1)])
 def test_policies_that_kyverno_is_too_late_for_are_written_again(
     world: World, times: int, said: str, code: int
@@ -321,6 +336,7 @@ def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
     assert failure(one.format("a")).message == f"Helm: {one.format('a')}"
 
 
+@pytest.mark.slow
 def test_time_of_a_release_is_read(world: World) -> None:
     from chartkit.addons.operate.install.releases import Releases
     from chartkit.charts.engine.chart import NAMESPACE

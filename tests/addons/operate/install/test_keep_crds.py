@@ -15,6 +15,7 @@ from tests.addons.operate.install.conftest import World
 RECORD = "/api/v1/namespaces/kyverno/secrets/sh.helm.release.v1.kyverno.v1"
 
 
+@pytest.mark.slow
 def test_definitions_are_marked_and_nothing_else(world: World) -> None:
     world.done()
     assert keep_definitions(connect(None), "kyverno", "kyverno", 1) == 1
@@ -33,6 +34,7 @@ def test_a_release_that_is_not_there() -> None:
     assert keep_definitions(connect(None), "kyverno", "kyverno", 7) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [b"", b"not packed", compress(b"no JSON"), compress(b'{"manifest": 1}'), compress(b"[]")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chartkit.model import Body
 from tests.addons.operate.install.conftest import World
 from tests.small_charts import write_project
@@ -18,6 +20,7 @@ def _binding(action: str) -> Body:
     }
 
 
+@pytest.mark.slow
 def test_objects_of_others_are_taken_over_on_request(world: World) -> None:
     write_project(world.project, policies=[_binding("Deny")])
     world.server.put(_PATH, _binding("Audit"))

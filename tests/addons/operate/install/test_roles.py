@@ -35,6 +35,7 @@ def aggregated(world: World) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_uninstall_waits_for_the_aggregator(aggregated: World) -> None:
     aggregated.done()
     code, out, err = aggregated.run("uninstall", "--yes", "--timeout", "60")

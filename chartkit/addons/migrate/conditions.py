@@ -10,10 +10,9 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
-from chartkit.addons.migrate.expressions.names import is_name
 from chartkit.addons.migrate.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_value
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import is_json, is_path, is_truthy
 from chartkit.addons.migrate.operators import (

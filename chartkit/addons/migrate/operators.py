@@ -7,10 +7,9 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.names import is_name
 from chartkit.addons.migrate.expressions.place import MIXED, SPAN, TEXT, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_any, fits_any_value
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Term, Value
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.conditions.comparison import SECOND, read_duration, seconds_of

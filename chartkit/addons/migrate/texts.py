@@ -15,7 +15,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, OBJECT, TEXT, Place, list_type
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Translator
-from chartkit.addons.migrate.jmespath.embedded import (
+from chartkit.addons.migrate.jmespath.call import (
     joined,
     placeholder,
     text_of_term,

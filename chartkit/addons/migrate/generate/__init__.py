@@ -10,7 +10,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.generate.source import Step, loop_steps, steps_of
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.operations import Operations, operations_in
+from chartkit.addons.migrate.matching.facts import Operations, operations_in
 from chartkit.addons.migrate.matching.scope import (
     WRITES,
     Condition,

@@ -1,20 +1,35 @@
-"""Calls of functions: their arguments, as the functions want them."""
+"""Calls of functions with the arguments that they want, and variables within queries and texts."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.place import TEXT, TIME
 from chartkit.addons.migrate.jmespath.functions import FUNCTIONS
 from chartkit.addons.migrate.jmespath.functions.declaration import required
 from chartkit.addons.migrate.jmespath.projections import BY_EXPRESSION
-from chartkit.addons.migrate.jmespath.terms import Term, computed, constant_result, double_of
+from chartkit.addons.migrate.jmespath.terms import (
+    Constant,
+    Names,
+    Stream,
+    Term,
+    Value,
+    computed,
+    constant_result,
+    double_of,
+    is_json,
+)
+from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.jmespath.functions import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.go.fmt import embedded_json
 
 if TYPE_CHECKING:
     from chartkit.addons.migrate.jmespath.translate import Translator
+
 
 _OF_NUMBERS: Final = ("max", "min", "sum")
 
@@ -54,3 +69,82 @@ def _argument(translator: Translator, function: str, node: Node, current: Term |
 def _is_constant(node: Node) -> bool:
     """Return whether a call's arguments are written out, or may be."""
     return all(each.kind is not Kind.EXPREF for each in node.children)
+
+
+PLACEHOLDER: Final = r"__variable_\d+__"
+_PLACEHOLDER: Final = re.compile(PLACEHOLDER)
+_JSON: Final = "json:"
+_JSON_LITERAL: Final = re.compile(rf"`({PLACEHOLDER})`")
+_PRINTED: Final = ("int", "bool", "quantity", "int-or-string", TIME)
+
+
+def placeholder(number: int) -> str:
+    """Return the text that stands for a variable in a query."""
+    return f"__variable_{number}__"
+
+
+def with_json_literals(query: str) -> str:
+    """Return a query in which variables that are literals of JSON can be read as such."""
+    return _JSON_LITERAL.sub(rf'`"{_JSON}\1"`', query)
+
+
+def json_literal(text: str) -> str | None:
+    """Return the placeholder of a variable that is a literal of JSON."""
+    return text.removeprefix(_JSON) if text.startswith(_JSON) else None
+
+
+def as_json(term: Term) -> Term:
+    """Return a variable that is a literal of JSON: of a text the text would be read as JSON."""
+    if isinstance(term, Value):
+        place = term.place
+        if not (place.is_list or place.is_map or place.type in ("int", "bool")):
+            raise NotConvertible("a text is read as JSON")
+    elif isinstance(term, Constant) and isinstance(term.value, str):
+        raise NotConvertible("a text is read as JSON")
+    return term
+
+
+def is_embedded(text: object) -> bool:
+    """Return whether a text of a query holds a variable."""
+    return isinstance(text, str) and _PLACEHOLDER.search(text) is not None
+
+
+def joined(text: str, names: Names) -> Expr:
+    """Return a text with placeholders as the text that Kyverno makes of it."""
+    parts: list[Expr] = []
+    end = 0
+    for match in _PLACEHOLDER.finditer(text):
+        parts.append(cel.literal(text[end : match.start()]))
+        parts.append(_part(names.embedded[match[0]]))
+        end = match.end()
+    parts = [*parts, cel.literal(text[end:])]
+    return cel.concat(*(part for part in parts if part != cel.literal("")))
+
+
+def _part(term: Term) -> Expr:
+    """Return a term as a part of a text: of null, the word."""
+    if not isinstance(term, Value) or term.strict or not term.place.is_optional:
+        return text_of_term(term)
+    place = term.place.taken_for(TEXT)
+    if place.type == TEXT:
+        return place.or_value("null")
+    written = text_of_term(Value(place.settled()))
+    return cel.conditional(place.is_present(), written, "null")
+
+
+def text_of_term(term: Term) -> Expr:
+    """Return a term as the text that it becomes among others; raises `NotConvertible`."""
+    match term:
+        case Constant(value) if isinstance(value, str) or is_json(value):
+            return cel.literal(value if isinstance(value, str) else embedded_json(value))
+        case Stream():
+            return cel.call("json.marshal", term.list())
+        case Value(place):
+            place = place.taken_for(TEXT)
+            if place.type == TEXT or not place.is_known:
+                return place.value
+            if place.type in _PRINTED:
+                return cel.call("string", place.value)
+            if place.is_list or place.is_map:
+                return cel.call("json.marshal", place.value)
+    raise NotConvertible("a variable in a text whose type is not known")

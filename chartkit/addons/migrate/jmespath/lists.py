@@ -10,7 +10,6 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
-from chartkit.addons.migrate.expressions.names import loop_variable, names_several
 from chartkit.addons.migrate.expressions.place import (
     ANY_LIST,
     IMAGE_REFERENCE,
@@ -20,7 +19,7 @@ from chartkit.addons.migrate.expressions.place import (
     Place,
     either,
 )
-from chartkit.addons.migrate.expressions.verdict import conjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable, names_several
 from chartkit.addons.migrate.jmespath.terms import (
     Constant,
     Generator,

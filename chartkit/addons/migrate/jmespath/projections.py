@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
-from chartkit.addons.migrate.expressions.verdict import conjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable
 from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, listed, members
 from chartkit.addons.migrate.jmespath.lists import (
     Images,

@@ -20,10 +20,8 @@ from chartkit.addons.migrate.expressions.place import (
 from chartkit.addons.migrate.expressions.presence import path_of, present_if
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import projections
-from chartkit.addons.migrate.jmespath.alternatives import chosen, first_truthy
-from chartkit.addons.migrate.jmespath.call import called
-from chartkit.addons.migrate.jmespath.comparisons import compared
-from chartkit.addons.migrate.jmespath.embedded import as_json, is_embedded, joined, json_literal
+from chartkit.addons.migrate.jmespath.call import as_json, called, is_embedded, joined, json_literal
+from chartkit.addons.migrate.jmespath.comparisons import chosen, compared, first_truthy
 from chartkit.addons.migrate.jmespath.lists import (
     Images,
     element_at,

@@ -16,8 +16,13 @@ from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value
 from chartkit.addons.migrate.jmespath.lists import LISTS, Images
 from chartkit.addons.migrate.jmespath.terms import REQUEST_KIND, Members
-from chartkit.addons.migrate.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
-from chartkit.addons.migrate.matching.operations import has_roles
+from chartkit.addons.migrate.matching.facts import (
+    NAMESPACE,
+    Facts,
+    ObjectFacts,
+    has_roles,
+    judged_object,
+)
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
 from chartkit.engine.kubernetes.field_faults import known_kinds

@@ -10,7 +10,7 @@ from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, empty_if
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.operations import operations_in
+from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
 from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.foreach import loop_mutations

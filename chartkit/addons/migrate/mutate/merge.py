@@ -12,10 +12,9 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, Place
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, loop_variable
 from chartkit.addons.migrate.jmespath import Constant, Names, Translator, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.addons.migrate.mutate.fields import Field, constant, literal_value, made

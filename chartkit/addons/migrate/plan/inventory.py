@@ -1,4 +1,5 @@
-"""The legacy objects of files, folders, charts, standard input, or a cluster."""
+"""The legacy objects of files, folders, charts, standard input, or a cluster, and what generated
+them."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, TextIO
 
 from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
-from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.engine import compile_any, is_exception, read_exceptions
@@ -19,7 +20,16 @@ from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
 from chartkit.helm.embedded_code import first_code
-from chartkit.model import Diagnostic, Location, Resource, Severity, path_step
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Location,
+    Resource,
+    Severity,
+    mapping_at,
+    mappings_at,
+    path_step,
+)
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import (
@@ -34,6 +44,132 @@ from chartkit.scan.inputs import (
     walk,
 )
 from chartkit.scan.policies import MARK
+
+
+class Tool(StrEnum):
+    """A program that generates objects."""
+
+    CHART = "chart"
+    ARGO_CD = "argocd"
+    FLUX = "flux"
+    HELM = "helm"
+    KYVERNO = "kyverno"
+    OWNER = "owner"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whatever generated an object.
+
+    name: of the Argo CD application, Flux object, Helm release, policy or owner, or the folder of a
+    chart; namespace: of that, empty where it is not known; kind: of a Flux object or an owner;
+    chart: `NAME-VERSION` of a Helm chart, empty for none.
+    """
+
+    tool: Tool
+    name: str = ""
+    namespace: str = ""
+    kind: str = ""
+    chart: str = ""
+
+    def __str__(self) -> str:
+        if self.tool not in _TITLES:
+            return ""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        chart = f"(chart {self.chart})" if self.chart else ""
+        return " ".join(filter(None, (_TITLES[self.tool], self.kind, name, chart)))
+
+    def as_json(self) -> Body:
+        """Return the origin for programs."""
+        return {
+            "tool": str(self.tool),
+            "kind": self.kind,
+            "name": self.name,
+            "namespace": self.namespace,
+            "chart": self.chart,
+        }
+
+
+_TITLES: Final = {
+    Tool.CHART: "chart",
+    Tool.ARGO_CD: "Argo CD application",
+    Tool.FLUX: "Flux",
+    Tool.HELM: "Helm release",
+    Tool.KYVERNO: "Kyverno's policy",
+    Tool.OWNER: "owner",
+}
+_Marks = Mapping[str, str]
+_CHART: Final = "helm.sh/chart"
+_TRACKING: Final = "argocd.argoproj.io/tracking-id"
+_INSTANCE: Final = "argocd.argoproj.io/instance"
+_FLUX: Final = {
+    "Kustomization": "kustomize.toolkit.fluxcd.io",
+    "HelmRelease": "helm.toolkit.fluxcd.io",
+}
+
+
+def origin_of(resource: Resource, chart: str = "") -> Origin:
+    """Return what generated an object; chart: the folder that it was rendered from, if any.
+
+    The outermost tool counts: Flux and Argo CD run Helm themselves.
+    """
+    if chart:
+        return Origin(Tool.CHART, chart)
+    metadata = mapping_at(resource.body, "metadata")
+    labels, annotations = _marks(metadata, "labels"), _marks(metadata, "annotations")
+    for find in _FINDERS:
+        if origin := find(labels, annotations):
+            return origin
+    for owner in mappings_at(metadata, "ownerReferences"):
+        kind, name = (str(owner.get(key) or "") for key in ("kind", "name"))
+        return Origin(Tool.OWNER, name, kind=kind)
+    return Origin(Tool.NONE)
+
+
+def _marks(metadata: Body, key: str) -> _Marks:
+    return {k: v for k, v in mapping_at(metadata, key).items() if isinstance(v, str)}
+
+
+def _kyverno(labels: _Marks, _annotations: _Marks) -> Origin | None:
+    name = labels.get("generate.kyverno.io/policy-name", "")
+    namespace = labels.get("generate.kyverno.io/policy-namespace", "")
+    return Origin(Tool.KYVERNO, name, namespace) if name else None
+
+
+def _flux(labels: _Marks, _annotations: _Marks) -> Origin | None:
+    for kind, group in _FLUX.items():
+        if name := labels.get(f"{group}/name"):
+            namespace = labels.get(f"{group}/namespace", "")
+            return Origin(Tool.FLUX, name, namespace, kind, labels.get(_CHART, ""))
+    return None
+
+
+def _argo_cd(labels: _Marks, annotations: _Marks) -> Origin | None:
+    """Return the application of an object: `APPLICATION:GROUP/KIND:NAMESPACE/NAME`, where one of
+    another namespace is `NAMESPACE_NAME`."""
+    name = annotations.get(_TRACKING, "").partition(":")[0] or labels.get(_INSTANCE, "")
+    namespace, _, bare = name.rpartition("_")
+    chart = labels.get(_CHART, "")
+    return Origin(Tool.ARGO_CD, bare, namespace, chart=chart) if name else None
+
+
+def _helm(labels: _Marks, annotations: _Marks) -> Origin | None:
+    name = annotations.get("meta.helm.sh/release-name", "")
+    chart = labels.get(_CHART, "")
+    if not name and not chart and labels.get("app.kubernetes.io/managed-by") != "Helm":
+        return None
+    namespace = annotations.get("meta.helm.sh/release-namespace", "")
+    return Origin(Tool.HELM, name, namespace, chart=chart)
+
+
+_FINDERS: Final[tuple[Callable[[_Marks, _Marks], Origin | None], ...]] = (
+    _kyverno,
+    _flux,
+    _argo_cd,
+    _helm,
+)
+
 
 HELM_SYNTAX: Final = "helm-syntax"
 """The ID of findings about Helm code in files that belong to no rendered chart."""

@@ -11,8 +11,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import LegacyRule, RuleOutcome
 from chartkit.addons.migrate.convert import Batch
-from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
-from chartkit.addons.migrate.plan.origin import Origin
+from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, Origin
 from chartkit.errors import ChartkitError
 from chartkit.model import Diagnostic, Location, Resource
 

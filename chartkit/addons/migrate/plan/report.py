@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.addons.migrate.plan.origin import Origin
+from chartkit.addons.migrate.plan.inventory import Origin
 from chartkit.addons.migrate.plan.planned import (
     Convertibility,
     Plan,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.proof.forms import Said
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
 from chartkit.addons.migrate.proof.model import Aspect
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED

@@ -14,14 +14,13 @@ from chartkit.addons.migrate.proof.coverage import Tally
 from chartkit.addons.migrate.proof.forms import Form, Said
 from chartkit.addons.migrate.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf
 from chartkit.addons.migrate.proof.leaves.legacy import (
     cleanup_leaves,
     exception_leaves,
     legacy_leaves,
 )
-from chartkit.addons.migrate.proof.leaves.paths import Path
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, Path
 from chartkit.addons.migrate.proof.minimize import as_pod, minimized, signature
 from chartkit.addons.migrate.proof.model import (
     Answer,

@@ -12,7 +12,7 @@ from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.operations import (
+from chartkit.addons.migrate.matching.facts import (
     Operations,
     leaves_deletions_open,
     operations_in,

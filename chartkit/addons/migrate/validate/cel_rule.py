@@ -9,10 +9,10 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.names import is_name
 from chartkit.addons.migrate.expressions.place import TEXT, Place
+from chartkit.addons.migrate.expressions.verdict import is_name
 from chartkit.addons.migrate.jmespath import Constant, Names, Value
-from chartkit.addons.migrate.matching.operations import leaves_deletions_open
+from chartkit.addons.migrate.matching.facts import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
 from chartkit.addons.migrate.texts import term_of

@@ -9,7 +9,6 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.names import loop_variable
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import fits
 from chartkit.addons.migrate.expressions.verdict import (
@@ -20,6 +19,7 @@ from chartkit.addons.migrate.expressions.verdict import (
     disjunction,
     if_present,
     in_order,
+    loop_variable,
     of_elements,
     plain,
 )

@@ -15,7 +15,7 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.matching.operations import operations_in
+from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import (
     WRITES,
     Condition,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from chartkit.addons.migrate.conversion import RuleOutcome, legacy_rules
-from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
-from chartkit.addons.migrate.plan.origin import origin_of
+from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, origin_of
 from chartkit.addons.migrate.plan.planned import Converter, Convertibility, Plan, make_plan
 from chartkit.addons.migrate.plan.report import report
 from chartkit.errors import InputError

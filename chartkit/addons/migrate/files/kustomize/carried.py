@@ -3,21 +3,254 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.addons.migrate.files.kustomize.builds import Builds
-from chartkit.addons.migrate.files.kustomize.entries import NewEntry
-from chartkit.addons.migrate.files.kustomize.patches import StaysError, difference
+from chartkit.addons.migrate.files.kustomize.entries import (
+    JSON_PATCHES,
+    MERGES,
+    Build,
+    BuiltObject,
+    Change,
+    Entry,
+    NewEntry,
+    built,
+    read_entry,
+    retargeted,
+    rewritten,
+)
+from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysError, difference
 from chartkit.addons.migrate.files.texts import FileText, MigratedObject
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
-from chartkit.documents.reader import Document
+from chartkit.documents.reader import Document, resources
 from chartkit.engine.kubernetes.kinds import CEL_GROUP
+from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Json, Resource, list_of, mapping_at
 from chartkit.output.round_trip import loaded
+
+Place = tuple[Path, str, int]
+"""An entry's place: the kustomization, the list, and the index in it."""
+Convert = Callable[[MigratedObject, Body, Sequence[Body]], Sequence[Body]]
+"""A function that converts a patched policy, given what it became so far; it raises StaysError."""
+
+_BEFORE: Final = (MERGES, "patches")
+"""The lists of patches that kustomize applies before names and labels are given."""
+_DEEPEST: Final = 50
+"""The most kustomizations that may stand on one another."""
+_GENERATING: Final = ("generators", "helmCharts", "helmChartInflationGenerator")
+_CHANGING: Final = (
+    "components",
+    "transformers",
+    "configurations",
+    "replacements",
+    "vars",
+    "crds",
+    "openapi",
+)
+
+
+class _NothingError(StaysError):
+    """A patch that the new policies do not need."""
+
+
+@dataclass(slots=True)
+class Builds:
+    """The builds of the kustomizations among documents.
+
+    migrated: legacy policies by the identity of their bodies; shared: files of patches that cannot
+    follow, for their entries would need different ones; entries, reasons: what was found: the new
+    form of each entry, or why it has none; texts: the new texts of each patch file, None for an
+    entry that stays; depth: how many are being built; folders: the kustomizations of each.
+    """
+
+    documents: Mapping[Path, Sequence[Document]]
+    migrated: Mapping[int, MigratedObject]
+    convert: Convert
+    shared: Mapping[Path, str]
+    entries: dict[Place, tuple[Entry, NewEntry]] = field(default_factory=dict)
+    reasons: dict[Place, str] = field(default_factory=dict)
+    file_reasons: dict[Path, str] = field(default_factory=dict)
+    texts: dict[Path, set[str | None]] = field(default_factory=dict)
+    done: dict[Path, Build] = field(default_factory=dict)
+    depth: int = 0
+    folders: dict[Path, list[Path]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for each in filter(is_kustomization, self.documents):
+            self.folders.setdefault(each.parent, []).append(each)
+
+    def build(self, file: Path) -> Build:
+        """Return what a kustomization builds, with its patches applied to both forms."""
+        if file not in self.done:
+            if self.depth == _DEEPEST:
+                reason = f"its kustomization stands on more than {_DEEPEST} others"
+                return Build(is_open=True, reason=reason)
+            self.done[file] = Build(is_open=True)  # while it is built: one that contains itself
+            self.depth += 1
+            self.done[file] = self._built(file)
+            self.depth -= 1
+        return self.done[file]
+
+    def _built(self, file: Path) -> Build:
+        documents = self.documents[file]
+        body = mapping_at(documents[0].body) if documents else {}
+        build = Build(is_open=any(map(body.get, _GENERATING)))
+        for name in (*list_of(body.get("resources")), *list_of(body.get("bases"))):
+            build.add(self._resources(file.parent, str(name)))
+        build.forget_repeated()
+        build.reason = build.reason or _unknown(documents)
+        for key in _BEFORE:
+            self._entries(build, file, key, body)
+        build.transform(body)
+        if body.get("commonLabels") or body.get("labels") or body.get("commonAnnotations"):
+            # Forget new forms that labels and annotations change in another way.
+            for each in build.objects:
+                if each.migrated is not None and each.documents is not None:
+                    try:
+                        made = self.convert(each.migrated, each.body, each.documents)
+                    except StaysError:
+                        made = ()
+                    if list(made) != list(each.documents):
+                        each.documents = None
+        self._entries(build, file, JSON_PATCHES, body)
+        return build
+
+    def _resources(self, folder: Path, name: str) -> Build:
+        """Return the objects of an entry of `resources`."""
+        place = (folder / name.replace("\x00", "")).resolve()
+        if place in self.documents:
+            try:
+                found = resources(self.documents[place])
+            except InputError:
+                return Build(is_open=True)
+            return Build(list(built(found, self.migrated)))
+        below = self.folders.get(place, [])
+        return self.build(below[0]) if len(below) == 1 else Build(is_open=True)
+
+    def _entries(self, build: Build, file: Path, key: str, body: Body) -> None:
+        for index, raw in enumerate(list_of(body.get(key))):
+            place = (file, key, index)
+            entry = None
+            try:
+                entry = read_entry(key, raw, file.parent, self.documents)
+                new = self._carried(build, entry)
+            except StaysError as reason:
+                new = None
+                self.reasons[place] = reason.message
+                if not isinstance(reason, _NothingError):
+                    _forget(build, entry, raw)
+                if entry is not None and entry.file is not None:
+                    self.file_reasons[entry.file] = reason.message
+            if entry is not None and new is not None:
+                self.entries[place] = entry, new
+            if entry is not None and entry.file is not None:
+                self.texts.setdefault(entry.file, set()).add(None if new is None else new.text)
+
+    def _carried(self, build: Build, entry: Entry) -> NewEntry | None:
+        """Return the new form of an entry, None for one that is for no policy."""
+        changes: dict[int, list[Change]] = {}
+        made: list[tuple[BuiltObject, Body, Sequence[Body]]] = []
+        for index, patch in enumerate(entry.patches):
+            for each in _policies(build, entry, patch):
+                if entry.file is not None and entry.file in self.shared:
+                    raise StaysError(self.shared[entry.file])
+                body, documents = self._patched(build, each, patch)
+                made.append((each, body, documents))
+                changes.setdefault(index, []).extend(_changes(each.documents or (), documents))
+        if not made:
+            return None
+        if not all(changes.values()):
+            for each, body, _ in made:
+                each.body = body
+            raise _NothingError("it changes nothing of the new policies: remove it")
+        if entry.target is None:
+            new = rewritten(entry, changes)
+        else:
+            new = retargeted(entry, changes[0], lambda target: list(_selected(build, target)))
+        for each, body, documents in made:
+            each.body, each.documents = body, documents
+        return new
+
+    def _patched(
+        self, build: Build, each: BuiltObject, patch: Patch
+    ) -> tuple[Body, Sequence[Body]]:
+        if build.reason:
+            raise StaysError(build.reason)
+        if each.migrated is None or not each.migrated.is_whole:
+            raise StaysError(f"{each.name} does not convert as a whole")
+        if each.documents is None:
+            raise StaysError(f"{each.name} has another patch that is not carried along")
+        body = patch.apply(each.body)
+        return body, self.convert(each.migrated, body, each.documents)
+
+
+def _unknown(documents: Sequence[Document]) -> str:
+    """Return why what a kustomization makes of policies is not known, empty where it is."""
+    if len(documents) != 1:
+        return "its kustomization has several documents"
+    body = mapping_at(documents[0].body)
+    if not any(map(body.get, (*_BEFORE, JSON_PATCHES, *_CHANGING))):
+        return ""
+    changing = next((key for key in _CHANGING if body.get(key)), "")
+    if any("fields" in mapping_at(each) for each in list_of(body.get("labels"))):
+        changing = "labels.fields"
+    if changing:
+        return f"its kustomization has {changing}"
+    try:
+        loaded(documents[0].source.text)
+    except InputError as error:
+        return f"its kustomization {error.message}"
+    return ""
+
+
+def _policies(build: Build, entry: Entry, patch: Patch) -> list[BuiltObject]:
+    """Return the legacy policies that a patch is for; raise StaysError if there are others, too."""
+    if entry.target is not None:
+        found = build.selected(entry.target)
+    elif isinstance(patch, Merge):
+        found = [each for each in build.objects if each.is_named(patch)]
+    policies = [each for each in found if each.migrated is not None]
+    others = [each for each in found if each.migrated is None]
+    if policies and others:
+        raise StaysError(f"it is for {others[0].name}, too")
+    return policies
+
+
+def _changes(old: Sequence[Body], new: Sequence[Body]) -> Iterator[Change]:
+    for before, after in zip(old, new, strict=True):
+        merge = difference(before, after)
+        if merge:
+            yield Change(before, merge)
+
+
+def _selected(build: Build, target: Body) -> Iterator[Body]:
+    """Yield the documents of the new build that a target selects."""
+    for each in build.objects:
+        bodies = [each.body]
+        if each.migrated is not None:
+            bodies = list(each.documents or each.migrated.documents)
+        yield from (body for body in bodies if each.is_selected(target, body))
+
+
+def _forget(build: Build, entry: Entry | None, raw: Json) -> None:
+    """Forget the new form of the objects that a patch which does not follow may be for."""
+    target = mapping_at(raw).get("target")
+    for each in build.objects:
+        if isinstance(target, dict):
+            try:
+                is_meant = each.is_selected(target)
+            except StaysError:
+                is_meant = True
+        else:
+            merges = () if entry is None else entry.patches
+            named = [each.is_named(one) for one in merges if isinstance(one, Merge)]
+            is_meant = any(named) or not named
+        if is_meant:
+            each.documents = None
+
 
 Migrate = Callable[[LegacyObject, bool], MigratedObject]
 """A function that migrates a legacy object, with a proof or without one."""

@@ -8,11 +8,10 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.names import names_several
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import where_there
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.jmespath.alternatives import chosen
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, names_several
+from chartkit.addons.migrate.jmespath.comparisons import chosen
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     constant_text,
     declare,

@@ -6,9 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import GLOBAL, IMAGE, Lookup
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, matching, place
-from chartkit.addons.migrate.proof.leaves.paths import ABSENT, AT, EACH, Path
+from chartkit.addons.migrate.proof.leaves.paths import (
+    ABSENT,
+    AT,
+    EACH,
+    GLOBAL,
+    IMAGE,
+    Lookup,
+    Path,
+)
 from chartkit.engine.cel.ast import (
     Call,
     Comprehension,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE, Lookup
-from chartkit.addons.migrate.proof.leaves.paths import EACH, Path
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, EACH, GLOBAL, IMAGE, Lookup, Path
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.go.duration import DurationError, format_duration, parse_duration
 from chartkit.go.strconv import mark_literals

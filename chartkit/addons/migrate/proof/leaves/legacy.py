@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import (
+from chartkit.addons.migrate.proof.leaves.jmespath import JmesPlaces, literals_of, queries
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, compared, of_pattern, place
+from chartkit.addons.migrate.proof.leaves.paths import (
+    ABSENT,
+    EACH,
     GLOBAL,
     IMAGE,
     Lookup,
+    Path,
     configmap_lookup,
     source_lookups,
     url_lookup,
 )
-from chartkit.addons.migrate.proof.leaves.jmespath import JmesPlaces, literals_of, queries
-from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, compared, of_pattern, place
-from chartkit.addons.migrate.proof.leaves.paths import ABSENT, EACH, Path
 from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match

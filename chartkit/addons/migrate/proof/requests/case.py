@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER
-from chartkit.addons.migrate.proof.leaves.paths import Path
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, Path
 from chartkit.engine import Operation, Request, User
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.request import given_operation

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
-from chartkit.addons.migrate.proof.leaves.paths import ABSENT, Path, with_value
+from chartkit.addons.migrate.proof.leaves.paths import ABSENT, CLUSTER, IMAGE, Path, with_value
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
 from chartkit.addons.migrate.proof.requests.facets import Facet

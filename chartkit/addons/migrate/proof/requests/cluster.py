@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import (
+from chartkit.addons.migrate.proof.leaves.paths import (
     CLUSTER,
     GLOBAL,
     IMAGE,

@@ -6,9 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf
-from chartkit.addons.migrate.proof.leaves.paths import ABSENT, AT, EACH, Path, Step, values_at
+from chartkit.addons.migrate.proof.leaves.paths import (
+    ABSENT,
+    AT,
+    CLUSTER,
+    EACH,
+    GLOBAL,
+    IMAGE,
+    Path,
+    Step,
+    values_at,
+)
 from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
 from chartkit.addons.migrate.proof.requests.schema import (
     ANY,

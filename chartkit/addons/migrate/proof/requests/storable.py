@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
 from chartkit.addons.migrate.proof.requests.schema import (
     ANY,
     IMAGE_TYPE,

@@ -13,7 +13,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.verdict import disjunction
-from chartkit.addons.migrate.matching.operations import operations_in
+from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import (
     WRITES,
     Condition,

@@ -9,9 +9,8 @@ from typing import Final
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.match import Facts, Predicate, always, bind_exception
 from chartkit.engine.cluster_policy.policy import Match, read_match
-from chartkit.engine.context.context import Context, ImagesLoader
+from chartkit.engine.context.context import Context, ImagesLoader, has_images
 from chartkit.engine.context.entries import ContextEntries, compile_entries
-from chartkit.engine.context.images import has_images
 from chartkit.engine.kubernetes.definitions import (
     CLEANUP_RULE,
     check_schema,

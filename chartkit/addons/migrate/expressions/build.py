@@ -17,8 +17,7 @@ from typing import Final, TypeAlias
 
 from chartkit.engine.cel.parser.parser import RESERVED
 from chartkit.engine.cel.syntax import tree
-from chartkit.engine.cel.syntax.spelling import is_field_name
-from chartkit.engine.cel.syntax.tree import Expr
+from chartkit.engine.cel.syntax.tree import Expr, is_field_name
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Scalar
 from chartkit.model import Json
 

@@ -14,7 +14,7 @@ from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.addons.migrate.matching.scope import Scope
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr, tree
-from chartkit.engine.cel.syntax.spelling import is_field_name
+from chartkit.engine.cel.syntax.tree import is_field_name
 from chartkit.engine.cel_policies.patches import apply_values
 from chartkit.engine.cel_policies.patches.apply_values import MapSort, Scalar, Sort
 from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind

@@ -21,8 +21,7 @@ from chartkit.addons.migrate.mutate.fields import Field, constant, literal_value
 from chartkit.addons.migrate.texts import term_of
 from chartkit.addons.migrate.validate.pattern import pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.spelling import is_field_name
-from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral
+from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral, is_field_name
 from chartkit.engine.cluster_policy.mutate.anchors import (
     ADDITION,
     CONDITION,

@@ -10,7 +10,7 @@ from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.interpreter import comprehension, logic
+from chartkit.engine.cel.interpreter import comprehension
 from chartkit.engine.cel.interpreter.attributes import (
     Attribute,
     Choice,
@@ -28,9 +28,86 @@ from chartkit.engine.cel.interpreter.comprehension import (
 )
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.frame import Frame, Step
+from chartkit.engine.cel.interpreter.frame import Frame, Step, absorbed
 from chartkit.engine.cel.library.membership import Members
-from chartkit.engine.cel.values import Value, same
+from chartkit.engine.cel.values import OptionalValue, Value, same
+
+
+def conjunction(left: Step, right: Step) -> Step:
+    """`left && right`: false where either is, even where the other fails."""
+    return _junction(left, right, False)
+
+
+def disjunction(left: Step, right: Step) -> Step:
+    """`left || right`: true where either is, even where the other fails."""
+    return _junction(left, right, True)
+
+
+def _junction(left: Step, right: Step, decisive: bool) -> Step:
+    neutral = not decisive
+
+    def run(frame: Frame) -> Value:
+        error = None
+        try:
+            value = left(frame)
+            if value is decisive:
+                return decisive
+            if value is not neutral:
+                error = CelError("no such overload")
+        except CelError as failure:
+            error = absorbed(failure, frame)
+        try:
+            value = right(frame)
+        except CelError as failure:
+            # The first error is the one that is told.
+            raise error or failure from None
+        if value is decisive:
+            return decisive
+        if error is not None:
+            raise error
+        if value is not neutral:
+            raise CelError("no such overload")
+        return neutral
+
+    return run
+
+
+def not_strictly_false(argument: Step) -> Step:
+    """False for false alone: a loop goes on past errors."""
+
+    def run(frame: Frame) -> Value:
+        frame.cost += 1
+        try:
+            return argument(frame) is not False
+        except CelError as failure:
+            absorbed(failure, frame)
+            return True
+
+    return run
+
+
+def or_optional(left: Step, right: Step) -> Step:
+    """`left.or(right)`: the first optional value that is there; right is not run for nothing."""
+
+    def run(frame: Frame) -> Value:
+        value = left(frame)
+        if value.__class__ is not OptionalValue:
+            raise CelError("no such overload")
+        return value if value.present else right(frame)
+
+    return run
+
+
+def or_value(left: Step, right: Step) -> Step:
+    """`left.orValue(right)`: what is in an optional value, or else right."""
+
+    def run(frame: Frame) -> Value:
+        value = left(frame)
+        if value.__class__ is not OptionalValue:
+            raise CelError("no such overload")
+        return value.value if value.present else right(frame)
+
+    return run
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,15 +396,15 @@ _SELECTIONS: Final[dict[str, Callable[[Planner, Any, Scope], Selectable]]] = {
     "_?_:_": Planner.conditional,
 }
 _SPECIAL: Final[dict[str, tuple[int, Callable[..., Step]]]] = {
-    "_&&_": (2, logic.conjunction),
-    "_||_": (2, logic.disjunction),
+    "_&&_": (2, conjunction),
+    "_||_": (2, disjunction),
     "_==_": (2, equals),
     "_!=_": (2, differs),
-    "@not_strictly_false": (1, logic.not_strictly_false),
+    "@not_strictly_false": (1, not_strictly_false),
 }
 _LAZY: Final[dict[str, tuple[frozenset[str], Callable[..., Step]]]] = {
-    "or": (_OPTIONAL_OR, logic.or_optional),
-    "orValue": (_OPTIONAL_OR_VALUE, logic.or_value),
+    "or": (_OPTIONAL_OR, or_optional),
+    "orValue": (_OPTIONAL_OR_VALUE, or_value),
 }
 _PLANS: Final[dict[type, Callable[[Planner, Any, Scope], Step]]] = {
     ast.Select: Planner.select,

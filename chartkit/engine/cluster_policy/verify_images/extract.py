@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from chartkit.engine.context.images import extract_images, image_parts, members_at
+from chartkit.engine.context.context import extract_images, image_parts, members_at
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_json, go_sprint

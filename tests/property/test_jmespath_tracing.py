@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.traced_calls import Traced
+from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.jmespath.tracing import compile_trace
 from chartkit.model import Body
 from tests.conformance.engine import read_cases

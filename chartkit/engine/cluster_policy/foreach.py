@@ -14,7 +14,7 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.traced_calls import Traced
+from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type

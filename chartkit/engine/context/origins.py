@@ -22,7 +22,7 @@ from chartkit.engine.context.variables.syntax import (
     unescape,
 )
 from chartkit.engine.jmespath import JMESPathError
-from chartkit.engine.jmespath.traced_calls import ANY_KEY, MOST_FIELDS, Traced, listed, made, named
+from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, listed, made, named
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
 from chartkit.model import Body, FieldPath, Json, path_step, pointer_of, pointer_steps

@@ -24,15 +24,8 @@ from chartkit.engine.jmespath.declaration import deep_equal, is_number, to_json
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import Comparator, parse
-from chartkit.engine.jmespath.traced_calls import (
-    Argument,
-    Trace,
-    Traced,
-    compile_traced_call,
-    listed,
-    made,
-    named,
-)
+from chartkit.engine.jmespath.traced import Traced, listed, made, named
+from chartkit.engine.jmespath.traced_calls import Argument, Trace, compile_traced_call
 from chartkit.errors import raising
 from chartkit.model import Json
 

@@ -10,7 +10,7 @@ from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, Blocks, C
 from chartkit.engine.context.origins import Origins, Resolve, compile_traced
 from chartkit.engine.context.variables.syntax import OPEN, find_variables
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.traced_calls import Traced, fields_of, with_keys
+from chartkit.engine.jmespath.traced import Traced, fields_of, with_keys
 from chartkit.engine.jmespath.tracing import compared
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import mark_literals

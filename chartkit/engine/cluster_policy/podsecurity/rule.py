@@ -22,7 +22,7 @@ from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding, 
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.validate import allow_existing
 from chartkit.engine.context.context import Context, extract_images
-from chartkit.engine.jmespath.traced_calls import Traced
+from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import EvaluationError

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.addons.serve.admission.selection import Webhook
+from chartkit.addons.serve.admission.webhooks.cluster_policies import Scope
 from chartkit.addons.serve.admission.webhooks.registration import (
     Endpoint,
     hook_of,
     policy_webhooks,
 )
-from chartkit.addons.serve.admission.webhooks.webhook import Scope
 from chartkit.documents.reader import read_text
 from chartkit.engine import compile_any
 from chartkit.engine.cleanup import Cleaner

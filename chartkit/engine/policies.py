@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import KINDS
-from chartkit.engine.cluster_policy.policy_check.generation import nothing_cluster_wide
+from chartkit.engine.cluster_policy.policy_check.webhook import nothing_cluster_wide
 from chartkit.engine.kubernetes.kinds import (
     CEL_GROUP,
     CLEANUP_KINDS,

@@ -24,11 +24,11 @@ from chartkit.engine.cluster_policy.handler import Compiler, rule_action
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy
 from chartkit.engine.cluster_policy.policy_check import check_policy
-from chartkit.engine.cluster_policy.policy_check.generation import (
+from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
+from chartkit.engine.cluster_policy.policy_check.webhook import (
     IsClusterWide,
     nothing_cluster_wide,
 )
-from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
 from chartkit.engine.cluster_policy.run import RuleView
 from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter
-from chartkit.engine.cluster_policy.policy_check.generation import IsClusterWide
 from chartkit.engine.cluster_policy.policy_check.places import misspelt_requests, unknown_functions
-from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
+from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, filters_of
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.engine.kubernetes.selectors import compile_selector, never_fits

@@ -11,7 +11,7 @@ from email.utils import parseaddr
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.library.kubernetes.formats import FORMATS as NAMED
+from chartkit.engine.cel.library.kubernetes.naming import FORMATS as NAMED
 from chartkit.go import GoError
 from chartkit.go.duration import MINUTE, SECOND, parse_duration
 from chartkit.go.ip_address import parse_address

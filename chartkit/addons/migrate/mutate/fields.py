@@ -17,7 +17,7 @@ from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cel.syntax.tree import is_field_name
 from chartkit.engine.cel_policies.patches import apply_values
 from chartkit.engine.cel_policies.patches.apply_values import MapSort, Scalar, Sort
-from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
+from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Body, Json
 

@@ -32,7 +32,7 @@ from chartkit.addons.migrate.proof.forms import AS_STORED
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.engine import Phase
-from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
+from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
 from chartkit.engine.json_patch import scalar_text
 from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE

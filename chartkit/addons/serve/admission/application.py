@@ -12,13 +12,19 @@ from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 from chartkit.addons.serve.admission.judge import Judge, Verdict
-from chartkit.addons.serve.admission.limits import Bounds, Connections, Message, Receive, Refused
+from chartkit.addons.serve.admission.limits import (
+    Bounds,
+    Connections,
+    Message,
+    Receive,
+    Refused,
+    ServerSettings,
+)
 from chartkit.addons.serve.admission.metrics import Metrics
 from chartkit.addons.serve.admission.reloading import PolicyReloader
 from chartkit.addons.serve.admission.reports import Reports
 from chartkit.addons.serve.admission.review import Review, ReviewError, parse_review
 from chartkit.addons.serve.admission.selection import Selection, Webhook
-from chartkit.addons.serve.admission.settings import ServerSettings
 from chartkit.addons.serve.admission.telemetry import Guard, Log, Spans
 from chartkit.errors import BugError, Bugs, ChartkitError
 from chartkit.go.duration import SECOND, duration_or_none

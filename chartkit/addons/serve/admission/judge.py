@@ -12,18 +12,21 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from chartkit.addons.serve.admission import denials
-from chartkit.addons.serve.admission.findings import (
+from chartkit.addons.serve.admission.review import Answer, Review
+from chartkit.addons.serve.admission.selection import (
     ALLOWED,
     DENY,
     WARN,
     Evaluated,
     Findings,
+    Selection,
+    Webhook,
     acts,
     decided,
+    parse_path,
     refuses,
+    selected,
 )
-from chartkit.addons.serve.admission.review import Answer, Review
-from chartkit.addons.serve.admission.selection import Selection, Webhook, parse_path, selected
 from chartkit.addons.serve.admission.served_policies import FAIL, IGNORE, Served, failure_policy
 from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
 from chartkit.engine.configuration import NAME_LABEL

@@ -19,10 +19,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.addons.serve.admission.findings import Evaluated, Findings
 from chartkit.addons.serve.admission.judge import Verdict
 from chartkit.addons.serve.admission.review import Review
-from chartkit.addons.serve.admission.selection import Webhook
+from chartkit.addons.serve.admission.selection import Evaluated, Findings, Webhook
 from chartkit.addons.serve.admission.served_policies import enforces
 from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.atomic import replacing

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.addons.serve.admission.application import Application
-from chartkit.addons.serve.admission.limits import MOST_CONNECTIONS
+from chartkit.addons.serve.admission.limits import MOST_CONNECTIONS, ServerSettings
 from chartkit.addons.serve.admission.metrics import Metrics
 from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
 from chartkit.addons.serve.admission.reports import Reports, Target
-from chartkit.addons.serve.admission.settings import ServerSettings
 from chartkit.addons.serve.admission.telemetry import Log, NoSpans, OpenTelemetrySpans
 from chartkit.errors import InputError
 

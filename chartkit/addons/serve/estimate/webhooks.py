@@ -6,9 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.addons.serve.admission.webhooks.cluster_policies import VALIDATING, filters_of
+from chartkit.addons.serve.admission.webhooks.cluster_policies import (
+    VALIDATING,
+    PolicyWebhook,
+    Scope,
+    filters_of,
+)
 from chartkit.addons.serve.admission.webhooks.registration import policy_webhooks
-from chartkit.addons.serve.admission.webhooks.webhook import PolicyWebhook, Scope
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy, read_constraints

@@ -13,18 +13,18 @@ from chartkit.addons.serve.admission.certificates import (
     given_certificates,
     made_certificates,
 )
+from chartkit.addons.serve.admission.limits import ServerSettings
 from chartkit.addons.serve.admission.reloading import Source
 from chartkit.addons.serve.admission.reports import ClusterReports, ReportFolder, Target
 from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.addons.serve.admission.server import Worker, require_address, serve
-from chartkit.addons.serve.admission.settings import ServerSettings
 from chartkit.addons.serve.admission.telemetry import Log
+from chartkit.addons.serve.admission.webhooks.cluster_policies import Scope, other_namespaces
 from chartkit.addons.serve.admission.webhooks.registration import (
     Endpoint,
     Registration,
     webhook_configurations,
 )
-from chartkit.addons.serve.admission.webhooks.webhook import Scope, other_namespaces
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 

@@ -17,7 +17,7 @@ from cryptography import x509
 
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.notary.chain import LABELS, algorithm_of, holds
-from chartkit.addons.signatures.notary.content import (
+from chartkit.addons.signatures.notary.jws import (
     AUTHENTIC_TIME,
     EXPIRY,
     SCHEME,

@@ -17,7 +17,7 @@ from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.go_json import decode, read
 from chartkit.addons.signatures.notary import cose, jws
 from chartkit.addons.signatures.notary.chain import asks_elsewhere, check_time_stamping
-from chartkit.addons.signatures.notary.content import (
+from chartkit.addons.signatures.notary.jws import (
     PLUGIN,
     SIGNING_AUTHORITY,
     Content,

@@ -11,8 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.mutate.schema import Schema
-from chartkit.engine.cluster_policy.mutate.workspace import Indexed, Settled, Texts, unchanged
+from chartkit.engine.cluster_policy.mutate.workspace import (
+    Indexed,
+    Schema,
+    Settled,
+    Texts,
+    unchanged,
+)
 from chartkit.engine.json_patch import (
     MISSING,
     PatchError,

@@ -11,8 +11,13 @@ from functools import partial
 from typing import Final
 
 from chartkit.engine.cluster_policy.mutate.elements import join, join_shared, set_element
-from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
-from chartkit.engine.cluster_policy.mutate.workspace import Settled, Workspace, unchanged
+from chartkit.engine.cluster_policy.mutate.workspace import (
+    Schema,
+    Settled,
+    Workspace,
+    schema_of_kind,
+    unchanged,
+)
 from chartkit.engine.json_patch import (
     KEPT_NULL,
     MISSING,

@@ -6,15 +6,15 @@ from __future__ import annotations
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.cluster_policy.policy_check.generation import (
-    IsClusterWide,
-    nothing_cluster_wide,
-)
 from chartkit.engine.cluster_policy.policy_check.images import images_fault
 from chartkit.engine.cluster_policy.policy_check.places import fault_place
 from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import overrides_fault, spec_faults
 from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
+from chartkit.engine.cluster_policy.policy_check.webhook import (
+    IsClusterWide,
+    nothing_cluster_wide,
+)
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity

@@ -17,8 +17,8 @@ from chartkit.engine.cluster_policy.policy import (
     Rule,
     RuleKind,
 )
-from chartkit.engine.cluster_policy.policy_check.generation import IsClusterWide, generation_faults
 from chartkit.engine.cluster_policy.policy_check.typed_json import rule_json, selector_json
+from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, generation_faults
 from chartkit.engine.kubernetes.selectors import LabelSelector, selector_problem
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Body, Json

@@ -3,14 +3,137 @@ them (`pkg/validation/policy`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
-from chartkit.engine.cluster_policy.policy_check.generation import IsClusterWide
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.model import Diagnostic, Severity, pointer_of
+from chartkit.model import Body, Diagnostic, Severity, pointer_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
+
+IsClusterWide = Callable[[str], bool | None]
+"""A test whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, is cluster-scoped;
+None where that is not known, and then nothing about its scope is refused."""
+
+
+def nothing_cluster_wide(_kind: str) -> bool:
+    """Return False: Kyverno's command-line program knows no kinds offline."""
+    return False
+
+
+_KINDS_OF_PATTERN: Final = "data, clone, cloneList and foreach"
+
+
+def generation_faults(
+    policy: Policy, rule: Rule, place: str, cluster_wide: IsClusterWide
+) -> Iterator[str]:
+    """Return the faults of a rule's `generate`, in Kyverno's words."""
+    body = rule.generate
+    if not body:
+        return
+    clone: Body = body.get("clone") or {}
+    given = (
+        body.get("data") is not None,
+        bool(clone.get("name") or clone.get("namespace")),
+        (body.get("cloneList") or {}).get("kinds") is not None,
+        body.get("foreach") is not None,
+    )
+    if sum(given) > 1:
+        yield (
+            f"{place}: Forbidden: only one of generate patterns({_KINDS_OF_PATTERN}) can be "
+            "specified"
+        )
+        return
+    check = _Check(policy, cluster_wide)
+    if body.get("foreach") is None:
+        yield from check.pattern(body, place)
+        return
+    for index, block in enumerate(body["foreach"]):
+        yield from check.pattern(block, f"{place}.foreach[{index}]")
+
+
+class _Check:
+    """The checks of one pattern of a policy."""
+
+    def __init__(self, policy: Policy, cluster_wide: IsClusterWide) -> None:
+        self._namespaced = bool(policy.namespace)
+        self._own = policy.resource.namespace
+        self._cluster_wide = cluster_wide
+
+    def pattern(self, body: Body, place: str) -> Iterator[str]:
+        """Return the faults of a pattern."""
+        if self._namespaced and (fault := self._leaves(body)):
+            yield (f"{place}.namespace: Forbidden: target resource scope mismatched: {fault} ")
+        if body.get("kind"):
+            named = bool(body.get("namespace"))
+            cluster_wide = self._cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
+            if cluster_wide is False and not named:
+                yield (
+                    f"{place}.namespace: Forbidden: target namespace must be set for a namespaced "
+                    "resource"
+                )
+            elif cluster_wide and named:
+                yield (
+                    f"{place}.namespace: Forbidden: target namespace must not be set for a "
+                    "cluster-wide resource"
+                )
+        kinds = (body.get("cloneList") or {}).get("kinds") or ()
+        if kinds:
+            yield from self._clone_list(body["cloneList"], f"{place}.cloneList")
+            return
+        for key in ("kind", "name", "apiVersion"):
+            if not body.get(key):
+                yield f"{place}.{key}: Forbidden: {key} can not be empty"
+
+    def _leaves(self, body: Body) -> str:
+        """Return how a pattern leaves the policy's own namespace; empty if it does not."""
+        target = f"{body.get('apiVersion') or ''}/{body.get('kind') or ''}"
+        namespace, clone = body.get("namespace") or "", body.get("clone") or {}
+        source = clone.get("namespace") or ""
+        if self._cluster_wide(target):
+            return f"the target must be a namespaced resource: {target}"
+        if namespace != self._own:
+            return (
+                "a namespaced policy cannot generate resources in other namespaces, expected: "
+                f"{self._own}, received: {namespace}"
+            )
+        if clone.get("name") and source != self._own:
+            return (
+                "a namespaced policy cannot clone resources from other namespaces, expected: "
+                f"{self._own}, received: {source}"
+            )
+        return ""
+
+    def _clone_list(self, body: Body, place: str) -> Iterator[str]:
+        kinds, namespace = body["kinds"], body.get("namespace") or ""
+        for kind in kinds if self._namespaced else ():
+            if self._cluster_wide(kind):
+                yield (
+                    f"{place}.kinds: Forbidden: the source in cloneList must be a namespaced "
+                    f"resource: {kind}"
+                )
+            if namespace != self._own:
+                yield (
+                    f"{place}.namespace: Forbidden: a namespaced policy cannot clone resources "
+                    f"from other namespace, expected: {self._own}, received: {namespace}"
+                )
+        scopes = [self._cluster_wide(kind) for kind in kinds]
+        if {True, False}.issubset(scopes):
+            yield f"{place}.kinds: Forbidden: mixed scope of target resources is forbidden"
+        if None in scopes:
+            return
+        if not all(scopes):
+            if not namespace:
+                yield (
+                    f"{place}.namespace: Forbidden: namespace is required for namespaced target "
+                    "resources"
+                )
+        elif namespace and not self._namespaced:
+            yield (
+                f"{place}.namespace: Forbidden: namespace is forbidden for cluster-wide target "
+                "resources"
+            )
+
 
 _SUBRESOURCES: Final = (
     *("approval", "attach", "binding", "ephemeralcontainers", "eviction", "exec", "finalize"),

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chartkit.addons.operate.promote.reports import moment_of
+from chartkit.addons.operate.promote.sources import moment_of
 from chartkit.model import Json
 from tests.addons.operate.promote.conftest import Shop, config_map, report
 from tests.api_server import Api

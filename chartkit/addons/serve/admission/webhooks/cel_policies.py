@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.addons.serve.admission.selection import CEL_PATHS, FINE_GRAINED, Webhook
 from chartkit.addons.serve.admission.served_policies import FAIL, IGNORE, failure_policy
-from chartkit.addons.serve.admission.webhooks.webhook import (
+from chartkit.addons.serve.admission.webhooks.cluster_policies import (
     ALL,
     DOMAIN,
     LONGEST,

@@ -12,14 +12,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.addons.serve.admission.limits import ServerSettings
 from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
 from chartkit.addons.serve.admission.selection import Webhook, admits
 from chartkit.addons.serve.admission.served_policies import Served
-from chartkit.addons.serve.admission.settings import ServerSettings
 from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.addons.serve.admission.webhooks.cel_policies import cel_policy_webhooks
-from chartkit.addons.serve.admission.webhooks.cluster_policies import cluster_policy_webhooks
-from chartkit.addons.serve.admission.webhooks.webhook import PolicyWebhook, Scope
+from chartkit.addons.serve.admission.webhooks.cluster_policies import (
+    PolicyWebhook,
+    Scope,
+    cluster_policy_webhooks,
+)
 from chartkit.engine.kubernetes.kinds import ADMISSION_GROUP
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.errors import Bugs, ChartkitError

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from types import MappingProxyType
+from typing import ClassVar, Final
 
+from chartkit.engine.cel.declarations import Library, Overload, overload
+from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing
+from chartkit.engine.cel.notation import named
+from chartkit.engine.cel.types import Type, struct
+from chartkit.engine.cel.values import NONE, OptionalValue, Value
 from chartkit.go.regexp import compile_regex
+from chartkit.go.time_layout import days_in
+from chartkit.go.url import UrlError, parse_request_uri
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
@@ -118,3 +130,153 @@ def prefix_of(check: Check) -> Check:
         return check(masked)
 
     return check_prefix
+
+
+FORMAT: Final = named(struct("kubernetes.NamedFormat"))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat(Refusing):
+    """A rule with its name; pattern_size: how long the pattern is taken to be for the cost."""
+
+    cel_type: ClassVar[Type] = FORMAT
+
+    name: str
+    check: Check = field(compare=False)
+    pattern_size: int = field(compare=False)
+
+    def __str__(self) -> str:
+        """The name."""
+        return self.name
+
+
+_UUID: Final = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
+_BASE64: Final = (
+    r"^(?:[A-Za-z0-9+\/]{4})*(?:[A-Za-z0-9+\/]{2}==|[A-Za-z0-9+\/]{3}=|[A-Za-z0-9+\/]{4})$"
+)
+_TIME: Final = "^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$"
+_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_REGEX_COST: Final = 0.25
+
+
+def _pattern(pattern: str, message: str) -> Check:
+    return lambda text: [] if compile_regex(pattern).matches(text) else [message]
+
+
+def _uri(text: str) -> list[str]:
+    try:
+        parse_request_uri(text)
+    except UrlError as error:
+        return [str(error)]
+    return []
+
+
+def _is_date(text: str) -> bool:
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return False
+    year, month, day = map(int, match.groups())
+    return 1 <= month <= 12 and 1 <= day <= days_in(month, year)
+
+
+def _date(text: str) -> list[str]:
+    return [] if _is_date(text) else ["invalid date"]
+
+
+def _datetime(text: str) -> list[str]:
+    # Upstream's rule: what follows a second `t` is not read, and any character may stand for
+    # the point before the fraction.
+    parts = text.lower().split("t")
+    if len(parts) < 2 or not _is_date(parts[0]) or not compile_regex(_TIME).matches(parts[1]):
+        return ["invalid datetime"]
+    hour, minute, second = parts[1][0:2], parts[1][3:5], parts[1][6:8]
+    good = hour <= "23" and minute <= "59" and second <= "59"
+    return [] if good else ["invalid datetime"]
+
+
+FORMATS: Final = MappingProxyType(
+    {
+        "dns1123Label": NamedFormat("DNS1123Label", label, 30),
+        "dns1123Subdomain": NamedFormat("DNS1123Subdomain", subdomain, 60),
+        "dns1035Label": NamedFormat("DNS1035Label", label_1035, 30),
+        "qualifiedName": NamedFormat("QualifiedName", qualified_name, 60),
+        "dns1123LabelPrefix": NamedFormat("DNS1123LabelPrefix", prefix_of(label), 30),
+        "dns1123SubdomainPrefix": NamedFormat("DNS1123SubdomainPrefix", prefix_of(subdomain), 60),
+        "dns1035LabelPrefix": NamedFormat("DNS1035LabelPrefix", prefix_of(label_1035), 30),
+        "labelValue": NamedFormat("LabelValue", label_value, 40),
+        "uri": NamedFormat("URI", _uri, 1103),
+        "uuid": NamedFormat("uuid", _pattern(_UUID, "does not match the UUID format"), len(_UUID)),
+        "byte": NamedFormat("byte", _pattern(_BASE64, "invalid base64"), 84),
+        "date": NamedFormat("date", _date, len(_TIME)),
+        "datetime": NamedFormat("datetime", _datetime, len(_TIME)),
+    }
+)
+
+
+def _validation(args: Sequence[Value], _result: Value) -> int:
+    rule, text = args
+    size = rule.pattern_size if isinstance(rule, NamedFormat) else 0
+    return ceil((1 + size_of(text)) * TRAVERSAL) * ceil(size * _REGEX_COST)
+
+
+@overload(
+    "format-validate: kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
+    "What is wrong with a text, or nothing where it keeps the rule.",
+    "format.dns1123Label().validate('my-label')  // optional.none()",
+    "format.date().validate('2021-13-01').value()  // ['invalid date']",
+    cost=_validation,
+)
+def _validate(rule: NamedFormat, text: str) -> OptionalValue:
+    problems = rule.check(text)
+    return OptionalValue(True, problems) if problems else NONE
+
+
+@overload(
+    "format-named: format.named(string) -> optional_type(kubernetes.NamedFormat)",
+    "The rule of a name, or nothing where there is none.",
+    "format.named('uuid').hasValue()  // true",
+    "format.named('email').hasValue()  // false",
+)
+def _named(name: str) -> OptionalValue:
+    found = FORMATS.get(name)
+    return NONE if found is None else OptionalValue(True, found)
+
+
+_SAMPLES: Final = MappingProxyType(
+    {
+        "dns1123Label": "my-label-name",
+        "dns1123Subdomain": "apiextensions.k8s.io",
+        "dns1035Label": "my-label-name",
+        "qualifiedName": "apiextensions.k8s.io/v1beta1",
+        "dns1123LabelPrefix": "my-label-prefix-",
+        "dns1123SubdomainPrefix": "mysubdomain.prefix-",
+        "dns1035LabelPrefix": "my-label-prefix-",
+        "labelValue": "my_value",
+        "uri": "http://example.com",
+        "uuid": "123e4567-e89b-12d3-a456-426614174000",
+        "byte": "aGVsbG8=",
+        "date": "2021-01-01",
+        "datetime": "2021-01-01T00:00:00Z",
+    }
+)
+
+
+def _constants() -> Iterator[Overload]:
+    for name, rule in FORMATS.items():
+        call = f"format.{name}"
+        yield overload(
+            f"{call}: {call}() -> kubernetes.NamedFormat",
+            f"The rule `{name}`.",
+            f"{call}().validate('{_SAMPLES[name]}').hasValue()  // false",
+        )(_always(rule))
+
+
+def _always(rule: NamedFormat) -> Callable[[], NamedFormat]:
+    return lambda: rule
+
+
+LIBRARY: Final = Library(
+    "kubernetes.format",
+    overloads=(_validate, _named, *_constants()),
+    doc="Named rules for texts.",
+)

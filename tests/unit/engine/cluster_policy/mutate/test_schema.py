@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
+from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
 
 
 def _keys(api_version: str, kind: str, *path: str) -> tuple[str, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.library.kubernetes.formats import FORMATS, LIBRARY
+from chartkit.engine.cel.library.kubernetes.naming import FORMATS, LIBRARY
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 _LABEL = (

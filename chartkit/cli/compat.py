@@ -41,7 +41,7 @@ def check_compat(
     options.parsed()
     subjects = _subjects(path, kyverno, kubernetes, matrix)
     show(compatibility.report(subjects, known_explanations()), options)
-    raise SystemExit(0 if all(each.supported for each in subjects) else 1)
+    raise SystemExit(0 if all(check.supported for check in subjects) else 1)
 
 
 def _subjects(

@@ -77,14 +77,14 @@ def diff(
     options.parsed()
     project, notes = read_project(path), Notes()
     if against == _RELEASE and not Path(against).is_dir():
-        found = [_live(project, environments, context, notes)]
+        comparisons = [_live(project, environments, context, notes)]
     elif start is not None and target is not None:
-        found = [_between(project, start, target, notes)]
+        comparisons = [_between(project, start, target, notes)]
     else:
-        found = _against(project, against or "", environments, notes)
-    show(report(found), options)
+        comparisons = _against(project, against or "", environments, notes)
+    show(report(comparisons), options)
     level = Level[fail_on.upper()] if fail_on else None
-    fails = level is not None and any(each.at_least(level) for each in found)
+    fails = level is not None and any(comparison.at_least(level) for comparison in comparisons)
     raise SystemExit(notes.exit_code(fails))
 
 
@@ -131,7 +131,7 @@ def _against(project: Project, against: str, names: Sequence[str], note: Notes) 
     from chartkit.render.compare.sides import earlier, of_environment, of_folder
 
     chosen = {one.name: one for name in names for one in project.environments_of(name)}
-    found, warned = [], []
+    comparisons, warned = [], []
     with earlier(project, against) as there:
         for environment in (chosen or project.environments).values():
             name = environment.name
@@ -140,7 +140,7 @@ def _against(project: Project, against: str, names: Sequence[str], note: Notes) 
             else:
                 before = of_environment(there, there.environment(name), f"{name} at {against}")
             after = of_environment(project, environment, name, hooks=not isinstance(there, Path))
-            found.append(comparison(before, after))
+            comparisons.append(comparison(before, after))
             warned += [before, after] if isinstance(there, Path) else [after]
     _warn(note, *warned)
-    return found
+    return comparisons

@@ -214,8 +214,8 @@ def _warn(program: Program, body: Json) -> None:
 
     if not isinstance(body, dict) or not isinstance(body.get("kind"), str):
         return
-    for found in misspelt(program, [kind_of(Resource(body))]):
-        for diagnostic in found.diagnostics():
+    for issues in misspelt(program, [kind_of(Resource(body))]):
+        for diagnostic in issues.diagnostics():
             click.echo(str(diagnostic), err=True)
 
 

@@ -107,12 +107,12 @@ def _explained(text: str) -> str:
     """Return the explanation of an error message; raise InputError if it is not known."""
     from chartkit.kyverno.troubleshooting import as_text, find_messages
 
-    found = find_messages(text)
-    if not found:
+    messages = find_messages(text)
+    if not messages:
         hint = "docs/troubleshooting.md lists those that are; `chartkit explain` lists the ids"
         message = "this is no error message that chartkit knows"
         raise InputError(message, None, suggestion(text, known_explanations()) or hint)
-    return as_text(found)
+    return as_text(messages)
 
 
 def _standard_input() -> str:

@@ -56,8 +56,8 @@ def init(
     cluster = parse_version(given, "Kubernetes") if given is not None else supported.newest
     verdict = compat.judge(kyverno, cluster, date.today())
     if not verdict.supported:
-        found = compat.diagnostics(verdict, None)[0]
-        raise InputError(found.message, hint=found.hint)
+        diagnostic = compat.diagnostics(verdict, None)[0]
+        raise InputError(diagnostic.message, hint=diagnostic.hint)
     mode = Mode(monitoring) if monitoring is not None else None
     files = project_files(profiles, cluster, eks is not None, mode)
     for file in write_project(folder, files):

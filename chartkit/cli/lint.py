@@ -29,7 +29,7 @@ def lint(options: OutputOptions, paths: Sequence[str], strict: bool) -> None:
     from chartkit.model import Severity
 
     options.parsed()
-    found = lint_policies(paths, track("checking"))
-    show(report(found, known_explanations()), options)
-    warned = strict and any(each.severity is Severity.WARNING for each in found.diagnostics)
-    raise SystemExit(1 if found.failed or warned else 0)
+    result = lint_policies(paths, track("checking"))
+    show(report(result, known_explanations()), options)
+    warned = strict and any(each.severity is Severity.WARNING for each in result.diagnostics)
+    raise SystemExit(1 if result.failed or warned else 0)

@@ -138,12 +138,12 @@ def cli() -> None:
 
 def _check_text(arguments: Sequence[str]) -> None:
     """Refuse arguments that are not UTF-8, which Python gives as lone surrogates."""
-    for each in arguments:
+    for argument in arguments:
         try:
-            each.encode("utf-8")
+            argument.encode("utf-8")
         except UnicodeEncodeError:
             hint = "rename the file, or name the folder that it is in"
-            raise InputError(f"the argument '{each}' is not UTF-8 text", hint=hint) from None
+            raise InputError(f"the argument '{argument}' is not UTF-8 text", hint=hint) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -116,10 +116,10 @@ def _list(words: Sequence[str], selection: _Selection, options: OutputOptions) -
         selection.library,
     )
     query = checked(query, catalogue.entries, [folder.name for folder in folders])
-    found = search(catalogue.entries, query)
-    show_report(report(found), options)
+    entries = search(catalogue.entries, query)
+    show_report(report(entries), options)
     _complain(catalogue)
-    raise SystemExit(0 if found else 1)
+    raise SystemExit(0 if entries else 1)
 
 
 def _complain(catalogue: Catalogue) -> None:
@@ -146,7 +146,7 @@ def show(options: OutputOptions, name: str, project: Path) -> None:
     catalogue = read_catalogue(folders)
     rank = ranks(folders)
     entry = find(catalogue.entries, name, rank)
-    root = next(each.root for each in folders if entry.file.startswith(f"{each.root}/"))
+    root = next(folder.root for folder in folders if entry.file.startswith(f"{folder.root}/"))
     show_report(report(details(entry, root)), options)
     for other in others(catalogue.entries, name, entry, rank):
         click.echo(passed_over(entry, other), err=True)
@@ -293,11 +293,11 @@ def check(options: OutputOptions, paths: Sequence[Path], project: Path, jobs: in
     options.parsed()
     steps, spreading = track("checking"), spread(jobs, _LEAST, close=helm.close)
     if paths:
-        found = together([check_path(path, steps, spreading) for path in paths])
+        result = together([check_path(path, steps, spreading) for path in paths])
     else:
-        found = check_project(project, steps, spreading)
-    show_report(report(found, known_explanations()), options)
-    raise SystemExit(1 if found.failed else 0)
+        result = check_project(project, steps, spreading)
+    show_report(report(result, known_explanations()), options)
+    raise SystemExit(1 if result.failed else 0)
 
 
 policies.add_command(lint)

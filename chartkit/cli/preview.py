@@ -33,8 +33,8 @@ def preview(options: RequestOptions, outputs: OutputOptions, show_secrets: bool)
     from chartkit.scan.preview import changes_nothing, report, run_preview, write_manifests
     from chartkit.scan.requests import load_requests
 
-    folders = [each for each in outputs.outputs if each.startswith(_MANIFESTS)]
-    others = tuple(each for each in outputs.outputs if each not in folders)
+    folders = [output for output in outputs.outputs if output.startswith(_MANIFESTS)]
+    others = tuple(output for output in outputs.outputs if output not in folders)
     outputs = replace(outputs, outputs=others or ("text",))
     outputs.parsed()
     notes = Notes()
@@ -46,8 +46,8 @@ def preview(options: RequestOptions, outputs: OutputOptions, show_secrets: bool)
         message = "none of these policies changes objects"
         notes(Diagnostic("preview", Severity.NOTE, message, None, hint))
     previews = list(run_preview(policies, requests.objects, context, show_secrets))
-    for each in folders:
-        write_manifests(previews, Path(each.removeprefix(_MANIFESTS)), show_secrets)
+    for folder in folders:
+        write_manifests(previews, Path(folder.removeprefix(_MANIFESTS)), show_secrets)
     show(report(previews), outputs)
     broken = requests.policies.diagnostics or any(each.problems for each in previews)
     raise SystemExit(notes.exit_code(bool(broken)))

@@ -161,7 +161,7 @@ def _rendered(
 
     how = RenderOptions(
         environments=tuple(environments),
-        workloads=tuple(Workload(each, Location(str(each))) for each in given.workloads),
+        workloads=tuple(Workload(path, Location(str(path))) for path in given.workloads),
         prefer=Prefer(given.prefer) if given.prefer else Prefer.NEITHER,
         check=given.check,
         kustomize=given.kustomize,
@@ -190,7 +190,7 @@ def _repository(
 
 def _require_own_baselines(project: Project, environments: Sequence[Environment]) -> None:
     """Raise InputError where no environment has a baseline, or two would write one."""
-    if not any(each.baseline for each in environments):
+    if not any(environment.baseline for environment in environments):
         place = project.locate("environments")
         raise InputError("no environment has a baseline", place, "baseline: FILE")
     first: dict[Path, str] = {}

@@ -78,7 +78,7 @@ GATE_OPTIONS: Final = (
     ),
     click.option(
         "--fail-on",
-        type=Choice([str(each) for each in Threshold]),
+        type=Choice([str(threshold) for threshold in Threshold]),
         help="The least severity of a violation that fails the run. Default: any violation does; "
         "one without a severity always does, except with none.",
     ),

@@ -177,8 +177,8 @@ def take_back(*roots: Path) -> None:
     from chartkit.output import transaction
     from chartkit.wording import counted
 
-    if found := transaction.take_back(roots):
-        files = counted(len(found), "file")
+    if paths := transaction.take_back(roots):
+        files = counted(len(paths), "file")
         click.echo(f"{files} that an interrupted run had written: put back as before it", err=True)
 
 

@@ -100,7 +100,7 @@ def _fetched(
                 ),
                 diagnostics=tuple(map(remote.diagnostic, case.diagnostics)),
                 policies=tuple(
-                    replace(each, key=(remote.name(each.key[0]), *each.key[1:]))
-                    for each in case.policies
+                    replace(rules, key=(remote.name(rules.key[0]), *rules.key[1:]))
+                    for rules in case.policies
                 ),
             )

@@ -71,7 +71,7 @@ def lint_values(
     from chartkit.values.lint.files import check_each, check_files, report
 
     options.parsed()
-    if layer and any(each.is_dir() for each in files):
+    if layer and any(file.is_dir() for file in files):
         raise click.UsageError("--layer is for values files, not for folders")
     rows: list[Diagnostic] = []
     files, around = _files_of(files, rows)
@@ -81,11 +81,11 @@ def lint_values(
     if fix:
         _fix(files, chart)
     check = check_files if layer else check_each
-    found = check(files, chart, available) if declared is None else declared
-    found = [*rows, *found]
-    show(report(found, known_explanations()), options)
-    failed = any(each.severity is Severity.ERROR for each in found)
-    raise SystemExit(EXIT_CODE if any_unread(found) else int(failed))
+    diagnostics = check(files, chart, available) if declared is None else declared
+    diagnostics = [*rows, *diagnostics]
+    show(report(diagnostics, known_explanations()), options)
+    failed = any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+    raise SystemExit(EXIT_CODE if any_unread(diagnostics) else int(failed))
 
 
 def _files_of(
@@ -121,7 +121,7 @@ def _declared(
     from chartkit.scan.gitops.values import declares_releases, released_values
     from chartkit.values.lint.files import check_documents, check_each
 
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     read = {}
     for file in files:
         try:
@@ -129,26 +129,26 @@ def _declared(
         except InputError as error:
             if len(files) == 1:
                 raise
-            found.append(unread_at(Location(str(file)), error))
+            diagnostics.append(unread_at(Location(str(file)), error))
     if not any(map(declares_releases, read.values())):
         return None
     for file, documents in read.items():
-        releases = list(released_values(documents, {**around, **read}, found.append))
+        releases = list(released_values(documents, {**around, **read}, diagnostics.append))
         if not releases:
             # Values, or an object that has none.
-            found += check_each([file], chart, available)
+            diagnostics += check_each([file], chart, available)
         for release in releases:
             if not release.is_known and chart is None:
-                found.append(release.unknown)
+                diagnostics.append(release.unknown)
                 continue
             unknown, of = release.release.unknown, chart or release.chart
             try:
-                found += check_documents(release.documents, of, available, unknown)
+                diagnostics += check_documents(release.documents, of, available, unknown)
             except RenderError as error:
                 message = f"{release.release.name} cannot be installed: {error.message}"
                 place = release.release.owner.location
-                found.append(Diagnostic("helm", Severity.ERROR, message, place, error.hint))
-    return found
+                diagnostics.append(Diagnostic("helm", Severity.ERROR, message, place, error.hint))
+    return diagnostics
 
 
 def _fix(files: Sequence[Path], chart: Path | None) -> None:

@@ -79,7 +79,7 @@ def read_documents(text: str, file: str, lines: int = 0) -> list[BuiltDocument]:
 
 def _by_parts(text: str, file: str) -> Iterator[BuiltDocument]:
     """Yield the documents of a text, which a line that begins with `---` always ends."""
-    starts = [found.start() for found in _CUT.finditer(text)]
+    starts = [match.start() for match in _CUT.finditer(text)]
     if not starts or starts[0]:
         starts.insert(0, 0)
     reader = _Reader()
@@ -102,7 +102,7 @@ def _moved(document: BuiltDocument, offset: int, lines: int) -> BuiltDocument:
         _later(document.content, offset, lines),
         document.start + offset,
         document.end + offset,
-        [_later(each, offset, lines) for each in document.items],
+        [_later(item, offset, lines) for item in document.items],
     )
 
 
@@ -270,8 +270,8 @@ def _plain(text: str) -> Any:
 
 def _quoted(text: str) -> str:
     """Return the value of a scalar in quotes."""
-    found = _QUOTED.fullmatch(text)
-    if found is None:
+    match = _QUOTED.fullmatch(text)
+    if match is None:
         raise _UnusualError
     if text[0] == "'":
         return text[1:-1].replace("''", "'")
@@ -311,10 +311,10 @@ def _items(text: str, count: int, offset: int, line: int) -> Iterator[Start]:
     if head is None:
         raise _UnusualError
     dash = re.compile(rf"^{head[1]}-[ ]+", re.MULTILINE)
-    found = list(dash.finditer(text, head.end()))
-    if len(found) != count:
+    matches = list(dash.finditer(text, head.end()))
+    if len(matches) != count:
         raise _UnusualError
     at = 0
-    for each in found:
-        line += text.count("\n", at, at := each.end())
-        yield Start(line, len(each[0]), offset + at)
+    for match in matches:
+        line += text.count("\n", at, at := match.end())
+        yield Start(line, len(match[0]), offset + at)

@@ -9,4 +9,4 @@ from pathlib import Path
 def checkout_top(path: Path) -> Path | None:
     """Return the nearest folder with `.git`, of a path and those above it; None outside of any
     checkout. In worktrees and submodules `.git` is a file."""
-    return next((each for each in (path, *path.parents) if os.path.lexists(each / ".git")), None)
+    return next((file for file in (path, *path.parents) if os.path.lexists(file / ".git")), None)

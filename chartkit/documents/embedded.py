@@ -41,7 +41,7 @@ class EmbeddedText(Document):
         """Return the location of a value in the outer document, its path the inner one."""
         inner = Document.locate(self, *path)
         lines = self.source.text.split("\n")
-        offset = sum(len(each) + 1 for each in lines[: inner.line - 1])
+        offset = sum(len(line) + 1 for line in lines[: inner.line - 1])
         place = self.outer.character(offset + max(inner.column - 1, 0), *self.prefix)
         return replace(place, path=inner.path, places=self)
 
@@ -58,8 +58,8 @@ def embedded_mapping(body: Json, file: str, outer: Places, prefix: Sequence[str]
 def embedded_text(text: str, file: str, outer: Places, prefix: Sequence[str]) -> Document | None:
     """Return the first document of a text at a path of another; None for an empty one. Raise
     InputError, at the place of the text."""
-    found = read_text(text, file)
-    if not found:
+    documents = read_text(text, file)
+    if not documents:
         return None
-    first = found[0]
+    first = documents[0]
     return EmbeddedText(first.body, first.source, first.extent, outer, tuple(prefix))

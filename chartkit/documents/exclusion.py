@@ -47,8 +47,8 @@ def exclusion(path: Path, patterns: Sequence[str] = ()) -> Exclusion:
     whole = Path(os.path.abspath(path))
     found = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]
     top = checkout_top(whole)
-    above = (each for each in (whole, *whole.parents) if top is None or each.is_relative_to(top))
-    project = next((each for each in above if (each / _PROJECT).is_file()), None)
+    above = (file for file in (whole, *whole.parents) if top is None or file.is_relative_to(top))
+    project = next((file for file in above if (file / _PROJECT).is_file()), None)
     if project is not None:
         found.append((_start(project), project_patterns(project / _PROJECT)))
     return Exclusion(found)

@@ -272,7 +272,7 @@ def _moved(extent: Extent, lines: int) -> Extent:
     """Return the part of a text as one that begins after so many lines."""
     if not lines:
         return extent
-    items = [each._replace(line=each.line + lines) for each in extent.items]
+    items = [item._replace(line=item.line + lines) for item in extent.items]
     return replace(extent, line=extent.line + lines, items=items)
 
 

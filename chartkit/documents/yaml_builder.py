@@ -349,8 +349,8 @@ def depth(value: Any) -> int:
         deepest += 1
         containers = [
             member
-            for each in containers
-            for member in (each.values() if isinstance(each, dict) else each)
+            for container in containers
+            for member in (container.values() if isinstance(container, dict) else container)
             if isinstance(member, (dict, list))
         ]
     return deepest

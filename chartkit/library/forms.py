@@ -89,14 +89,14 @@ def _require_pod_fields(spec: Body, policy: FolderPolicy, place: Location) -> No
     """A policy for Pods is extended by writing its text anew, and that finds not all ways to say a
     thing, and no name in a Pod's template."""
     for _, text in texts_below(spec):
-        found = _OWN_FIELD.search(text)
-        if found:
-            message = f"policy '{policy.name}' speaks of {found[0]}, which Pods of controllers lack"
+        match = _OWN_FIELD.search(text)
+        if match:
+            message = f"policy '{policy.name}' speaks of {match[0]}, which Pods of controllers lack"
             hint = "take it out, or match other resources beside Pods: then it is not extended"
             raise InputError(message, place, hint)
-        found = _BY_INDEX.search(text)
-        if found:
-            message = f"policy '{policy.name}' says '{found[0]}', which controllers do not get"
+        match = _BY_INDEX.search(text)
+        if match:
+            message = f"policy '{policy.name}' says '{match[0]}', which controllers do not get"
             hint = "write object.spec or object.metadata: so it is found when it is extended"
             raise InputError(message, place, hint)
 

@@ -278,13 +278,13 @@ def _message(policy: FolderPolicy, name: str, file: str) -> str:
 
 
 def _declared(policy: FolderPolicy, name: str, file: str) -> Parameter:
-    found = policy.parameters.get(name)
-    if found is None:
+    parameter = policy.parameters.get(name)
+    if parameter is None:
         hint = suggestion(name, policy.parameters) or (
             "name it in metadata.yaml, under parameters or sharedParameters"
         )
         raise InputError(f"the policy has no parameter '{name}'", Location(file), hint)
-    return found
+    return parameter
 
 
 def _reference(parameter: Parameter) -> str:
@@ -320,11 +320,11 @@ def check_for_policy(
     name: str, value: Json, policy: LibraryPolicy, location: Location | None
 ) -> None:
     """Raises InputError for a parameter that the policy does not have, or a value unfit for it."""
-    found = policy.parameters.get(name)
-    if found is None:
+    parameter = policy.parameters.get(name)
+    if parameter is None:
         hint = suggestion(name, policy.parameters) or _known(policy.parameters)
         raise InputError(f"policy '{policy.name}' has no parameter '{name}'", location, hint)
-    _check(found, value, location)
+    _check(parameter, value, location)
 
 
 def check_for_all(name: str, value: Json, library: Library, location: Location | None) -> None:
@@ -335,12 +335,12 @@ def check_for_all(name: str, value: Json, library: Library, location: Location |
     """
     errors = []
     policies = library.policies.values()
-    found = [policy.parameters[name] for policy in policies if name in policy.parameters]
-    if not found:
+    parameters = [policy.parameters[name] for policy in policies if name in policy.parameters]
+    if not parameters:
         known = sorted({key for policy in policies for key in policy.parameters})
         hint = suggestion(name, known) or _ASK
         raise InputError(f"no policy has a parameter '{name}'", location, hint)
-    for parameter in found:
+    for parameter in parameters:
         try:
             return _check(parameter, value, location)
         except InputError as error:

@@ -65,9 +65,9 @@ class Library:
         if named:
             return self._hiding(_single(named, reference, location))
         for look_up in (self._own, self._built_in, self._vendored):
-            found = look_up(reference)
-            if found:
-                policy = _single(found, reference, location)
+            policies = look_up(reference)
+            if policies:
+                policy = _single(policies, reference, location)
                 return self._instead(policy, reference) if look_up == self._own else policy
         raise self._unknown(reference, location)
 
@@ -81,7 +81,7 @@ class Library:
         return bool(self._own(reference))
 
     def _own(self, reference: str) -> Sequence[LibraryPolicy]:
-        own = (each for each in self.policies.values() if each.library != bundled.LIBRARY)
+        own = (policy for policy in self.policies.values() if policy.library != bundled.LIBRARY)
         return [*_meant(own, reference), *self._upstream(reference, is_own=True)]
 
     def _built_in(self, reference: str) -> Sequence[LibraryPolicy]:
@@ -118,16 +118,16 @@ class Library:
     def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
         """A policy that was named as a whole, with that of a vendored library of the same name,
         which no name means."""
-        found: Sequence[LibraryPolicy] = ()
-        if any(each.is_own and each.name == policy.library for each in self.upstream):
+        policies: Sequence[LibraryPolicy] = ()
+        if any(library.is_own and library.name == policy.library for library in self.upstream):
             with contextlib.suppress(InputError):
-                found = self._vendored(policy.qualified)
-        same = tuple(each.qualified for each in found if each.qualified == policy.qualified)
+                policies = self._vendored(policy.qualified)
+        same = tuple(each.qualified for each in policies if each.qualified == policy.qualified)
         return replace(policy, instead_of=same)
 
     def _unknown(self, reference: str, location: Location | None) -> InputError:
-        known = [each.reference for each in self.policies.values()]
-        known += [each.name for each in self.policies.values()]
+        known = [policy.reference for policy in self.policies.values()]
+        known += [policy.name for policy in self.policies.values()]
         known += [each for library in self.upstream for each in library.references]
         there = [each for library in self.upstream for each in library.below(reference)]
         if there:
@@ -148,16 +148,16 @@ def _single(
     found: Sequence[LibraryPolicy], reference: str, location: Location | None
 ) -> LibraryPolicy:
     """The only policy, or the only one that has exactly this reference; raises InputError."""
-    found = [each for each in found if each.reference == reference] or found
+    found = [policy for policy in found if policy.reference == reference] or found
     if len(found) > 1:
-        names = ", ".join(each.qualified for each in found)
+        names = ", ".join(policy.qualified for policy in found)
         message = f"there are {len(found)} policies '{reference}'"
         raise InputError(message, location, f"say which: {names}")
     return found[0]
 
 
 def _meant(policies: Iterable[FolderPolicy], reference: str) -> list[FolderPolicy]:
-    return [each for each in policies if f"/{each.qualified}".endswith(f"/{reference}")]
+    return [policy for policy in policies if f"/{policy.qualified}".endswith(f"/{reference}")]
 
 
 def vendored_libraries(root: Path) -> list[UpstreamLibrary]:
@@ -167,11 +167,11 @@ def vendored_libraries(root: Path) -> list[UpstreamLibrary]:
     from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
 
     folder = root / VENDOR
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
     return [
-        UpstreamLibrary(each.name, each, read_lock(each).files)
-        for each in found
-        if (each / LOCK_FILE).is_file()
+        UpstreamLibrary(path.name, path, read_lock(path).files)
+        for path in paths
+        if (path / LOCK_FILE).is_file()
     ]
 
 

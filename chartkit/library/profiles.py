@@ -123,13 +123,13 @@ def resolve_environments(project: Project, library: Library) -> dict[str, Select
     Raises InputError, also for settings of the project for a policy that no environment has.
     """
     resolved = {
-        name: resolve_environment(each, library, project.root)
-        for name, each in project.environments.items()
+        name: resolve_environment(environment, library, project.root)
+        for name, environment in project.environments.items()
     }
     for reference, settings in (*project.policies.items(), *project.defaults.items()):
         if not any(
-            _meant(each, library, reference, settings.location).name in each.policies
-            for each in resolved.values()
+            _meant(selection, library, reference, settings.location).name in selection.policies
+            for selection in resolved.values()
         ):
             message = f"policy '{reference}' is in no profile of any environment"
             raise InputError(message, settings.location, _ADD_HINT)
@@ -275,12 +275,12 @@ def _with_parameters(resolved: Selection, parameters: Mapping[str, Json]) -> Sel
     """Values for every policy: what was said before of single policies no longer counts."""
     policies = {
         name: replace(
-            each,
+            policy,
             parameters={
-                key: value for key, value in each.parameters.items() if key not in parameters
+                key: value for key, value in policy.parameters.items() if key not in parameters
             },
         )
-        for name, each in resolved.policies.items()
+        for name, policy in resolved.policies.items()
     }
     return replace(resolved, policies=policies, parameters={**resolved.parameters, **parameters})
 

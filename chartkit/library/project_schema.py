@@ -39,7 +39,7 @@ def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
 
 def _policy(general: Body, policy: LibraryPolicy) -> Body:
     """Return the schema of the settings of one policy."""
-    parameters = {name: dict(each.schema) for name, each in policy.parameters.items()}
+    parameters = {name: dict(parameter.schema) for name, parameter in policy.parameters.items()}
     own: Body = copy.deepcopy(general)
     own["description"] = policy.title or policy.name
     own["properties"]["parameters"] = {

@@ -175,8 +175,8 @@ def _require_yaml(policy: FolderPolicy, source: Source) -> None:
 
 
 def _template(policy: FolderPolicy, text: str, suffix: str) -> str:
-    cases: list[Mapping[str, Json]] = [each.parameters for each in policy.examples] or [{}]
-    return calls(policy.name + suffix, text, [{**policy.defaults, **each} for each in cases])
+    cases: list[Mapping[str, Json]] = [examples.parameters for examples in policy.examples] or [{}]
+    return calls(policy.name + suffix, text, [{**policy.defaults, **case} for case in cases])
 
 
 def calls(name: str, text: str, cases: Iterable[Body]) -> str:

@@ -112,7 +112,7 @@ def _at_word(place: Location, text: str, word: str) -> Location:
     """Return the place of a word in the line of a place; that itself where the line has it not at
     all, or twice."""
     line = text.split("\n")[place.line - 1] if place.line else ""
-    found = [each.start() for each in re.finditer(rf"\b{re.escape(word)}\b", line)]
+    found = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
     return replace(place, column=found[0] + 1) if len(found) == 1 else place
 
 

@@ -264,7 +264,7 @@ def _folders(root: Path) -> Iterator[tuple[str, list[str]]]:
         if _CHART in names or set(names) >= OWN_FORMAT:
             below.clear()
             continue
-        files = [each for each in sorted(names) if each.endswith(SUFFIXES) and each[0] != "."]
+        files = [name for name in sorted(names) if name.endswith(SUFFIXES) and name[0] != "."]
         if files:
             folder = Path(path).relative_to(root).as_posix()
             yield "" if folder == "." else folder, files
@@ -296,7 +296,7 @@ def _read_folder(root: Path, folder: str, files: Sequence[str]) -> list[_Found]:
     for file, text in _texts(root / folder, files):
         upstream, documents = read_policy_text(Source(str(root / folder / file), text))
         policies = [each for each in documents if is_policy(each.body)]
-        read += [(file, upstream, each, documents, len(policies) == 1) for each in policies]
+        read += [(file, upstream, policy, documents, len(policies) == 1) for policy in policies]
     names = references(folder, [(file, _own_name(each.body)) for file, _, each, _, _ in read])
     return [
         _Found(reference, upstream, document, tuple(documents), alone)
@@ -387,14 +387,14 @@ def _require_rules(document: Document) -> None:
 def _minimum(body: Body) -> Version:
     """The later one of the version that a policy claims and the one that its fields need."""
     kind = str(body["kind"])
-    found = [cluster_policy_fields.OLDEST]
+    versions = [cluster_policy_fields.OLDEST]
     form = FORMS[kind][1]
     if form is UpstreamForm.CEL:
-        found.append(cel_policy_fields.minimum_version(body)[0])
+        versions.append(cel_policy_fields.minimum_version(body)[0])
     elif form is UpstreamForm.RULES:
-        found.append(cluster_policy_fields.minimum_version(body)[0])
+        versions.append(cluster_policy_fields.minimum_version(body)[0])
     annotations = mapping_at(body["metadata"].get("annotations"))
     # A claim that is no version says nothing.
     with contextlib.suppress(InputError):
-        found.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
-    return max(found)
+        versions.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
+    return max(versions)

@@ -167,15 +167,15 @@ def left_behind(parent: Path) -> list[Path]:
     """The hidden folders in another that writers which were killed left, or are filling now."""
     try:
         with os.scandir(parent) as entries:
-            names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
     return [parent / name for name in sorted(names) if _LEFT.match(name)]
 
 
 def _meant(left: Path) -> str:
-    found = _LEFT.match(left.name)
-    return found[1] if found else ""
+    match = _LEFT.match(left.name)
+    return match[1] if match else ""
 
 
 def _repair(left: Path, target: Path) -> None:

@@ -43,7 +43,7 @@ def _list_indentation(target: Any) -> int:
     """Return the indentation of most lists below their keys; 2 where there are none."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-    found: Counter[int] = Counter()
+    counter: Counter[int] = Counter()
     todo = [target]
     while todo:
         value = todo.pop()
@@ -54,5 +54,5 @@ def _list_indentation(target: Any) -> int:
         todo.extend(value.values())
         for key, item in value.items():
             if isinstance(item, CommentedSeq) and item and not item.fa.flow_style():
-                found[item.lc.col - value.lc.key(key)[1]] += 1
-    return 2 if not found or found.most_common(1)[0][0] else 0
+                counter[item.lc.col - value.lc.key(key)[1]] += 1
+    return 2 if not counter or counter.most_common(1)[0][0] else 0

@@ -45,7 +45,7 @@ def take_back(roots: Iterable[Path]) -> list[Path]:
     them, and remove what it left beside them; return those that were put back."""
     tops = [root.resolve() for root in roots]
     store = Store(_STORE)
-    found: list[Path] = []
+    paths: list[Path] = []
     for key in store.all_keys():
         entries = [*_entries(store.load(key))]
         if not any(target.is_relative_to(top) for target, _, _ in entries for top in tops):
@@ -54,9 +54,9 @@ def take_back(roots: Iterable[Path]) -> list[Path]:
             clear(target)
             if before != (now := _content(target)) and _digest(now) == after:
                 _restore(target, before)
-                found.append(target)
+                paths.append(target)
         store.remove(key)
-    return found
+    return paths
 
 
 @contextlib.contextmanager

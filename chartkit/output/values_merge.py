@@ -96,9 +96,9 @@ def merge_values(
     after = _mapping(generated, "<the generated values>")
     changes, conflicts = _compare(before, document.body if document else {}, after)
     if conflicts and prefer is Prefer.NEITHER:
-        raise ConflictError([_diagnostic(each, document, file) for each in conflicts])
+        raise ConflictError([_diagnostic(conflict, document, file) for conflict in conflicts])
     if prefer is Prefer.GENERATED:
-        changes.extend(_Change(each.path, each.generated) for each in conflicts)
+        changes.extend(_Change(conflict.path, conflict.generated) for conflict in conflicts)
     values = document.body if document else {}
     wanted: Body = dict(values)
     for change in changes:

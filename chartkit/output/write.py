@@ -170,10 +170,10 @@ def require_own(tree: Tree, project: Path) -> None:
     folder in the tree that files are written to."""
     atomic_folder.require_inside(tree.folder, project)
     within = {parent for name in tree.files for parent in Path(name).parents}
-    for each in sorted(within - {Path()}):
-        if (tree.folder / each).is_symlink():
+    for path in sorted(within - {Path()}):
+        if (tree.folder / path).is_symlink():
             hint = "put a folder there: chartkit writes its files"
-            place = Location(str(tree.folder / each))
+            place = Location(str(tree.folder / path))
             raise InputError("is a link", place, hint)
 
 

@@ -106,15 +106,15 @@ class Tree:
 
     def find(self, path: Sequence[str]) -> Entry | None:
         """The entry at a path."""
-        found: Entry | None = None
+        entry: Entry | None = None
         for step in path:
-            block = as_block(found) if found else self.root
+            block = as_block(entry) if entry else self.root
             if block is None or block.listed:
                 return None
-            found = next((each for each in block.entries if each.key == step), None)
-            if found is None:
+            entry = next((each for each in block.entries if each.key == step), None)
+            if entry is None:
                 return None
-        return found
+        return entry
 
     def take(self, path: Path) -> Entry:
         """Removes an entry, and what is empty without it; comments above those go with the first
@@ -139,7 +139,7 @@ class Tree:
     def drop(self, path: Path) -> Entry:
         """Removes an entry with the comment that stands on it; other comments above stay."""
         block = self._block(path[:-1])
-        index = next(at for at, each in enumerate(block.entries) if each.key == path[-1])
+        index = next(at for at, entry in enumerate(block.entries) if entry.key == path[-1])
         taken = self.take(path)
         self._leave(_apart(taken), path[:-1], block, index)
         return taken
@@ -199,16 +199,16 @@ class Tree:
     def _block(self, path: Path) -> Block:
         if not path:
             return self.root
-        found = as_block(self._entry(path))
-        if found is None:
+        block = as_block(self._entry(path))
+        if block is None:
             raise KeyError(path)
-        return found
+        return block
 
     def _entry(self, path: Path) -> Entry:
-        found = self.find(path)
-        if found is None:
+        entry = self.find(path)
+        if entry is None:
             raise KeyError(path)
-        return found
+        return entry
 
 
 def _remove(block: Block, entry: Entry) -> None:
@@ -241,10 +241,10 @@ def as_block(entry: Entry) -> Block | None:
 
 def _stand(block: Block, line: int) -> None:
     """Says of all entries of a block that they stood on a line."""
-    for each in block.entries:
-        each.line = line
-        if isinstance(each.value, Block):
-            _stand(each.value, line)
+    for entry in block.entries:
+        entry.line = line
+        if isinstance(entry.value, Block):
+            _stand(entry.value, line)
 
 
 def unwrap(entry: Entry) -> None:
@@ -272,15 +272,15 @@ def data_of(value: Leaf | Block) -> Json:
     if isinstance(value, Leaf):
         return value.data
     if value.listed:
-        return [data_of(each.value) for each in value.entries]
-    return {each.key: data_of(each.value) for each in value.entries}
+        return [data_of(entry.value) for entry in value.entries]
+    return {entry.key: data_of(entry.value) for entry in value.entries}
 
 
 def copy_of(value: Leaf | Block) -> Leaf | Block:
     """The same value once more, without the comments of its keys."""
     if isinstance(value, Leaf):
         return Leaf(value.data, None if value.comment else value.lines)
-    entries = [Entry(each.key, copy_of(each.value), each.name) for each in value.entries]
+    entries = [Entry(entry.key, copy_of(entry.value), entry.name) for entry in value.entries]
     return Block(entries, value.listed, value.offset)
 
 
@@ -288,7 +288,7 @@ def write_tree(tree: Tree) -> str:
     """Return the text of a values file."""
     lines = [*tree.head]
     # The usual indentation of lists below their keys.
-    found: Counter[int] = Counter()
+    counter: Counter[int] = Counter()
     todo = [tree.root]
     while todo:
         block = todo.pop()
@@ -296,8 +296,8 @@ def write_tree(tree: Tree) -> str:
             if isinstance(entry.value, Block):
                 todo.append(entry.value)
                 if entry.value.listed and not block.listed and entry.value.offset >= 0:
-                    found[entry.value.offset] += 1
-    dash = found.most_common(1)[0][0] if found else 2
+                    counter[entry.value.offset] += 1
+    dash = counter.most_common(1)[0][0] if counter else 2
     _write_block(lines, tree.root, "", dash)
     if not tree.root.entries:
         lines.append("{}")

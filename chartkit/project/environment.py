@@ -238,6 +238,6 @@ def _all_policies(project: Keys, keys: Keys) -> Mapping[str, PolicySettings]:
     settings = {
         name: replace(each, everywhere=True) for name, each in read_policies(project).items()
     }
-    for name, each in read_policies(keys).items():
-        settings[name] = each.over(settings.get(name))
+    for name, policy_settings in read_policies(keys).items():
+        settings[name] = policy_settings.over(settings.get(name))
     return MappingProxyType(settings)

@@ -105,12 +105,12 @@ class Project:
     def environment(self, name: str) -> Environment:
         """Return an environment, or a cluster of one, by name; raise InputError for a name that is
         not there, and for an environment of several clusters."""
-        found = self.environments_of(name)
-        if len(found) == 1:
-            return found[0]
-        hint = f"name one of its clusters: {', '.join(each.name for each in found)}"
+        environments = self.environments_of(name)
+        if len(environments) == 1:
+            return environments[0]
+        hint = f"name one of its clusters: {', '.join(each.name for each in environments)}"
         raise InputError(
-            f"environment '{name}' has {len(found)} clusters",
+            f"environment '{name}' has {len(environments)} clusters",
             self.locate("environments", name),
             hint,
         )
@@ -118,9 +118,9 @@ class Project:
     def environments_of(self, name: str) -> Sequence[Environment]:
         """Return an environment by name, or all its clusters; raise InputError for a name that is
         not there."""
-        found = self.environments.get(name)
-        if found is not None:
-            return (found,)
+        environment = self.environments.get(name)
+        if environment is not None:
+            return (environment,)
         clusters = tuple(each for each in self.environments.values() if each.group == name)
         if clusters:
             return clusters
@@ -172,8 +172,8 @@ def parse_project(document: Document, file: Path) -> Project:
         manifests=None if manifests is None else root / manifests,
         environments=MappingProxyType(
             {
-                name: replace(each, versions=versions)
-                for name, each in read_environments(document, root).items()
+                name: replace(environment, versions=versions)
+                for name, environment in read_environments(document, root).items()
             }
         ),
         defaults=read_policies(inherited(document, [(DEFAULTS,)])) if DEFAULTS in body else {},

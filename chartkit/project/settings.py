@@ -161,12 +161,12 @@ def read_actions(keys: Keys, *path: str) -> tuple[NamespaceAction, ...]:
     """Return the actions of namespaces under `actions` at a path of the keys."""
     return tuple(
         NamespaceAction(
-            Action(each["action"]),
-            tuple(each.get("namespaces", ())),
-            each.get("namespaceSelector"),
+            Action(action["action"]),
+            tuple(action.get("namespaces", ())),
+            action.get("namespaceSelector"),
             keys.locate(*path, "actions", index),
         )
-        for index, each in enumerate(_below(keys, *path).get("actions", ()))
+        for index, action in enumerate(_below(keys, *path).get("actions", ()))
     )
 
 

@@ -111,7 +111,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
             yield f"  {shortened(single_line(same[0].message), _LONGEST)}"
             examples = list(reversed(subjects.values()))[:_EXAMPLES]
             more = ", …" if len(subjects) > _EXAMPLES else ""
-            yield f"  at {', '.join(str(each.location) for each in examples)}{more}"
+            yield f"  at {', '.join(str(example.location) for example in examples)}{more}"
         else:
             places = dict.fromkeys(str(each.location) for each in same if each.location)
             yield f"{outcome}  {row.check} ({', '.join(names)})  {', '.join(places)}".rstrip()

@@ -141,8 +141,8 @@ def _writer(name: str) -> FindingSink:
 
 def _table(findings: Iterable[Finding]) -> Table:
     rows = [
-        (str(each.level), str(each.location or ""), each.rule.id, _message(each))
-        for each in findings
+        (str(finding.level), str(finding.location or ""), finding.rule.id, _message(finding))
+        for finding in findings
     ]
     return Table(("Level", "Location", "Rule", "Message"), rows)
 
@@ -150,17 +150,17 @@ def _table(findings: Iterable[Finding]) -> Table:
 def _cases(findings: Iterable[Finding]) -> str:
     """Return a suite for each file, with a test case for each finding; notes are skipped."""
     suites: dict[str, list[TestCase]] = {}
-    for each in findings:
-        where, message = str(each.location or ""), _message(each)
+    for finding in findings:
+        where, message = str(finding.location or ""), _message(finding)
         case = TestCase(
-            each.rule.id,
+            finding.rule.id,
             message,
-            _OUTCOMES[each.level],
-            each.result,
+            _OUTCOMES[finding.level],
+            finding.result,
             f"{message}\n{where}",
-            each.file,
+            finding.file,
         )
-        suites.setdefault(each.file, []).append(case)
+        suites.setdefault(finding.file, []).append(case)
     return junit_xml(suites.items())
 
 

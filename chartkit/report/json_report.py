@@ -74,7 +74,7 @@ class _Layout:
 
     def places(self, places: Sequence[FieldPlace]) -> str:
         """Return fields with their places, as `nested` returns what they are for programs."""
-        if any(each.value is not None for each in places):
+        if any(field_place.value is not None for field_place in places):
             return self.nested(place_rows(places))
         rows = [self.place % (quoted(each.field), quoted(str(each.location))) for each in places]
         text: str = without_surrogates(self.between.join(rows))

@@ -33,7 +33,7 @@ def grouped(rows: Iterable[Diagnostic], lists_all: bool = False) -> Iterator[Dia
 
 def _as_one(group: list[Diagnostic]) -> Diagnostic:
     first, *others = group
-    places = [str(each.location) for each in others[:2] if each.location]
+    places = [str(diagnostic.location) for diagnostic in others[:2] if diagnostic.location]
     such_as = f", such as {' and '.join(places)}" if places else ""
     message = f"{first.message}; {len(others)} more of the kind{such_as}"
     hint = f"{first.hint}; --detailed lists all" if first.hint else "--detailed lists all"

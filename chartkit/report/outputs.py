@@ -147,7 +147,7 @@ def _queried(outputs: Sequence[Output], query: str | None) -> Query | None:
         return None
     from chartkit.report.query import queried
 
-    return queried([each.format for each in outputs], query)
+    return queried([output.format for output in outputs], query)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -141,7 +141,7 @@ class NamespaceReportWriter:
         subject = f"  resources:\n{subject}" if subject else ""
         self._texts.write(resource.namespace, self._rows.text(resource, results, accepted, subject))
         counts = self._counts.setdefault(resource.namespace, Counter())
-        counts.update([each.status for each in results if not is_left_out(each)])
+        counts.update([result.status for result in results if not is_left_out(result)])
 
     def part(self) -> tuple[SpoolPart[str], dict[str, Counter[Status]]]:
         counts, self._counts = self._counts, {}
@@ -187,7 +187,7 @@ class ObjectReportWriter:
         """Take one resource's results."""
         if all(map(is_left_out, results)):
             return
-        counts = Counter([each.status for each in results if not is_left_out(each)])
+        counts = Counter([result.status for result in results if not is_left_out(result)])
         order = sorted(range(len(results)), key=lambda each: self._rows.sort_key(results[each]))
         moved = {new: accepted[old] for new, old in enumerate(order) if old in accepted}
         results = [results[each] for each in order]

@@ -88,7 +88,7 @@ class _Checkout:
     def had_namespaces(self, files: Sequence[str]) -> bool:
         """Return whether any of the files may have had a Namespace at the revision."""
         names = map(self._name, files)
-        blobs = [self._tree[each] for each in names if each in self._tree]
+        blobs = [self._tree[name] for name in names if name in self._tree]
         return any(NAMESPACE.search(each) for each in blobs_of(self._root, blobs))
 
     def _name(self, file: str) -> str:
@@ -131,7 +131,7 @@ class Changes:
         file = self._resolved(path)
         if path.is_dir() or not self._is_below(file):
             return bool(self.reason) or self._has_changed(file)
-        namespaces = (each.with_namespaces for each in self._checkouts.values())
+        namespaces = (past.with_namespaces for past in self._checkouts.values())
         return bool(self.reason) or file in self._changed or any(file in one for one in namespaces)
 
     def judges(self, resource: Resource) -> bool:
@@ -182,17 +182,17 @@ class Changes:
             differ = any(map(checkout.differs, files_at(str(whole))))
             if differ or any(checkout.removed(str(whole))):
                 return f"{path} has changed"
-        has_releases = any(each.has_releases for each in self._checkouts.values())
+        has_releases = any(past.has_releases for past in self._checkouts.values())
         if not self.reason and self._changed and has_releases:
             return "a HelmRelease or an Application may take values of what has changed"
-        if not self.reason and self._changed and any(each.looks_around for each in policies):
+        if not self.reason and self._changed and any(policy.looks_around for policy in policies):
             return "policies ask for other objects"
         return self.reason
 
     def _checkout(self, path: Path) -> Past | None:
         if self._past is not None:
             return self._checkouts.setdefault(Path(), self._past)
-        root = next((each for each in (path, *path.parents) if is_checkout(each)), None)
+        root = next((file for file in (path, *path.parents) if is_checkout(file)), None)
         if root is None:
             return None
         if root not in self._checkouts:
@@ -246,8 +246,8 @@ class Since:
 
     def __init__(self, before: Seen, now: Seen) -> None:
         self._before, self._now = before, now
-        self.with_namespaces = {file for file, each in now.items() if each.has_namespace}
-        self.has_releases = any(each.has_release for each in now.values())
+        self.with_namespaces = {file for file, seen in now.items() if seen.has_namespace}
+        self.has_releases = any(seen.has_release for seen in now.values())
 
     @property
     def files(self) -> list[str]:
@@ -265,7 +265,7 @@ class Since:
                 yield each
 
     def had_namespaces(self, files: Sequence[str]) -> bool:
-        return any(each in self._before and self._before[each].has_namespace for each in files)
+        return any(file in self._before and self._before[file].has_namespace for file in files)
 
 
 def scan_changes(

@@ -78,8 +78,8 @@ class Survey:
         self.around = joined(given, there)
         self._entries, wrong_too = entries_there(reader)
         self.diagnostics: tuple[Diagnostic, ...] = (*wrong, *wrong_too)
-        found = [Resource(body) for body in reader.namespaces.values()]
-        self.namespace_objects: Mapping[str, Body] = namespaces_among(found)
+        resources = [Resource(body) for body in reader.namespaces.values()]
+        self.namespace_objects: Mapping[str, Body] = namespaces_among(resources)
 
     @property
     def namespaces(self) -> Mapping[str, Mapping[str, str]]:
@@ -111,8 +111,8 @@ class Survey:
         read = kinds_to_read(policies, self.reader.discovery)
         others = (each for each in self.reader.discovery.all if each.kind in kinds)
         for served in track(list(dict.fromkeys((*read, *others)))):
-            for found in self.reader.objects(served):
-                yield found
+            for resource in self.reader.objects(served):
+                yield resource
                 if self.reader.source.fault is not None:
                     raise self.reader.source.fault
 
@@ -178,10 +178,10 @@ def scan_cluster(
 
 def served_names(reader: Reader) -> CustomNames:
     """Return the scopes and plurals of the custom kinds that a cluster serves."""
-    custom = [each for each in reader.discovery.all if is_custom(each.kind)]
+    custom = [resource for resource in reader.discovery.all if is_custom(resource.kind)]
     return CustomNames(
-        {(each.kind.group, each.kind.kind): each.namespaced for each in custom},
-        {each.kind: each.plural for each in custom},
+        {(resource.kind.group, resource.kind.kind): resource.namespaced for resource in custom},
+        {resource.kind: resource.plural for resource in custom},
     )
 
 

@@ -150,10 +150,10 @@ class Comparison:
         if not self._is_served:
             yield "reports: the cluster serves none"
             return
-        found = self.differences
+        differences = self.differences
         same = counted(self._equal, "result is", "results are")
-        yield f"reports: {same} the same, {len(found)} differ"
-        yield from (f"  {each}" for each in found)
+        yield f"reports: {same} the same, {len(differences)} differ"
+        yield from (f"  {difference}" for difference in differences)
         if self._in_no_report:
             yield f"  objects in no report: {self._in_no_report}"
         if self._theirs:

@@ -56,9 +56,9 @@ class ClusterOptions:
         given = self.policies_from or ""
         if given == LIVE:
             return ClusterSource(self.context, None, "", self.record)
-        found = recorded(given)
-        self._require_live(found.recording)
-        return found
+        source = recorded(given)
+        self._require_live(source.recording)
+        return source
 
     def _require_live(self, recording: Path | None) -> None:
         if recording is not None and (self.context or self.record):

@@ -18,8 +18,8 @@ Labels = Mapping[str, Mapping[str, str]]
 def configuration(rendered: Sequence[Resource]) -> tuple[Configuration, str]:
     """Return the configuration in the ConfigMap of the admission controller, and its namespace;
     rendered: the objects of Kyverno's chart, none where the project does not install it."""
-    found = kyverno_controllers.controllers(rendered)
-    name = next((text for each in found for text in config_names(each)), None)
+    controllers = kyverno_controllers.controllers(rendered)
+    name = next((text for controller in controllers for text in config_names(controller)), None)
     for each in rendered:
         if each.kind == "ConfigMap" and each.name == name:
             return read_configuration(mapping_at(each.body, "data")), in_namespace(each).namespace

@@ -87,10 +87,10 @@ class UnsentObjects:
         if not reasons:
             return results
         why = str(reasons[0])
-        left = [each for each in results if policies[each.policy_id].runs_in_api_server]
+        left = [result for result in results if policies[result.policy_id].runs_in_api_server]
         self._objects.setdefault(why, []).append(resource_id(resource))
-        lost = sum(each.status in VIOLATIONS for each in results)
-        lost -= sum(each.status in VIOLATIONS for each in left)
+        lost = sum(result.status in VIOLATIONS for result in results)
+        lost -= sum(result.status in VIOLATIONS for result in left)
         self._violations[why] = self._violations.get(why, 0) + lost
         return left
 

@@ -226,11 +226,11 @@ def unused_policies(
 ) -> list[Resource]:
     """Return the policies among objects that do not judge the others."""
     return [
-        each
-        for each in objects
-        if is_policy(each)
-        and (each.kind, each.namespace, each.name) not in policies
-        and mapping_at(each.body, "spec", "evaluation").get("mode") not in UNEVALUATED_MODES
+        resource
+        for resource in objects
+        if is_policy(resource)
+        and (resource.kind, resource.namespace, resource.name) not in policies
+        and mapping_at(resource.body, "spec", "evaluation").get("mode") not in UNEVALUATED_MODES
     ]
 
 

@@ -130,7 +130,7 @@ def included(paths: Sequence[str], excluded: Sequence[str]) -> Sequence[str]:
         return paths
     excludes = exclusion(Path(), excluded)
     return [
-        each for each in paths if each == STDIN or not excludes(Path(each), Path(each).is_dir())
+        path for path in paths if path == STDIN or not excludes(Path(path), Path(path).is_dir())
     ]
 
 
@@ -353,14 +353,14 @@ def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> li
     """Return objects without answers of API servers, for which note is called; raise InputError for
     one in a file that the user names."""
     objects: list[Resource] = []
-    for each in found:
-        fault = answer_fault(each)
+    for resource in found:
+        fault = answer_fault(resource)
         if not fault:
-            objects.append(each)
+            objects.append(resource)
         elif is_named:
-            raise InputError(fault, each.location, _AS_OBJECTS)
+            raise InputError(fault, resource.location, _AS_OBJECTS)
         else:
-            note(Diagnostic(RULE, Severity.WARNING, fault, each.location, _AS_OBJECTS))
+            note(Diagnostic(RULE, Severity.WARNING, fault, resource.location, _AS_OBJECTS))
     return objects
 
 

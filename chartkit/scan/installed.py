@@ -41,17 +41,17 @@ def engine_there(reader: Reader) -> list[Resource]:
         reader.note(what, error)
         return []
     typed = {"apiVersion": "apps/v1", "kind": "Deployment"}
-    found = [Resource({**each, **typed}) for each in mappings_at(listed, "items")]
-    for each in controllers(found):
-        namespace = each.deployment.namespace
-        for name in config_names(each):
+    resources = [Resource({**item, **typed}) for item in mappings_at(listed, "items")]
+    for controller in controllers(resources):
+        namespace = controller.deployment.namespace
+        for name in config_names(controller):
             try:
                 body = reader.source.get(config_map_path(namespace, name))
             except RefusedError as error:
                 reader.note(what, error)
                 continue
-            found.append(Resource({**body, "apiVersion": "v1", "kind": "ConfigMap"}))
-    return found
+            resources.append(Resource({**body, "apiVersion": "v1", "kind": "ConfigMap"}))
+    return resources
 
 
 def keep_engine(reader: Reader) -> None:
@@ -85,15 +85,15 @@ class OverlaidSource:
         self._source = source
         self._named: dict[str, Body] = {}
         self._listed: dict[str, dict[tuple[str, str], Body]] = {}
-        for each in objects:
-            kind = kind_of(each)
-            served = discovery.of_kind(each.api_version, kind.kind)
-            if served is None or not each.name:
+        for resource in objects:
+            kind = kind_of(resource)
+            served = discovery.of_kind(resource.api_version, kind.kind)
+            if served is None or not resource.name:
                 continue
-            self._named[served.path(each.namespace, each.name)] = each.body
-            key = (each.namespace, each.name)
-            for path in dict.fromkeys((served.path(), served.path(each.namespace))):
-                self._listed.setdefault(path, {})[key] = each.body
+            self._named[served.path(resource.namespace, resource.name)] = resource.body
+            key = (resource.namespace, resource.name)
+            for path in dict.fromkeys((served.path(), served.path(resource.namespace))):
+                self._listed.setdefault(path, {})[key] = resource.body
 
     @property
     def fault(self) -> SourceError | None:
@@ -143,7 +143,7 @@ class InstalledPolicies:
     def world(self, requests: Requests) -> World:
         """Return the cluster as policies would see it with the objects."""
         reader = self.survey.reader
-        objects = [as_submitted(each, custom=requests.names) for each in requests.objects]
+        objects = [as_submitted(resource, custom=requests.names) for resource in requests.objects]
         reader.source = OverlaidSource(reader.source, reader.discovery, objects)
         return self.survey.world(requests.inputs)
 
@@ -160,13 +160,13 @@ def open_installed(
     Raise InputError where there are none, and SourceError where the cluster does not answer."""
     with open_cluster(source) as reader:
         survey = Survey(reader, load_surroundings(options, note))
-        found = policies_there(reader)
-        if not found:
+        resources = policies_there(reader)
+        if not resources:
             hint = "a recording has them if it was made with --cluster-policies"
             raise InputError("the cluster has no policy that can be read", hint=hint)
         name = str(source.recording) if source.recording else source.context or "the cluster"
         yield InstalledPolicies(
-            installed_environment(name, survey, found), survey, survey.diagnostics
+            installed_environment(name, survey, resources), survey, survey.diagnostics
         )
 
 
@@ -183,7 +183,7 @@ def installed_environment(
         resources=found,
         configuration=config,
         kube_version=server_version(survey.reader),
-        api_versions=tuple(dict.fromkeys(each.api_version for each in discovery.all)),
+        api_versions=tuple(dict.fromkeys(resource.api_version for resource in discovery.all)),
         allows_http=allows_http(engine),
         attachments=replace(survey.around, names=served_names(survey.reader)),
     )

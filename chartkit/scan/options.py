@@ -56,7 +56,7 @@ class ScanOptions:
                     "--env": has_environment,
                     "--exceptions URL": any(map(is_remote, request.policies.exceptions)),
                     "-o html": any(
-                        each.partition("=")[0] == "html" for each in self.outputs.outputs
+                        output.partition("=")[0] == "html" for output in self.outputs.outputs
                     ),
                 },
             )
@@ -130,7 +130,7 @@ class ScanOptions:
                 "--at": run.at is not None,
                 "--json": run.is_json,
                 "- (standard input)": STDIN in inputs.paths,
-                "-o FORMAT=FILE": any("=" in each for each in self.outputs.outputs),
+                "-o FORMAT=FILE": any("=" in output for output in self.outputs.outputs),
             },
         )
         named = (*inputs.paths, *self.request.policies.named_policies, *inputs.crds)

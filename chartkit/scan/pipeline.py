@@ -112,14 +112,14 @@ def _scan_by_cluster(options: ScanOptions, reporting: Reporting, time: datetime 
 
     console = reporting.console
     source = options.cluster.policies_source()
-    with open_installed(source, options.request, console.note) as found:
-        for diagnostic in found.diagnostics:
+    with open_installed(source, options.request, console.note) as policies:
+        for diagnostic in policies.diagnostics:
             console.note(diagnostic)
-        code = _scan_files(options, reporting, time, found.environment, None, found)
-        unread = found.unread()
+        code = _scan_files(options, reporting, time, policies.environment, None, policies)
+        unread = policies.unread()
         for line in unread:
             console.stderr(line)
-    return code or (1 if unread or found.diagnostics else 0)
+    return code or (1 if unread or policies.diagnostics else 0)
 
 
 def _scan_files(
@@ -175,7 +175,7 @@ def _scan_files(
     planned = () if deletions is None or time is None else as_lines(deletions, time)
     # Whether it is no news that policies matched nothing: cleanup policies judge nothing, and
     # what has not changed is not judged.
-    judging = any(each.judges_json is run.is_json for each in requests.policies.policies)
+    judging = any(policy.judges_json is run.is_json for policy in requests.policies.policies)
     is_partial = not judging or (changes is not None and not changes.reason)
     is_broken = bool(requests.policies.diagnostics)
     return report.finish(is_broken, planned, is_partial, interrupts.exit_code)

@@ -124,26 +124,26 @@ class PolicySet:
     def remarks(self) -> tuple[Diagnostic, ...]:
         """Return the warnings for those who put objects before the policies: advice to authors is
         there once for all policies, and not for those of profiles. Computed on each access."""
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         advised: dict[tuple[str, str], list[tuple[str, Diagnostic]]] = {}
         for policy in self.policies:
             key = policy.policy.key
-            for each in policy.warnings():
-                if each.severity is not Severity.NOTE:
-                    found.append(each)
+            for diagnostic in policy.warnings():
+                if diagnostic.severity is not Severity.NOTE:
+                    diagnostics.append(diagnostic)
                 elif policy.policy.id not in self.of_profiles:
-                    text = each.message.removeprefix(f"{key}: ")
-                    advised.setdefault((each.rule_id, text), []).append((key, each))
+                    text = diagnostic.message.removeprefix(f"{key}: ")
+                    advised.setdefault((diagnostic.rule_id, text), []).append((key, diagnostic))
         for (_, text), given in advised.items():
             names = abridged([key for key, _ in given], 1)
-            found.append(replace(given[0][1], message=f"{names}: {text}"))
-        return (*self.notes, *found, *self._idle_exceptions())
+            diagnostics.append(replace(given[0][1], message=f"{names}: {text}"))
+        return (*self.notes, *diagnostics, *self._idle_exceptions())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Warnings about policies that compile: fields that no object of the kind has, and what a
         cluster refuses. Computed on each access."""
-        own = (each for policy in self.policies for each in policy.warnings())
+        own = (diagnostic for policy in self.policies for diagnostic in policy.warnings())
         return (*self.notes, *own, *self._idle_exceptions())
 
     def _idle_exceptions(self) -> Iterator[Diagnostic]:
@@ -153,9 +153,9 @@ class PolicySet:
         from chartkit.engine.cel_policies.exceptions import without_effect
         from chartkit.engine.cel_policies.policy import CelPolicy
 
-        for each in self.policies:
-            if isinstance(each.policy, CelPolicy):
-                yield from without_effect(each.policy, self.around.cel_exceptions)
+        for policy in self.policies:
+            if isinstance(policy.policy, CelPolicy):
+                yield from without_effect(policy.policy, self.around.cel_exceptions)
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """Return the facts of each policy for reports, by its ID; namespaces: the labels of
@@ -195,7 +195,7 @@ def load_policies(
         raise InputError("holds no policy", Location(sources[0]), _profiles_hint())
     compiled = compile_all(found, around)
     of_profiles = (
-        each.policy.id for each in compiled.policies if id(each.policy.resource) in profiled
+        policy.policy.id for policy in compiled.policies if id(policy.policy.resource) in profiled
     )
     return replace(
         compiled,
@@ -236,8 +236,8 @@ def compile_all(
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
     policies, cleaners = sorted_out(compiled)
-    for one in cleaners:
-        diagnostics.extend(one.diagnostics)
+    for cleaner in cleaners:
+        diagnostics.extend(cleaner.diagnostics)
     given = replace(given, names=around.names)
     return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found), around=given)
 
@@ -245,9 +245,9 @@ def compile_all(
 def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Yield diagnostics with an error for each reason to refuse a policy that Kyverno's webhook has
     and its engine does not: for the authors of policies, who have nothing to scan."""
-    for each in found:
-        is_refused = each.rule_id in _REFUSED and each.severity is Severity.WARNING
-        yield replace(each, severity=Severity.ERROR) if is_refused else each
+    for diagnostic in found:
+        is_refused = diagnostic.rule_id in _REFUSED and diagnostic.severity is Severity.WARNING
+        yield replace(diagnostic, severity=Severity.ERROR) if is_refused else diagnostic
 
 
 _REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
@@ -255,7 +255,7 @@ _REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
 
 def _names(found: Sequence[Resource], known: CustomNames) -> CustomNames:
     """Return the names of custom kinds, of those too that are defined among resources."""
-    defined = [each for each in found if is_definition(each)]
+    defined = [resource for resource in found if is_definition(resource)]
     if not defined:
         return known
     from chartkit.scan.custom_resources.definitions import read_definitions

@@ -67,7 +67,7 @@ def run_preview(
         responses = [
             one for one in respond(policies, request, context.world) if one.phase in _PHASES
         ]
-        said = [result for one in responses for result in one.results]
+        said = [result for response in responses for result in response.results]
         results = with_refusals(resource, said)
         changes = list(_own_changes(resource, results))
         for result in results:
@@ -81,7 +81,7 @@ def run_preview(
                 ChangedObject(existing.get(_key(body)), body, (rule_id(result),))
                 for body in result.updated
             )
-        changes = [each for each in changes if _is_new(each, seen)]
+        changes = [changed_object for changed_object in changes if _is_new(changed_object, seen)]
         if not shows_secrets:
             changes = list(map(_without_secret_values, changes))
         problems = tuple(_problems(results))
@@ -100,19 +100,19 @@ def _is_new(change: ChangedObject, seen: dict[tuple[str, str, str, str], list[Bo
 
 def changes_nothing(policies: Sequence[RunnablePolicy]) -> bool:
     """Report whether no policy can mutate or generate an object."""
-    return all(_PHASES.isdisjoint(each.phases) for each in policies)
+    return all(_PHASES.isdisjoint(policy.phases) for policy in policies)
 
 
 def write_manifests(previews: Sequence[Preview], folder: Path, shows_secrets: bool) -> None:
     """Write each object as rules would write it to a file of a folder, all of them or none; raise
     InputError for a file that is there already, and for a Secret whose values are not shown."""
     files: dict[Path, str] = {}
-    for change in (each for preview in previews for each in preview.changes):
-        one = Resource(change.after)
-        if one.kind == "Secret" and not shows_secrets:
-            message = f"Secret '{one.name}' would be written without its values"
+    for change in (changed_object for preview in previews for changed_object in preview.changes):
+        resource = Resource(change.after)
+        if resource.kind == "Secret" and not shows_secrets:
+            message = f"Secret '{resource.name}' would be written without its values"
             raise InputError(message, None, "--show-secrets writes them as well")
-        parts = filter(None, (one.kind.lower(), one.namespace, one.name))
+        parts = filter(None, (resource.kind.lower(), resource.namespace, resource.name))
         name = _UNSAFE.sub("_", "-".join(parts))[:_LONGEST]
         files[folder / f"{name}.yaml"] = dump_documents([change.after])
     for file in files:
@@ -130,7 +130,7 @@ def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
 
 
 def _own_changes(resource: Resource, results: Sequence[RuleResult]) -> Iterator[ChangedObject]:
-    changed = [one for one in results if one.patched and one.status is Status.PASS]
+    changed = [result for result in results if result.patched and result.status is Status.PASS]
     last = changed[-1].patched if changed else None
     if last is not None and last != resource.body:
         yield ChangedObject(resource.body, last, tuple(map(rule_id, changed)))
@@ -142,8 +142,8 @@ def _without_secret_values(change: ChangedObject) -> ChangedObject:
 
 
 def _key(body: Body) -> tuple[str, str, str, str]:
-    one = Resource(body)
-    return one.api_version, one.kind, one.namespace, one.name
+    resource = Resource(body)
+    return resource.api_version, resource.kind, resource.namespace, resource.name
 
 
 def _text(previews: Sequence[Preview]) -> Iterator[Block]:
@@ -182,12 +182,12 @@ def to_json(previews: Sequence[Preview]) -> Body:
             "resource": "/".join(_key(preview.resource.body)),
             "location": str(preview.resource.location),
             "made": [
-                {"rules": list(one.rules), "before": one.before, "after": one.after}
-                for one in preview.changes
+                {"rules": list(change.rules), "before": change.before, "after": change.after}
+                for change in preview.changes
             ],
             "problems": [
-                {"rule": rule_id(one), "result": str(one.status), "message": one.message}
-                for one in preview.problems
+                {"rule": rule_id(result), "result": str(result.status), "message": result.message}
+                for result in preview.problems
             ],
         }
         for preview in previews
@@ -208,7 +208,7 @@ def report(previews: Sequence[Preview]) -> CommandReport:
 def _findings(previews: Sequence[Preview]) -> Iterator[Finding]:
     for preview in previews:
         resource = preview.resource
-        for each in preview.problems:
-            text = f"{resource_id(resource)}: {each.message}"
+        for result in preview.problems:
+            text = f"{resource_id(resource)}: {result.message}"
             place = resource.location
-            yield diagnostic_finding(Diagnostic(rule_id(each), Severity.ERROR, text, place))
+            yield diagnostic_finding(Diagnostic(rule_id(result), Severity.ERROR, text, place))

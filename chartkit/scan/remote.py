@@ -34,23 +34,23 @@ class RemotePaths:
 
     def local(self, paths: Sequence[str]) -> list[str]:
         """Return paths with what URLs hold in the place of these; raise InputError."""
-        return [self._fetched(each) if is_remote(each) else each for each in paths]
+        return [self._fetched(path) if is_remote(path) else path for path in paths]
 
     def _fetched(self, text: str) -> str:
         if is_stored(text):
             return self._downloaded(text)
-        found = fetch(read_remote(text), read_hosts(self.hosts))
-        if not found.source.is_pinned:
-            self.note(_unpinned(found))
+        fetched = fetch(read_remote(text), read_hosts(self.hosts))
+        if not fetched.source.is_pinned:
+            self.note(_unpinned(fetched))
         folder = TemporaryFolder()
         self._folders.append(folder)
-        write_below(folder.path, found.files)
-        path = str(folder.path / found.path) if found.path else str(folder.path)
-        is_one = len(found.files) == 1 and found.path in found.files
-        if is_one and not found.source.path:
-            self._names[path] = found.source.shown
-        self._names[f"{folder.path}{os.sep}"] = f"{found.source.shown}//"
-        self._names.setdefault(str(folder.path), found.source.shown)
+        write_below(folder.path, fetched.files)
+        path = str(folder.path / fetched.path) if fetched.path else str(folder.path)
+        is_one = len(fetched.files) == 1 and fetched.path in fetched.files
+        if is_one and not fetched.source.path:
+            self._names[path] = fetched.source.shown
+        self._names[f"{folder.path}{os.sep}"] = f"{fetched.source.shown}//"
+        self._names.setdefault(str(folder.path), fetched.source.shown)
         return path
 
     def _downloaded(self, url: str) -> str:
@@ -133,8 +133,8 @@ class RemotePlaces:
         return self.paths.location(self.inner.character(offset, *path))
 
     def value_of(self, *path: str | int) -> Location | None:
-        found = self.inner.value_of(*path)
-        return None if found is None else self.paths.location(found)
+        location = self.inner.value_of(*path)
+        return None if location is None else self.paths.location(location)
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         return self.inner.excerpt(line)

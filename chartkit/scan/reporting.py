@@ -118,7 +118,7 @@ class Reporting:
 def parse_outputs(options: OutputOptions) -> list[Output]:
     """Return the reports that the options name; raise InputError."""
     outputs = parse_all(with_query(options.outputs, options.query), is_stored)
-    if options.report_per == "object" and not {each.format for each in outputs} & _SPLIT:
+    if options.report_per == "object" and not {output.format for output in outputs} & _SPLIT:
         raise InputError("--report-per takes -o policyreport or -o openreports")
     return outputs
 
@@ -189,8 +189,8 @@ class ScanReport:
         )
         facts = requests.facts()
         guidance: Mapping[str, Guidance] = {}
-        if console.guide is not None and any(each.format in _GUIDING for each in outputs):
-            guidance = console.guide({each.name for each in facts.values()})
+        if console.guide is not None and any(output.format in _GUIDING for output in outputs):
+            guidance = console.guide({policy_facts.name for policy_facts in facts.values()})
         self.recipe = ReportRecipe(
             reporting.gate,
             selection,
@@ -209,7 +209,7 @@ class ScanReport:
         self._reports = self._begin(matcher, console.stdout, is_live)
         self._gate = self._reports.gate
         self._console = console
-        self.shown = _shown_places({each.format for each in outputs})
+        self.shown = _shown_places({output.format for output in outputs})
         self._uses_default = reporting.uses_default
         self._has_text = Output("text") in outputs
         self._asks_registries = requests.inputs.registry is not None
@@ -289,8 +289,8 @@ class ScanReport:
             text = f"{unasked} {noun} of image verification: --registry asks the registries"
             self._console.remark(text)
         self._write_below(planned)
-        for each in outcome.diagnostics:
-            self._console.note(each)
+        for diagnostic in outcome.diagnostics:
+            self._console.note(diagnostic)
         return EXIT_CODE if unread else outcome.exit_code
 
     def timed(self, context: ScanContext) -> ScanContext:
@@ -305,8 +305,8 @@ class ScanReport:
         from chartkit.report.text.timings import timing_rows
 
         return timing_rows(
-            ((part.policy, part.rule, part.entry), (each.count, each.nanoseconds))
-            for part, each in self._timings
+            ((part.policy, part.rule, part.entry), (timing.count, timing.nanoseconds))
+            for part, timing in self._timings
         )
 
     def _write_below(self, lines: Iterable[str]) -> None:
@@ -340,7 +340,7 @@ def require_policies(policies: PolicySet, console: Console, is_json: bool = Fals
 
     Raise InputError where plain JSON is scanned and no policy is for it.
     """
-    for_json = [each.policy.key for each in policies.policies if each.judges_json]
+    for_json = [policy.policy.key for policy in policies.policies if policy.judges_json]
     if is_json and not for_json:
         raise InputError("no policy is of evaluation mode JSON", hint="name one with --policies")
     if for_json and not is_json:
@@ -371,7 +371,7 @@ def planned_deletions(
     custom: the names of the custom kinds that have definitions."""
     from chartkit.engine.cleanup import plan_deletions
 
-    resources = [as_submitted(one, custom=custom) for one in found]
+    resources = [as_submitted(resource, custom=custom) for resource in found]
     try:
         planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)
     except OverflowError:
@@ -383,30 +383,30 @@ def as_rows(planned: Sequence[Deletion]) -> list[Body]:
     """Return the deletions for programs; `resource` as in other rows of a JSON report."""
     return [
         {
-            "time": _shown(one.time),
+            "time": _shown(deletion.time),
             "resource": "/".join(
                 (
-                    one.resource.api_version,
-                    one.resource.kind,
-                    one.resource.namespace,
-                    one.resource.name,
+                    deletion.resource.api_version,
+                    deletion.resource.kind,
+                    deletion.resource.namespace,
+                    deletion.resource.name,
                 )
             ),
-            "cause": one.cause,
-            "propagation": one.propagation,
+            "cause": deletion.cause,
+            "propagation": deletion.propagation,
         }
-        for one in planned
+        for deletion in planned
     ]
 
 
 def as_lines(planned: Sequence[Deletion], at: datetime) -> Iterator[str]:
     """Yield the deletions as text: their number, then a line for each."""
     yield f"deletions after {_shown(at)}: {len(planned)}"
-    for one in planned:
-        resource = one.resource
+    for deletion in planned:
+        resource = deletion.resource
         names = (resource.namespace, resource.kind, resource.name)
-        how = f" ({one.propagation})" if one.propagation else ""
-        yield f"  {_shown(one.time)}  {'/'.join(filter(None, names))}  {one.cause}{how}"
+        how = f" ({deletion.propagation})" if deletion.propagation else ""
+        yield f"  {_shown(deletion.time)}  {'/'.join(filter(None, names))}  {deletion.cause}{how}"
 
 
 def _shown(time: datetime) -> str:

@@ -127,7 +127,7 @@ class Requests:
     def completion(self, environment: ProjectEnvironment | None = None) -> Completion:
         """Return the completion of results; environment: the one whose policies judge, if any."""
         unsent = None if environment is None else UnsentObjects(environment, self.namespaces)
-        by_id = {each.policy.id: each for each in self.policies.policies}
+        by_id = {policy.policy.id: policy for policy in self.policies.policies}
         return Completion(unsent, self.custom, by_id)
 
 
@@ -162,8 +162,8 @@ class Judges:
     @property
     def identities(self) -> set[tuple[str, str, str]]:
         """The kinds, namespaces and names of the policies."""
-        found = {_identity(each.policy.resource) for each in self.policies.policies}
-        return found | {_identity(each.resource) for each in self.policies.cleanup}
+        found = {_identity(policy.policy.resource) for policy in self.policies.policies}
+        return found | {_identity(cleaner.resource) for cleaner in self.policies.cleanup}
 
     def with_names(self, names: CustomNames, note: Note) -> Judges:
         """Return the policies as they compile with further custom kinds; note is called with what
@@ -244,10 +244,10 @@ def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
     settings = options.world.settings
     if not settings:
         return
-    own = [each for each in options.inputs.paths if not is_remote(each)]
+    own = [path for path in options.inputs.paths if not is_remote(path)]
     if not any(map(has_chart, matching(own))):
         return
-    bodies = json.dumps([each.policy.resource.body for each in policies.policies], default=str)
+    bodies = json.dumps([policy.policy.resource.body for policy in policies.policies], default=str)
     used = " ".join(_VARIABLE.findall(bodies))
     for part in (part for setting in settings for part in setting.split(",")):
         name = part.partition("=")[0]
@@ -278,7 +278,7 @@ def _load_objects(
     """Return the objects at the paths, and those of the releases that they declare."""
     with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
         objects = read_inputs(paths, stdin, noting, chart, reads, options.inputs.exclude)
-        if any(group_of(each) in RELEASE_GROUPS for each in objects):
+        if any(group_of(resource) in RELEASE_GROUPS for resource in objects):
             from chartkit.scan.gitops.releases import release_objects
 
             objects += release_objects(objects, paths, chart, noting)
@@ -302,10 +302,10 @@ def custom_resources(
     from chartkit.scan.custom_resources import definitions
     from chartkit.scan.custom_resources.results import CustomResources
 
-    found = CustomResources(definitions.read_definitions([*own, *objects]))
-    for fault in (*found.definitions.faults, *(found.undefined(objects) if own else ())):
+    resources = CustomResources(definitions.read_definitions([*own, *objects]))
+    for fault in (*resources.definitions.faults, *(resources.undefined(objects) if own else ())):
         note(fault)
-    return found if found.definitions.kinds else None
+    return resources if resources.definitions.kinds else None
 
 
 def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:
@@ -319,19 +319,19 @@ def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments
     notes: list[Diagnostic] = []
     names = options.policies.policies
     with options.world.network.local(names, notes.append) as (policies, named, _):
-        found = load_policies(
+        policy_set = load_policies(
             policies,
             parameters,
             surroundings,
             options.policies.policy_type,
             named=named,
         )
-    return replace(found, notes=(*notes, *found.notes)) if notes else found
+    return replace(policy_set, notes=(*notes, *policy_set.notes)) if notes else policy_set
 
 
 def load_surroundings(options: RequestOptions, note: Note) -> PolicyAttachments:
     """Load exceptions and settings for policies; raise InputError and CompileError."""
     network = options.world.network
     with network.local(options.policies.exceptions, note) as (paths, named, noting):
-        surroundings = read_exceptions([Path(each) for each in paths], noting, named)
+        surroundings = read_exceptions([Path(path) for path in paths], noting, named)
     return replace(surroundings, allows_http=network.allows_http)

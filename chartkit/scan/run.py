@@ -161,7 +161,7 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
     from chartkit.engine.kubernetes.field_faults import type_faults
 
     known = set(type_faults(resource.body))
-    found: list[RuleResult] = []
+    rule_results: list[RuleResult] = []
     for result in results:
         made = _made(result) if result.status is Status.PASS else ()
         faults = [fault for body in made for fault in type_faults(body) if fault not in known]
@@ -169,8 +169,8 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
             known.update(faults)
             text = f"an API server refuses the object: {'; '.join(faults)}"
             result = replace(result, unmade=text)
-        found.append(result)
-    return found
+        rule_results.append(result)
+    return rule_results
 
 
 def _made(result: RuleResult) -> Iterator[Body]:

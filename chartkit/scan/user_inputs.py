@@ -165,7 +165,7 @@ class UserInputs:
 
         bodies = [
             *self.context.resources,
-            *(as_submitted(one, custom=custom).body for one in found),
+            *(as_submitted(resource, custom=custom).body for resource in found),
         ]
         keys = ScannedSecrets(bodies)
         self.signatures.learn(keys)
@@ -264,7 +264,7 @@ def exception_objects(
     without any."""
     from chartkit.scan.exceptions.files import exceptions_below
 
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for path in paths:
         rows: list[Diagnostic] = []
         here = list(exceptions_below(existing(path), rows.append))
@@ -272,10 +272,10 @@ def exception_objects(
             require_read(rows)
             hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
-        found.extend(map(named, here))
+        resources.extend(map(named, here))
         for row in rows:
             note(row)
-    return found
+    return resources
 
 
 def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:

@@ -115,7 +115,7 @@ def _read(file: Path, wants_fields: bool) -> World:
         return replace(_read(file, True), wants_fields=False)
     if not file.is_file():
         return OFFLINE
-    bodies = [as_submitted(one).body for one in resources(read_file(file))]
+    bodies = [as_submitted(resource).body for resource in resources(read_file(file))]
     return World(api=partial_api(bodies))
 
 

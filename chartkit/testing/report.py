@@ -48,7 +48,7 @@ def _text(results: Sequence[CaseResult], options: Options) -> Iterator[Block]:
 
 def diagnostics(results: Sequence[CaseResult]) -> list[Diagnostic]:
     """Return what is wrong with policies, once where several tests name them."""
-    return list(dict.fromkeys(each for case in results for each in case.diagnostics))
+    return list(dict.fromkeys(diagnostic for case in results for diagnostic in case.diagnostics))
 
 
 def to_json(results: Sequence[CaseResult], options: Options) -> Body:
@@ -56,7 +56,7 @@ def to_json(results: Sequence[CaseResult], options: Options) -> Body:
     `findings` about policies, and `coverage` where it is asked for."""
     body: Body = {
         "cases": [_case_json(case) for case in results],
-        "findings": [diagnostic_body(each) for each in diagnostics(results)],
+        "findings": [diagnostic_body(diagnostic) for diagnostic in diagnostics(results)],
     }
     if options.coverage is not None:
         body["coverage"] = [

@@ -80,7 +80,7 @@ def admission_policies(body: Body, target: Target) -> list[Body]:
     found: list[Body] = []
     for name, spec in [
         (policy.name, policy.spec),
-        *((_name(policy, each), each.spec) for each in extended(policy, rewrite)),
+        *((_name(policy, cel_policy), cel_policy.spec) for cel_policy in extended(policy, rewrite)),
     ]:
         found += _bound({**body, "spec": spec}, name, target)
     for each in found:
@@ -97,7 +97,7 @@ def admission_policies(body: Body, target: Target) -> list[Body]:
 
 def _name(policy: CelPolicy, extension: CelPolicy) -> str:
     rules = extension.spec["matchConstraints"]["resourceRules"]
-    is_of_cron_jobs = any(_CRON_JOBS in each["resources"] for each in rules)
+    is_of_cron_jobs = any(_CRON_JOBS in rule["resources"] for rule in rules)
     prefix = f"autogen-{CRON_JOB.lower()}" if is_of_cron_jobs else "autogen"
     return f"{policy.name}-{prefix}"
 

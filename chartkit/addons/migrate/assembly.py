@@ -42,7 +42,7 @@ _DENY: Final = {"Enforce": ["Deny"], "Audit": ["Audit"]}
 _GVKS: Final = {
     each.kind: GroupVersionKind(each.group, each.version, each.kind) for each in CONTROLLERS
 }
-_EXTENDED: Final = frozenset(each.kind for each in CONTROLLERS if each.group)
+_EXTENDED: Final = frozenset(controller.kind for controller in CONTROLLERS if controller.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ def by_action(policy: Policy, rule: Rule, converted: ConvertedRule) -> list[Made
     overrides = own.failure_action_overrides or policy.failure_action_overrides
     base = (own.failure_action or policy.failure_action).capitalize()
     if rule.verify_images:
-        named = [each.get("failureAction") for each in rule.verify_images]
+        named = [image.get("failureAction") for image in rule.verify_images]
         base = next((each.capitalize() for each in named if each), base)
     different = [each for each in overrides if each.action.capitalize() != base]
     if not different:
         return [Made(rule, converted, base)]
-    if any(each.namespace_selector is not None for each in overrides):
+    if any(action_override.namespace_selector is not None for action_override in overrides):
         raise NotConvertible(
             "its action differs by the labels of namespaces", "failureActionOverrides"
         )
@@ -158,7 +158,7 @@ def _settings(one: Made) -> Body:
 
 
 def _agree(one: ConvertedRule, other: ConvertedRule) -> bool:
-    known = {each.name: each.expression for each in other.variables}
+    known = {variable.name: variable.expression for variable in other.variables}
     return all(known.get(each.name, each.expression) == each.expression for each in one.variables)
 
 
@@ -227,7 +227,7 @@ def metadata_of(legacy: Resource, name: str, namespace: str) -> Body:
 
 def _conditions(policy: Policy, made: Made) -> list[Body]:
     converted = made.converted
-    webhook = [dict(each) for each in policy.match_conditions]
+    webhook = [dict(condition) for condition in policy.match_conditions]
     own = (*converted.scope.conditions, *made.where, *converted.conditions)
     return [*webhook, *({"name": each.name, "expression": text(each.expression)} for each in own)]
 
@@ -279,7 +279,7 @@ def _controllers(policy: Policy, made: Made) -> list[str] | None:
     }
     if extended == _EXTENDED:
         return None
-    return [each.plural for each in CONTROLLERS if each.kind in extended]
+    return [controller.plural for controller in CONTROLLERS if controller.kind in extended]
 
 
 def text(expression: Expr | str) -> str:

@@ -58,15 +58,15 @@ def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = (
     preceding: those of them before a condition that has been taken out. They decide whether a rule
     applies, of which no message tells.
     """
-    if any(each.message for each in (*(blocks.any or ()), *(blocks.all or ()))):
+    if any(condition.message for condition in (*(blocks.any or ()), *(blocks.all or ()))):
         names.note(CONDITION_MESSAGES)
     return _together(blocks, names, preceding)
 
 
 def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> Expr:
     one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
-    for each in (*(*one, *every)[:-1], *preceding):
-        if _may_fail(each, names):
+    for condition in (*(*one, *every)[:-1], *preceding):
+        if _may_fail(condition, names):
             names.note(FAILING_CONDITIONS)
     together = [condition_holds(each, names) for each in every]
     if blocks.any is None:
@@ -78,7 +78,7 @@ def may_fail(body: Json, names: Names) -> bool:
     """Return whether one of several conditions is an error where what it names is not there."""
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
-        return any(_may_fail(each, names) for each in parsed.conditions)
+        return any(_may_fail(condition, names) for condition in parsed.conditions)
     return any(_may_fail(each, names) for each in (*(parsed.any or ()), *(parsed.all or ())))
 
 
@@ -90,7 +90,7 @@ def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
 def _may_fail(condition: Condition, names: Names) -> bool:
     """Return whether a condition is an error where what it names is not there."""
     terms = (term_of(each, names) for each in (condition.key, condition.value))
-    return any(_is_error(each, names) for each in terms)
+    return any(_is_error(term, names) for term in terms)
 
 
 def _is_error(term: Term, names: Names) -> bool:
@@ -162,10 +162,10 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
 
     def test(place: Place) -> Expr:
         if not place.is_known:
-            types = {natural(each) for each in values}
+            types = {natural(value) for value in values}
             place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
         if place.type == "int":
-            numbers = [number for each in values if (number := whole_number(each)) is not None]
+            numbers = [number for value in values if (number := whole_number(value)) is not None]
             if len(numbers) == 1:
                 return cel.equal(place.value, numbers[0])
             return cel.contains(cel.list_of(numbers), place.value) if numbers else cel.FALSE
@@ -175,7 +175,7 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
             return disjunction(*tests)
         if place.type not in (TEXT, UNKNOWN):
             raise NotConvertible("an object or a list is looked for in a list")
-        texts = [each for each in values if isinstance(each, str)]
+        texts = [value for value in values if isinstance(value, str)]
         if len(texts) != len(values):
             raise NotConvertible("a text is looked for among values that are none")
         return is_one_of(place, texts)
@@ -186,8 +186,8 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
 def _booleans(values: Sequence[Json]) -> list[bool]:
     """Return the booleans among values, those that are written as texts, too."""
     words = {"true": True, "false": False}
-    texts = [words[each] for each in values if isinstance(each, str) and each in words]
-    return [*texts, *(each for each in values if isinstance(each, bool))]
+    texts = [words[value] for value in values if isinstance(value, str) and value in words]
+    return [*texts, *(value for value in values if isinstance(value, bool))]
 
 
 def _range(text: str) -> Callable[[Place], Expr] | None:

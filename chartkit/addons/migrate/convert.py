@@ -76,10 +76,10 @@ class Batch:
         self._exceptions: list[PolicyException] = []
         self._takeovers: dict[str, Takeover] = {}
         written = [each for each in resources if each.kind == EXCEPTION]
-        for each in written:
+        for resource in written:
             with suppress(CompileError):
-                self._exceptions.append(read_exception(each))
-        named = {entry.policy for each in self._exceptions for entry in each.excepted}
+                self._exceptions.append(read_exception(resource))
+        named = {entry.policy for exception in self._exceptions for entry in exception.excepted}
         self._policies = {
             policy_key(each): each
             for each in resources
@@ -109,16 +109,16 @@ class Batch:
         place."""
         key = policy_key(legacy)
         old, new = list[Resource](), list[Resource]()
-        for each in self._together:
-            if each.kind != EXCEPTION or not excepts(each, key):
+        for resource in self._together:
+            if resource.kind != EXCEPTION or not excepts(resource, key):
                 continue
             try:
-                conversion = self.convert(each)
+                conversion = self.convert(resource)
             except ChartkitError:
                 continue  # it is reported as an object of its own
-            old.append(each)
+            old.append(resource)
             stays = [conversion.remaining] if conversion.remaining is not None else []
-            new += [Resource(body, each.location) for body in (*conversion.documents, *stays)]
+            new += [Resource(body, resource.location) for body in (*conversion.documents, *stays)]
         return old, new
 
     def _converted(self, legacy: Resource) -> Conversion:
@@ -151,8 +151,8 @@ class Batch:
                 converted = _converted(rule, policy)
                 parts = [
                     part
-                    for each in (converted, *converted.others)
-                    for part in by_action(policy, rule, each)
+                    for converted_rule in (converted, *converted.others)
+                    for part in by_action(policy, rule, converted_rule)
                 ]
             except NotConvertible as reason:
                 refused[index] = reason

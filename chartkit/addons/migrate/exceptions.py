@@ -79,10 +79,10 @@ def excepting(
     """Return the exceptions that name a rule, each with the kind for which it does, empty for those
     that it is not extended to: rules of which they differ do not share a policy."""
     return frozenset(
-        (each.key, kind.kind if kind is not None else "")
-        for each in exceptions
+        (exception.key, kind.kind if kind is not None else "")
+        for exception in exceptions
         for kind, names in names_by_kind(policy, rule).items()
-        if any(each.names(policy.key, name) for name in names)
+        if any(exception.names(policy.key, name) for name in names)
     )
 
 
@@ -106,7 +106,7 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
     if not parts and not stays:
         stays.append(NotConvertible("it takes no object of the policies it names", "exceptions"))
     documents = tuple(_documents(legacy, parts))
-    names = tuple(f"{KIND}/{each['metadata']['name']}" for each in documents)
+    names = tuple(f"{KIND}/{document['metadata']['name']}" for document in documents)
     if stays:
         outcome = replace(left(legacy, EXCEPTION, stays[0]), replaced_by=names)
         return Conversion(legacy, documents, (outcome,), legacy.body)
@@ -137,7 +137,7 @@ def exceptions_in_cel(
         return Takeover(policy, tuple(bodies))
 
     conversion = convert_exception(legacy, takeover)
-    reason = next((each.reason for each in conversion.outcomes if each.reason), "")
+    reason = next((outcome.reason for outcome in conversion.outcomes if outcome.reason), "")
     return conversion.documents, reason
 
 
@@ -169,7 +169,7 @@ def _conditions(
     legacy: Resource, exception: PolicyException, policy: Policy, rules: Sequence[Made]
 ) -> list[Condition] | None:
     """Return the conditions under which an exception lifts a policy, None where it never does."""
-    covered = [_coverage(exception, policy, each) for each in rules]
+    covered = [_coverage(exception, policy, rule) for rule in rules]
     if any(each != covered[0] for each in covered):
         raise NotConvertible("it names some rules of a policy for some kinds", "exceptions")
     kinds, named, is_named = covered[0]
@@ -179,7 +179,7 @@ def _conditions(
     if policy.namespace:
         here = cel.equal(cel.path("request", "namespace"), policy.namespace)
         conditions.append(Condition("namespace", here))
-    if any(_may_match(exception, each) for each in kinds if each not in named):
+    if any(_may_match(exception, kind) for kind in kinds if kind not in named):
         of_kind = fits_any(cel.path("request", "kind", "kind"), [each.kind for each in named])
         conditions.append(Condition("kinds", of_kind))
         kinds = named
@@ -191,8 +191,8 @@ def _conditions(
     scope = replace(rules[0].converted.scope, kinds=kinds, object=object_of(kinds))
     conditions += _own_conditions(legacy, scope)
     if "DELETE" in operations_of(scope):
-        for each in conditions:
-            if not isinstance(each.expression, str) and _names_object(each.expression):
+        for condition in conditions:
+            if not isinstance(condition.expression, str) and _names_object(condition.expression):
                 raise NotConvertible("the policy speaks of deletions, which have no object")
     return conditions
 

@@ -302,7 +302,7 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
     if isinstance(found, Value) and found.strict:
         # Without a list, nothing is generated: not by the other loops either.
         stream = stream.required()
-    variables = {each.variable for each in stream.generators}
+    variables = {generator.variable for generator in stream.generators}
 
     def made(item: Place) -> Expr:
         inner = Names(names.objects, names.others, names.taken | variables)
@@ -370,10 +370,10 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
             ),
         )
     steps = [*_steps(body, policy, context.names)]
-    named = [each for step in steps for each in step.expressions]
+    named = [expression for step in steps for expression in step.expressions]
     sources = tuple({each.name: each for step in steps for each in step.variables}.values())
-    named += [each.expression for each in sources if not isinstance(each.expression, str)]
-    for each in (*named, *(one.expression for one in conditions)):
+    named += [source.expression for source in sources if not isinstance(source.expression, str)]
+    for each in (*named, *(condition.expression for condition in conditions)):
         if not isinstance(each, str) and _calls(each, _ACCOUNT):
             raise NotConvertible("a GeneratingPolicy cannot tell the service account of a user")
     evaluation, changes = _evaluation(body, rule, policy, stated)

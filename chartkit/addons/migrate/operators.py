@@ -102,7 +102,7 @@ def is_one_of(place: Place, texts: Sequence[str]) -> Expr:
     """Return whether a text is one of several; of those that it may be, without the others."""
     if not place.among or any(map(has_wildcard, texts)):
         return fits_any(place.value, texts)
-    kept = [each for each in texts if each in place.among]
+    kept = [text for text in texts if text in place.among]
     return cel.TRUE if set(kept) == set(place.among) else fits_any(place.value, kept)
 
 

@@ -94,7 +94,7 @@ class MigrationOptions:
         """The kinds to convert to; raise InputError for a version that is none."""
         given = self.inventory.kube_version
         version = None if given is None else parse_version(given, "--kube-version")
-        return Target(frozenset(_KINDS[each] for each in self.kinds), version)
+        return Target(frozenset(_KINDS[kind] for kind in self.kinds), version)
 
     @property
     def reasons(self) -> Mapping[str, str]:

@@ -189,18 +189,18 @@ def _address(path: str) -> _Address:
         raise NotConvertible("an API version with variables")
     match rest:
         case ["namespaces", namespace, resource]:
-            found = _Address(api_version, resource, namespace)
+            address = _Address(api_version, resource, namespace)
         case ["namespaces", namespace, resource, name]:
-            found = _Address(api_version, resource, namespace, name)
+            address = _Address(api_version, resource, namespace, name)
         case [resource]:
-            found = _Address(api_version, resource)
+            address = _Address(api_version, resource)
         case [resource, name]:
-            found = _Address(api_version, resource, "", name)
+            address = _Address(api_version, resource, "", name)
         case _:
             raise NotConvertible(f"{path} is no path of a resource")
-    if "{{" in found.resource:
+    if "{{" in address.resource:
         raise NotConvertible("a resource with variables")
-    return found
+    return address
 
 
 def _type(address: _Address) -> str:

@@ -77,16 +77,16 @@ class Signing:
         if not entries:
             raise NotConvertible("a set of attestors without entries", "verifyImages")
         required = body.get("count") or len(entries)
-        nested = [each["attestor"] for each in entries if each.get("attestor") is not None]
-        own = [each for each in entries if each.get("attestor") is None]
+        nested = [entry["attestor"] for entry in entries if entry.get("attestor") is not None]
+        own = [entry for entry in entries if entry.get("attestor") is None]
         terms: list[Expr] = []
         if own:
             listed = cel.list_of(self._attestor(each) for each in own)
             terms.append(self.count(image, listed))
         terms += [cel.conditional(self.enough(image, each), 1, 0) for each in nested]
         total = terms[0]
-        for each in terms[1:]:
-            total = cel.compare("+", total, each)
+        for term in terms[1:]:
+            total = cel.compare("+", total, term)
         return cel.compare(">=", total, required)
 
     def _attestor(self, entry: Body) -> Expr:
@@ -228,9 +228,9 @@ def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
     if stated.rest is not None:
         met = blocks_hold(stated.rest, context.of_conditions)
         conditions = (Condition("preconditions", met),)
-    blocks = [converted(each) for each in rule.verify_images]
+    blocks = [converted(image) for image in rule.verify_images]
     several = len(blocks) > 1
-    found = [
+    rules = [
         replace(
             _converted(block, rule, scope, f"verifyImages/{index}"),
             conditions=conditions,
@@ -239,7 +239,7 @@ def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
         )
         for index, block in enumerate(blocks)
     ]
-    return replace(found[0], others=tuple(found[1:]))
+    return replace(rules[0], others=tuple(rules[1:]))
 
 
 def _converted(block: Body, rule: Rule, scope: Scope, place: str) -> ConvertedRule:
@@ -308,8 +308,8 @@ def _spec(block: Body, rule: Rule) -> Body:
     spec["attestors"] = attestors.listed
     if block.get("attestations"):
         spec["attestations"] = [
-            {"name": _name(at), _kind(block): {"type": _type(each)}}
-            for at, each in enumerate(block["attestations"])
+            {"name": _name(at), _kind(block): {"type": _type(attestation)}}
+            for at, attestation in enumerate(block["attestations"])
         ]
     spec["validations"] = [
         {
@@ -324,8 +324,8 @@ def _spec(block: Body, rule: Rule) -> Body:
 def _every_image(test: Expr) -> Expr:
     images = [cel.path("images", name) for name in _LISTS]
     total: Expr = images[0]
-    for each in images[1:]:
-        total = cel.compare("+", total, each)
+    for image in images[1:]:
+        total = cel.compare("+", total, image)
     return cel.macro(total, "all", _IMAGE, test)
 
 
@@ -355,7 +355,7 @@ def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[
             return cel.call("verifyAttestationSignatures", image, attestation, listed)
 
         signing = Signing(block, attestors, count)
-        sets = [signing.enough(image, each) for each in body["attestors"]]
+        sets = [signing.enough(image, attestor) for attestor in body["attestors"]]
         if any(_is_unlogged(each) for each in attestors.listed):
             raise NotConvertible(
                 "attestations that no log has (ignoreTlog), which Kyverno does not take in an "
@@ -385,8 +385,8 @@ def match_references(patterns: Sequence[str]) -> list[Body]:
     """Return `matchImageReferences`; none for every image."""
     if _ANY in patterns:
         return []
-    globs: list[Body] = [{"glob": each} for each in patterns if _is_plain(each)]
-    others = [each for each in patterns if not _is_plain(each)]
+    globs: list[Body] = [{"glob": pattern} for pattern in patterns if _is_plain(pattern)]
+    others = [pattern for pattern in patterns if not _is_plain(pattern)]
     if others:
         globs.append({"expression": text(names(cel.ident("ref"), others))})
     return globs

@@ -34,7 +34,7 @@ _IN_FORCE: Final[Mapping[State, str]] = {
 def _text(found: Coverage, width: int | None) -> Iterator[Block]:
     """Yield every control with its policies, section by section, what environments have of them,
     and counts; width: of the terminal, if it is one."""
-    ids = max(len("CONTROL"), *(len(each.control.id) for each in found.controls))
+    ids = max(len("CONTROL"), *(len(control_cover.control.id) for control_cover in found.controls))
     longest = max(map(len, State)) + len(_EXCLUDING)
     widths = [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
     yield from (_heading(found), found.standard.source)
@@ -91,13 +91,13 @@ def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
 
 def _totals(found: Coverage) -> Iterator[str]:
     counts = found.by_cover()
-    kinds = ", ".join(f"{counts[each]} {each}" for each in CoverageLevel)
+    kinds = ", ".join(f"{counts[level]} {level}" for level in CoverageLevel)
     yield f"{counted(len(found.controls), 'control')}, covered by policies: {kinds}"
     for name in found.environments:
         states = found.by_state(name)
         texts = [text.format(states[state]) for state, text in _IN_FORCE.items() if states[state]]
         yield f"{name}: of {states.total()} that policies cover, {', '.join(texts)}"
-    if any(each.excluding for each in found.controls):
+    if any(control_cover.excluding for control_cover in found.controls):
         yield f"{_EXCLUDING} something is left out of the policy alone, by its 'exclude'"
 
 
@@ -108,8 +108,8 @@ def _value(found: Coverage) -> Body:
         "title": found.standard.title,
         "version": found.standard.version,
         "source": found.standard.source,
-        "controls": [_control_body(each) for each in found.controls],
-        "covered": {str(each): found.by_cover()[each] for each in CoverageLevel},
+        "controls": [_control_body(control_cover) for control_cover in found.controls],
+        "covered": {str(level): found.by_cover()[level] for level in CoverageLevel},
         "environments": {
             name: {str(state): found.by_state(name)[state] for state in State}
             for name in found.environments
@@ -128,12 +128,12 @@ def _control_body(cover: ControlCover) -> Body:
         "reason": control.reason,
         "policies": [
             {
-                "reference": each.policy.reference,
-                "needed": each.needed,
-                "environments": {name: str(state) for name, state in each.states.items()},
-                "excluding": sorted(each.excluding),
+                "reference": policy_cover.policy.reference,
+                "needed": policy_cover.needed,
+                "environments": {name: str(state) for name, state in policy_cover.states.items()},
+                "excluding": sorted(policy_cover.excluding),
             }
-            for each in cover.policies
+            for policy_cover in cover.policies
         ],
         "environments": {name: str(state) for name, state in cover.states.items()},
     }
@@ -155,13 +155,13 @@ def _markdown(found: Coverage) -> Iterator[Block]:
 def _cells(found: Coverage, cover: ControlCover) -> list[str]:
     control = cover.control
     texts = []
-    for each in cover.policies:
-        text = cell_code(each.policy.reference)
-        if each.states != cover.states:
-            states = zip(found.environments, _states(found, each), strict=True)
+    for policy_cover in cover.policies:
+        text = cell_code(policy_cover.policy.reference)
+        if policy_cover.states != cover.states:
+            states = zip(found.environments, _states(found, policy_cover), strict=True)
             listed = ", ".join(f"{name} {state}" for name, state in states)
             text += f": {prose(listed)}"
-        texts.append(text if each.needed else f"{text} (helps)")
+        texts.append(text if policy_cover.needed else f"{text} (helps)")
     if control.reason:
         texts.append(prose(f"{_REASON[control.covered]}{control.reason}"))
     shown = [prose(state) for state in _states(found, cover)]

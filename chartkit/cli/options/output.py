@@ -75,7 +75,7 @@ class OutputOptions:
 
         outputs = parse_all(with_query(self.outputs, self.query))
         require_findings(outputs)
-        queried([each.format for each in outputs], self.query)
+        queried([output.format for output in outputs], self.query)
         return outputs
 
 
@@ -91,8 +91,8 @@ def show(report: CommandReport, options: OutputOptions, without: Output | None =
     from chartkit.report.command_report import write_report
     from chartkit.report.query import queried
 
-    outputs = [each for each in options.parsed() if each != without]
-    query = queried([each.format for each in outputs], options.query)
+    outputs = [output for output in options.parsed() if output != without]
+    query = queried([output.format for output in outputs], options.query)
     write_report(report, outputs, sys.stdout, screen(), query)
 
 

@@ -83,9 +83,9 @@ def check(
         click.echo("no objects: what is unused or too wide is not looked for", err=True)
     given = replace(options, inputs=replace(options.inputs, paths=paths))
     with needs_of(given, environment, sys.stdin, notes) as (policies, needs):
-        found = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
-    show(check_report(filed, found), output)
-    raise SystemExit(notes.exit_code(any(each.severity == "error" for each in found)))
+        diagnostics = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
+    show(check_report(filed, diagnostics), output)
+    raise SystemExit(notes.exit_code(any(each.severity == "error" for each in diagnostics)))
 
 
 def _subjects(
@@ -114,11 +114,11 @@ def _subjects(
     options.policies.require_none_named()
     project = read_project(path)
     chosen = project.environment(env)
-    found = project_environment(path, env)
-    own = tuple(each for each in found.resources if not is_exception(each))
+    environment = project_environment(path, env)
+    own = tuple(resource for resource in environment.resources if not is_exception(resource))
     shipped = project_exceptions(project, chosen)
-    paths = options.inputs.paths or tuple(str(each.path) for each in chosen.workloads)
-    return list(shipped.filed), replace(found, resources=own), project.exception_rules, paths
+    paths = options.inputs.paths or tuple(str(workload.path) for workload in chosen.workloads)
+    return list(shipped.filed), replace(environment, resources=own), project.exception_rules, paths
 
 
 @exceptions.command(short_help="Write PolicyExceptions for suppressions or findings.")
@@ -184,8 +184,8 @@ def write(
         allowed = environment is None or environment.suppressions
         policies = requests.policies.policies
         found = exceptions_of(requests.objects, policies, today, into, allowed)
-    for each in found.diagnostics:
-        notes(each)
+    for diagnostic in found.diagnostics:
+        notes(diagnostic)
     if not found.bodies and not found.diagnostics:
         hint = "nothing fails" if findings else "the annotation chartkit.dev/suppress"
         what = "there is no finding" if findings else "no object has a suppression"

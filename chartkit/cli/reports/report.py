@@ -34,8 +34,8 @@ def merge(options: OutputOptions, files: Sequence[str]) -> None:
         if name in named:
             raise InputError(f"two reports are named '{name}'", hint=f"write NAME={file}")
         named[name] = path
-    found = [read_report(path, name) for name, path in named.items()]
-    show(merged(found, guidance), options)
+    stored_reports = [read_report(path, name) for name, path in named.items()]
+    show(merged(stored_reports, guidance), options)
 
 
 @report.command("diff", short_help="List what is new and what is fixed.")
@@ -52,6 +52,6 @@ def diff_reports(options: OutputOptions, old: Path, new: Path) -> None:
     from chartkit.report.stored import changes, compared, read_report
 
     options.parsed()
-    found = changes(read_report(old), read_report(new))
-    show(compared(found, guidance), options)
-    raise SystemExit(1 if found.new else 0)
+    report_changes = changes(read_report(old), read_report(new))
+    show(compared(report_changes, guidance), options)
+    raise SystemExit(1 if report_changes.new else 0)

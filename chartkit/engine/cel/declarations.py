@@ -265,9 +265,9 @@ class Environment:
         Beside the declared ones: below a type that takes any field, such as `Object`, every
         dotted name is a type of the same shape: `Object.spec.template`.
         """
-        found = self.structs.get(name)
-        if found is not None or "." not in name:
-            return found
+        struct_type = self.structs.get(name)
+        if struct_type is not None or "." not in name:
+            return struct_type
         base = self.structs.get(name.partition(".")[0])
         if base is None or base.fields is not None:
             return None
@@ -300,7 +300,7 @@ def environment(
         for each in library.overloads:
             overloads.setdefault(each.function, {})[each.id] = each
         macros.update({(m.function, m.receiver, m.arguments): m for m in library.macros})
-        structs.update({each.name: each for each in library.structs})
+        structs.update({struct_type.name: struct_type for struct_type in library.structs})
         variables.update(library.variables)
     return Environment(
         name,

@@ -134,7 +134,7 @@ class Section:
 
 def sections(libraries: Iterable[Library]) -> tuple[Section, ...]:
     """Libraries as they are documented; those with nothing that an author writes are left out."""
-    made = (Section(each.name, each.doc, tuple(_entries(each))) for each in libraries)
+    made = (Section(library.name, library.doc, tuple(_entries(library))) for library in libraries)
     return tuple(section for section in made if section.entries)
 
 
@@ -145,7 +145,7 @@ def listing(environment: Environment) -> str:
         lines += [f"# {section.name}: {section.doc}"]
         for entry in section.entries:
             lines += [*entry.signatures, f"    {entry.doc}"]
-            lines += [f"    {each.expression}" for each in entry.examples[:1]]
+            lines += [f"    {example.expression}" for example in entry.examples[:1]]
     return "\n".join(lines) + "\n"
 
 
@@ -154,13 +154,13 @@ def _entries(library: Library) -> Iterator[Entry]:
         yield _entry(name, [(macro.usage, macro) for macro in macros])
     for name, overloads in _grouped((each.function, each) for each in library.overloads):
         if _is_written(name):
-            yield _entry(name, [(signature(each), each) for each in overloads])
+            yield _entry(name, [(signature(overload), overload) for overload in overloads])
 
 
 def _grouped(pairs: Iterable[tuple[str, _Declared]]) -> list[tuple[str, list[_Declared]]]:
     found: dict[str, list[_Declared]] = {}
-    for name, each in pairs:
-        found.setdefault(name, []).append(each)
+    for name, macro in pairs:
+        found.setdefault(name, []).append(macro)
     return list(found.items())
 
 
@@ -171,7 +171,7 @@ def _is_written(name: str) -> bool:
 
 def _entry(name: str, declared: Sequence[tuple[str, Macro | Overload]]) -> Entry:
     docs = dict.fromkeys(each.doc for _, each in declared if each.doc)
-    examples = {each.expression: each for _, one in declared for each in one.examples}
+    examples = {example.expression: example for _, one in declared for example in one.examples}
     signatures = tuple(text for text, _ in declared)
     return Entry(name, signatures, " ".join(docs), tuple(examples.values()))
 

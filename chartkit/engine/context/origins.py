@@ -132,13 +132,13 @@ def _compile_text(text: str, path: str) -> Resolve:
     variables = find_variables(text) if OPEN in text else []
     if not variables:
         return _constant(unescape(text))
-    queries = [_query(one.query, path) for one in variables]
+    queries = [_query(variable.query, path) for variable in variables]
     if is_whole(variables, text):
         return lambda origins: origins.query(queries[0])
     first, *literals = split_text(text, variables)
 
     def fill(origins: Origins) -> Traced:
-        found = [origins.query(one) for one in queries]
+        found = [origins.query(query) for query in queries]
         parts = [first]
         for each, literal in zip(found, literals, strict=True):
             value = each.value

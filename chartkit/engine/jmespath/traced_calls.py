@@ -32,11 +32,11 @@ _Keep = Callable[[Json, Sequence[Traced]], Traced | None]
 
 def compile_traced_call(name: Json, arguments: Sequence[Argument]) -> Trace:
     """Return a call as a closure; it raises `JMESPathError` as the call does."""
-    run = compile_call(name, [_search(index, one) for index, one in enumerate(arguments)])
-    if any(one.reference is not None for one in arguments):
+    run = compile_call(name, [_search(index, argument) for index, argument in enumerate(arguments)])
+    if any(argument.reference is not None for argument in arguments):
         return _over_members(name, run, arguments)
     keep = _KEEPING.get(name) if isinstance(name, str) else None
-    traces = [one.trace for one in arguments]
+    traces = [argument.trace for argument in arguments]
 
     def call(here: Traced, budget: Budget) -> Traced:
         given = [trace(here, budget) for trace in traces]
@@ -61,7 +61,7 @@ def _over_members(name: Json, run: Search, arguments: Sequence[Argument]) -> Tra
         if len(lists) != 1:
             return made(value, *given)
         members = lists[0].members()
-        apply = next(one.trace for one in arguments if one.reference is not None)
+        apply = next(argument.trace for argument in arguments if argument.reference is not None)
         seen = [apply(member, budget) for member in members]
         if name == "map":
             return listed(seen, lists)

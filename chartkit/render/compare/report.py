@@ -52,14 +52,14 @@ class Comparison:
 
     def at_least(self, level: Level) -> bool:
         """Return whether a change has this level of risk or a higher one."""
-        return any(each.risk.level >= level for each in self.changes)
+        return any(change.risk.level >= level for change in self.changes)
 
 
 def comparison(before: Side, after: Side) -> Comparison:
     """Compare two sides."""
     changes = joined(compare(before.resources, after.resources))
-    judged = [RatedChange(each, risk(each)) for each in changes]
-    judged.sort(key=lambda each: -each.risk.level)
+    judged = [RatedChange(change, risk(change)) for change in changes]
+    judged.sort(key=lambda change: -change.risk.level)
     return Comparison(before.name, after.name, tuple(judged))
 
 
@@ -129,9 +129,9 @@ def _findings(found: Sequence[Comparison]) -> Iterator[Finding]:
 def headlines(found: Comparison) -> Iterator[str]:
     """Yield what the changes come to for users: policies that begin or cease to refuse, and those
     that only change their form."""
-    changed = [each.change for each in found.changes if each.change.what is What.CHANGED]
-    judging = [each for each in changed if is_policy(each)]
-    weaker = [each for each in judging if refuses(each.before) and not refuses(each.after)]
+    changed = [change.change for change in found.changes if change.change.what is What.CHANGED]
+    judging = [change for change in changed if is_policy(change)]
+    weaker = [change for change in judging if refuses(change.before) and not refuses(change.after)]
     stronger = [each for each in judging if refuses(each.after) and not refuses(each.before)]
     same = [each for each in judging if is_form_change(each) and each not in weaker + stronger]
     for policies, one, more in (
@@ -139,7 +139,7 @@ def headlines(found: Comparison) -> Iterator[str]:
         (weaker, "reports only what it refused", "report only what they refused"),
         (same, "changes its form, and refuses as", "change their form, and refuse as"),
     ):
-        names = policy_names(each.identity.name for each in policies)
+        names = policy_names(change.identity.name for change in policies)
         if names:
             count = counted(len(names), f"policy {one}", f"policies {more}")
             yield f"{count} before: {abridged(names)}"
@@ -148,10 +148,10 @@ def headlines(found: Comparison) -> Iterator[str]:
 def _totals(found: Comparison) -> str:
     if not found.changes:
         return "no difference"
-    what = Counter(each.change.what for each in found.changes)
-    levels = Counter(each.risk.level for each in found.changes)
+    what = Counter(change.change.what for change in found.changes)
+    levels = Counter(change.risk.level for change in found.changes)
     parts = [f"{what[each]} {each}" for each in What if what[each]]
-    graded = [f"{levels[each]} {each}" for each in reversed(Level) if levels[each]]
+    graded = [f"{levels[level]} {level}" for level in reversed(Level) if levels[level]]
     return f"{', '.join(parts)} (risk: {', '.join(graded)})"
 
 

@@ -89,7 +89,7 @@ def _added() -> Mapping[str, EntryPoint]:
     """Return the formats of other packages, which cannot replace those that are built in."""
     from importlib.metadata import entry_points
 
-    return {each.name: each for each in entry_points(group=GROUP) if each.name not in FORMATS}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in FORMATS}
 
 
 def _loaded(entry: EntryPoint) -> MakeWriter:

@@ -85,7 +85,7 @@ class SarifWriter(FindingFormat):
         for key, (_, rule, level) in found.items():
             indices.append(self._rules.setdefault(key, (len(self._rules), rule, level))[0])
         if indices != list(range(len(indices))):
-            text = _INDEX.sub(lambda each: b"%s%d" % (each[1], indices[int(each[2])]), text)
+            text = _INDEX.sub(lambda match: b"%s%d" % (match[1], indices[int(match[2])]), text)
         self._spool.append(text)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone

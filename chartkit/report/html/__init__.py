@@ -121,16 +121,16 @@ class HtmlWriter(FindingFormat):
                 title=heading.title,
                 incomplete=INCOMPLETE if self._options.course.is_incomplete else "",
                 totals=heading.totals or _totals(tally, counts),
-                total=sum(each.total for each in rules),
+                total=sum(rule_tally.total for rule_tally in rules),
                 counted=counted,
                 places=[shown(each) for each in tally.places],
                 tables=tally.tables(),
                 pictures=_pictures(tally, counted) if rules else [],
                 legend=[(at, name) for at, name in enumerate(LEGEND) if by_severity[name]],
                 controls=tally.controls(self._options.policies.values()),
-                rules=[self._section(each) for each in rules],
-                severities=list(dict.fromkeys(shown(each.rule.severity) for each in rules)),
-                kinds=[shown(each) for each in sorted(tally.kinds)],
+                rules=[self._section(rule_tally) for rule_tally in rules],
+                severities=list(dict.fromkeys(shown(rule.rule.severity) for rule in rules)),
+                kinds=[shown(kind) for kind in sorted(tally.kinds)],
                 all_places=[shown(each) for each in sorted(tally.all_places)],
                 states=list(tally.states),
                 rows=self._rows,
@@ -146,7 +146,7 @@ class HtmlWriter(FindingFormat):
             "title": shown(rule.title or rule.id),
             "severity": shown(rule.severity),
             "category": shown(rule.category),
-            "controls": [shown(each) for each in rule.controls],
+            "controls": [shown(control) for control in rule.controls],
             "description": shown_lines(rule.description),
             "remediation": shown_lines(rule.remediation),
             "url": shown(rule.url) if rule.url.startswith(("https://", "http://")) else "",
@@ -165,7 +165,7 @@ _ASSETS: Final = ("style.css", "script.js")
 
 def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
     """Return the numbers of the page by what they count."""
-    total = sum(each.total for each in tally.rules.values())
+    total = sum(rule_tally.total for rule_tally in tally.rules.values())
     return {
         "finding" if total == 1 else "findings": total,
         f"{'object' if tally.objects == 1 else 'objects'} with findings": tally.objects,

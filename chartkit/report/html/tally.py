@@ -117,11 +117,11 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Add the counts of further findings, of other objects."""
-        for key, found in other.rules.items():
-            tally = self.rules.setdefault(key, RuleTally(found.rule))
-            tally.statuses.update(found.statuses)
-            tally.by_place.update(found.by_place)
-            tally.accepted += found.accepted
+        for key, rule_tally in other.rules.items():
+            tally = self.rules.setdefault(key, RuleTally(rule_tally.rule))
+            tally.statuses.update(rule_tally.statuses)
+            tally.by_place.update(rule_tally.by_place)
+            tally.accepted += rule_tally.accepted
         self.objects += other.objects
         self.states.update(other.states)
         self.environments |= other.environments
@@ -136,15 +136,15 @@ class Tally:
         """The rules, those of the highest severity and with the most findings first."""
         return sorted(
             self.rules.values(),
-            key=lambda each: (_rank(each.rule.severity), -each.total, each.rule.id),
+            key=lambda tally: (_rank(tally.rule.severity), -tally.total, tally.rule.id),
         )
 
     @property
     def places(self) -> list[str]:
         """The environments or namespaces with findings; those with the most, and the others."""
         counts: Counter[str] = Counter()
-        for each in self.rules.values():
-            counts.update(each.by_place)
+        for tally in self.rules.values():
+            counts.update(tally.by_place)
         names = sorted(counts)
         if len(names) <= _COLUMNS:
             return names
@@ -162,28 +162,28 @@ class Tally:
     def by_severity(self) -> dict[str, int]:
         """Return the number of findings of each severity, zeros as well."""
         counts = dict.fromkeys(LEGEND, 0)
-        for each in self.rules.values():
-            counts[_named(each.rule.severity)] += each.total
+        for tally in self.rules.values():
+            counts[_named(tally.rule.severity)] += tally.total
         return counts
 
     def in_severities(self) -> dict[str, list[int]]:
         """Return for each place the number of findings of each severity."""
         rows = {name: dict.fromkeys(LEGEND, 0) for name in self.places}
-        for each in self.rules.values():
-            for name, count in zip(rows, self.in_places(each), strict=True):
-                rows[name][_named(each.rule.severity)] += count
+        for tally in self.rules.values():
+            for name, count in zip(rows, self.in_places(tally), strict=True):
+                rows[name][_named(tally.rule.severity)] += count
         return {shown(name): list(counts.values()) for name, counts in rows.items()}
 
     def tables(self) -> list[Table]:
         """Return the tables by severity, category and owner; none that is empty."""
         rules = self.rules.values()
-        severities = _counted((each.rule.severity or _NONE, each.total) for each in rules)
+        severities = _counted((tally.rule.severity or _NONE, tally.total) for tally in rules)
         found = [
             Table("By severity", "Severity", sorted(severities, key=lambda row: _rank(row[0]))),
             Table(
                 "By category",
                 "Category",
-                _most_first((each.rule.category or _NONE, each.total) for each in rules),
+                _most_first((tally.rule.category or _NONE, tally.total) for tally in rules),
             ),
             Table(f"By {self._owner_label}", "Owner", _most_first(self._owners.items())),
         ]
@@ -199,8 +199,8 @@ class Tally:
         """Return the controls of standards that policies cover, those that nothing violates as
         well; facts: of all policies that ran."""
         policies: dict[str, set[str]] = {}
-        covering = [(each.name, each.controls) for each in facts]
-        covering += [(each.rule.policy, each.rule.controls) for each in self.rules.values()]
+        covering = [(policy_facts.name, policy_facts.controls) for policy_facts in facts]
+        covering += [(tally.rule.policy, tally.rule.controls) for tally in self.rules.values()]
         for name, controls in covering:
             for control in controls:
                 policies.setdefault(control, set()).add(name)

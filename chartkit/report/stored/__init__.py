@@ -29,7 +29,7 @@ from chartkit.report.model import Guidance, ReportOptions, resource_id
 from chartkit.safe_text import shown
 
 _PLACE: Final = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?", re.DOTALL)
-_LEVELS: Final = {str(each): Severity.ERROR for each in FAILED} | {"warn": Severity.WARNING}
+_LEVELS: Final = {str(status): Severity.ERROR for status in FAILED} | {"warn": Severity.WARNING}
 
 _NO_GUIDANCE: Final = Guidance()
 Guide: TypeAlias = Callable[[Collection[str]], Mapping[str, Guidance]]
@@ -63,7 +63,7 @@ def read_report(path: Path, name: str = "") -> StoredReport:
         hint = "write it with `chartkit scan -o json=FILE`"
         raise InputError("is no report of a scan", Location(str(path)), hint)
     rows = mappings_at(body, "results")
-    counts = Counter({each: _number(summary.get(each)) for each in Status})
+    counts = Counter({status: _number(summary.get(status)) for status in Status})
     failed = (row for row in rows if text_of(row.get("result")) in _LEVELS)
     return StoredReport(name, counts, tuple(_finding(row, name) for row in failed))
 
@@ -71,12 +71,12 @@ def read_report(path: Path, name: str = "") -> StoredReport:
 def changes(before: StoredReport, after: StoredReport) -> ReportChanges:
     """Compare two reports by policy, rule, object and field; what is accepted is no finding."""
     old, new = (
-        {each.fingerprint: each for each in report.findings if each.acceptance is None}
+        {finding.fingerprint: finding for finding in report.findings if finding.acceptance is None}
         for report in (before, after)
     )
     return ReportChanges(
-        tuple(each for key, each in new.items() if key not in old),
-        tuple(each for key, each in old.items() if key not in new),
+        tuple(finding for key, finding in new.items() if key not in old),
+        tuple(finding for key, finding in old.items() if key not in new),
         len(old.keys() & new.keys()),
     )
 
@@ -85,7 +85,7 @@ def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
     """Return several reports as one for every format; guide: gives guidance for policies."""
 
     def findings() -> Iterator[Finding]:
-        return _guided([each for report in reports for each in report.findings], guide)
+        return _guided([finding for report in reports for finding in report.findings], guide)
 
     return CommandReport(
         text=lambda _width: _merged_text(reports),
@@ -98,12 +98,12 @@ def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
 def _guided(findings: Sequence[Finding], guide: Guide) -> Iterator[Finding]:
     """Yield findings with what to change, pages and controls."""
     known = guide({each.rule.policy for each in findings})
-    for each in findings:
-        about = known.get(each.rule.policy, _NO_GUIDANCE)
+    for finding in findings:
+        about = known.get(finding.rule.policy, _NO_GUIDANCE)
         rule = replace(
-            each.rule, remediation=about.remediation, url=about.url, controls=about.controls
+            finding.rule, remediation=about.remediation, url=about.url, controls=about.controls
         )
-        yield replace(each, rule=rule)
+        yield replace(finding, rule=rule)
 
 
 def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandReport:
@@ -125,10 +125,10 @@ def _compared_page(found: ReportChanges, guide: Guide) -> str:
     totals = {"new": len(found.new), "fixed": len(found.fixed), "unchanged": found.unchanged}
     heading = Heading("What changed between two policy reports", "change", totals)
     writer = HtmlWriter(ReportOptions(), heading)
-    for each in _guided(found.new, guide):
-        writer.write(replace(each, environment="new"))
-    for each in _guided(found.fixed, guide):
-        writer.write(replace(each, environment="fixed", result="fixed"))
+    for finding in _guided(found.new, guide):
+        writer.write(replace(finding, environment="new"))
+    for finding in _guided(found.fixed, guide):
+        writer.write(replace(finding, environment="fixed", result="fixed"))
     return "".join(writer.finish(Counter()))
 
 
@@ -192,7 +192,7 @@ def _merged_body(reports: Sequence[StoredReport]) -> Body:
         "environments": {
             report.name: {str(each): report.counts[each] for each in Status} for report in reports
         },
-        "findings": [_row(each) for report in reports for each in report.findings],
+        "findings": [_row(finding) for report in reports for finding in report.findings],
     }
 
 
@@ -206,8 +206,8 @@ def _compared_text(found: ReportChanges) -> Iterator[str]:
 
 def _compared_body(found: ReportChanges) -> Body:
     return {
-        "new": [_row(each) for each in found.new],
-        "fixed": [_row(each) for each in found.fixed],
+        "new": [_row(finding) for finding in found.new],
+        "fixed": [_row(finding) for finding in found.fixed],
         "unchanged": found.unchanged,
     }
 

@@ -47,14 +47,14 @@ class Totals:
         sums: Counter[Status] = sum(self._counts.values(), Counter())
         if sums.total() < 2:
             return []
-        statuses = [each for each in _HEADS if sums[each] or each is Status.FAIL]
+        statuses = [status for status in _HEADS if sums[status] or status is Status.FAIL]
         names = Counter(self._names.values())
-        heads = ["POLICY", "SEVERITY", *(_HEADS[each] for each in statuses), "OBJECTS"]
+        heads = ["POLICY", "SEVERITY", *(_HEADS[status] for status in statuses), "OBJECTS"]
         rows = [
             [
                 shown(self._names[policy] if names[self._names[policy]] == 1 else policy),
                 shown(self._severities[policy]) or _NONE,
-                *(str(counts[each]) for each in statuses),
+                *(str(counts[status]) for status in statuses),
                 str(self._objects[policy]),
             ]
             for policy, counts in sorted(self._counts.items(), key=lambda each: self._rank(*each))

@@ -71,7 +71,7 @@ def tolerations(pod: Body) -> None:
         tolerations = spec.get("tolerations", [])
         if not isinstance(tolerations, list):
             continue
-        given = [one for one in tolerations if isinstance(one, dict)]
+        given = [toleration for toleration in tolerations if isinstance(toleration, dict)]
         added = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -183,9 +183,9 @@ _SOURCE: Final[Body] = {
 def accounts_among(found: Iterable[Resource]) -> Accounts:
     """Return the service accounts among objects; the default namespace is `default`."""
     return {
-        (one.namespace or "default", one.name): one.body
-        for one in found
-        if (one.api_version, one.kind) == ("v1", "ServiceAccount")
+        (resource.namespace or "default", resource.name): resource.body
+        for resource in found
+        if (resource.api_version, resource.kind) == ("v1", "ServiceAccount")
     }
 
 
@@ -219,8 +219,8 @@ def _mount(spec: Body) -> None:
     volumes = spec.get("volumes", [])
     if not isinstance(volumes, list):
         return
-    names = [one.get("name") for one in volumes if isinstance(one, dict)]
-    own = next((one for one in names if isinstance(one, str) and one.startswith(_PREFIX)), None)
+    names = [volume.get("name") for volume in volumes if isinstance(volume, dict)]
+    own = next((name for name in names if isinstance(name, str) and name.startswith(_PREFIX)), None)
     mount = {"name": own or _NAME, "readOnly": True, "mountPath": _PATH}
     mounted = [
         _mounted(container, mount)

@@ -80,7 +80,7 @@ def policy_types(spec: Body) -> None:
 
 def data_of_texts(secret: Body) -> None:
     texts = secret.get("stringData")
-    if not isinstance(texts, dict) or not all(isinstance(one, str) for one in texts.values()):
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
         return
     data = secret.get("data", {})
     if isinstance(data, dict):
@@ -242,10 +242,10 @@ def pull_policy(image: Json) -> str:
     if not isinstance(image, str):
         return "IfNotPresent"
     try:
-        found = parse_image(image)
+        reference = parse_image(image)
     except ValueError:
         return "IfNotPresent"
-    tag = found.tag or ("" if found.digest else _LATEST)
+    tag = reference.tag or ("" if reference.digest else _LATEST)
     return "Always" if tag == _LATEST else "IfNotPresent"
 
 

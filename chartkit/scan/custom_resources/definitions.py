@@ -43,8 +43,8 @@ class Definitions:
     @property
     def names(self) -> CustomNames:
         """The scopes and plurals of the kinds."""
-        scoped = {(each.group, each.kind): self.kinds[each].namespaced for each in self.kinds}
-        plurals = {each: found.plural for each, found in self.kinds.items() if found.plural}
+        scoped = {(kind.group, kind.kind): self.kinds[kind].namespaced for kind in self.kinds}
+        plurals = {each: kind.plural for each, kind in self.kinds.items() if kind.plural}
         return CustomNames(scoped, plurals)
 
     def versions(self, group: str, kind: str) -> list[str]:
@@ -61,8 +61,8 @@ def read_definitions(found: Iterable[Resource]) -> Definitions:
             message = f"{resource.api_version}: no API server serves it any more"
             faults.append(_fault(resource, message, "/apiVersion", f"write {_SERVED}"))
             continue
-        for each in _versions(resource, faults):
-            kinds[each.kind] = each
+        for kind in _versions(resource, faults):
+            kinds[kind.kind] = kind
     return Definitions(kinds, tuple(faults))
 
 
@@ -111,11 +111,11 @@ def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]
     except SchemaError as error:
         faults.append(_fault(resource, str(error), pointer_of(*where, *error.path)))
         return None
-    for each in rules_of(schema):
-        compiled = compile_rule(each.rule, each.shape, each.is_root)
+    for rule in rules_of(schema):
+        compiled = compile_rule(rule.rule, rule.shape, rule.is_root)
         for key, fault in (("rule", compiled.fault), ("messageExpression", compiled.message_fault)):
             if fault:
-                place = pointer_of(*where, *each.path, key)
+                place = pointer_of(*where, *rule.path, key)
                 faults.append(_fault(resource, f"a {_NAMES[key]} does not compile: {fault}", place))
     return schema
 

@@ -119,7 +119,7 @@ def _is_isbn10(text: str) -> bool:
     digits = re.sub(r"[\s-]+", "", text)
     if not re.fullmatch(r"[0-9]{9}(?:X|[0-9])", digits, re.ASCII):
         return False
-    values = [_DECIMAL if each == "X" else int(each) for each in digits]
+    values = [_DECIMAL if digit == "X" else int(digit) for digit in digits]
     return sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
 
 
@@ -127,7 +127,7 @@ def _is_isbn13(text: str) -> bool:
     digits = re.sub(r"[\s-]+", "", text)
     if not re.fullmatch(r"[0-9]{13}", digits, re.ASCII):
         return False
-    total = sum(int(each) * (3 if at % 2 else 1) for at, each in enumerate(digits[:12]))
+    total = sum(int(digit) * (3 if at % 2 else 1) for at, digit in enumerate(digits[:12]))
     return int(digits[12]) == -total % _DECIMAL
 
 
@@ -135,7 +135,7 @@ def _is_card(text: str) -> bool:
     digits = re.sub(r"[^0-9]+", "", text)
     if not _CARD.fullmatch(digits):
         return False
-    doubled = [int(each) * (2 if at % 2 else 1) for at, each in enumerate(reversed(digits))]
+    doubled = [int(digit) * (2 if at % 2 else 1) for at, digit in enumerate(reversed(digits))]
     return sum(each // _DECIMAL + each % _DECIMAL for each in doubled) % _DECIMAL == 0
 
 

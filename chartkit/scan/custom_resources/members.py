@@ -80,11 +80,11 @@ def _repeated(
     schema: Schema, values: list[Json], path: FieldPath, keys: frozenset[int]
 ) -> Iterator[Problem]:
     if schema.list_type == "map":
-        for at, each in enumerate(values):
-            if each is not None and not isinstance(each, dict):
+        for at, value in enumerate(values):
+            if value is not None and not isinstance(value, dict):
                 here = (*path, at)
                 told = "must be an object for an array of list-type map"
-                yield problem(here, field_name(here, keys), Reason.INVALID, told, each)
+                yield problem(here, field_name(here, keys), Reason.INVALID, told, value)
                 return
         compared = [_key(schema.list_keys, each or {}) for each in values]
     elif schema.list_type == "set":
@@ -104,8 +104,8 @@ def _key(names: Sequence[str], body: Body) -> Body:
 def _second_ones(values: Sequence[Json]) -> Iterator[int]:
     """Yield the index of the first repetition of each value."""
     seen: dict[str, int] = {}
-    for at, each in enumerate(values):
-        text = go_json(each) if not isinstance(each, bool) else str(each)
+    for at, value in enumerate(values):
+        text = go_json(value) if not isinstance(value, bool) else str(value)
         seen[text] = seen.get(text, 0) + 1
         if seen[text] == 2:
             yield at

@@ -57,7 +57,7 @@ class CustomResources:
 
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of each definition for reports, by the ID of its results."""
-        names = {each.definition for each in self.definitions.kinds.values()}
+        names = {kind.definition for kind in self.definitions.kinds.values()}
         return {f"{KIND}/{name}": _facts(name) for name in sorted(names)}
 
     def results(self, resource: Resource) -> list[RuleResult]:
@@ -76,7 +76,7 @@ class CustomResources:
         if known.schema is None:
             return []
         failures: list[RuleResult] = []
-        for rule, each, fields in _problems(known, known.schema, resource.body):
+        for rule, problem, fields in _problems(known, known.schema, resource.body):
             if len(failures) == MOST:
                 text = f"more than {MOST} errors: the others are not listed"
                 failures.append(_failure(known, rule, text, ()))
@@ -84,9 +84,9 @@ class CustomResources:
             # A default is in no file: fields that are written come first.
             ordered = sorted(fields, key=lambda path: not _has(resource.body, path))
             pointers = tuple(dict.fromkeys(pointer_of(*path) for path in ordered))
-            found = _failure(known, rule, each.text, pointers)
-            skipped = replace(found, status=Status.SKIP, fields=())
-            failures.append(skipped if each.text == _UNCHECKED else found)
+            result = _failure(known, rule, problem.text, pointers)
+            skipped = replace(result, status=Status.SKIP, fields=())
+            failures.append(skipped if problem.text == _UNCHECKED else result)
         return failures or [_result(known.definition, SCHEMA_RULE, Status.PASS, "", ())]
 
     def undefined(self, found: Sequence[Resource]) -> Iterator[Diagnostic]:
@@ -161,13 +161,13 @@ def _problems(
         text = "has more values than are looked at: it is not validated"
         yield SCHEMA_RULE, Problem((), text, Reason.INVALID), ((),)
         return
-    found = [*metadata_problems(stored), *values, *member_problems(schema, stored)]
-    for each in found:
-        yield SCHEMA_RULE, each, (each.path,)
+    problems = [*metadata_problems(stored), *values, *member_problems(schema, stored)]
+    for problem in problems:
+        yield SCHEMA_RULE, problem, (problem.path,)
     if not has_rules(schema):
         return
-    if any(each.is_blocking for each in found):
+    if any(each.is_blocking for each in problems):
         yield VALIDATIONS_RULE, Problem((), _UNCHECKED, Reason.INVALID), ((),)
         return
-    for each, fields in rule_problems(schema, stored):
-        yield VALIDATIONS_RULE, each, fields
+    for problem, fields in rule_problems(schema, stored):
+        yield VALIDATIONS_RULE, problem, fields

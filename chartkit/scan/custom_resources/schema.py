@@ -143,11 +143,11 @@ def _branches(given: Body, key: str, path: tuple[str | int, ...]) -> tuple[Schem
 
 def _rules(given: Body, path: tuple[str | int, ...]) -> tuple[Rule, ...]:
     key = "x-kubernetes-validations"
-    found = []
+    rules = []
     for at, each in enumerate(_list(given, key, path)):
         here = (*path, key, at)
         rule = _mapping(each, here)
-        found.append(
+        rules.append(
             Rule(
                 _text(rule, "rule", here),
                 _text(rule, "message", here),
@@ -157,7 +157,7 @@ def _rules(given: Body, path: tuple[str | int, ...]) -> tuple[Rule, ...]:
                 _flag(rule, "optionalOldSelf", here),
             )
         )
-    return tuple(found)
+    return tuple(rules)
 
 
 _NUMBERS: Final = ("minimum", "maximum", "multipleOf")

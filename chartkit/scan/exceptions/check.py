@@ -48,7 +48,7 @@ def check(
     policies: those that they may be from, compiled without exceptions; needs: of the objects that
     there are, None where there are none; soon_days: see `lifetime`.
     """
-    known = {name for one in policies for name in (one.policy.key, one.policy.name)}
+    known = {name for policy in policies for name in (policy.policy.key, policy.policy.name)}
     for each in exceptions:
         yield from lifetime(each, rules, now, soon_days)
         yield from _unknown(each, policies)
@@ -88,9 +88,9 @@ def _without_effect(
     if exception.is_legacy:
         return
     read = read_cel_exception(exception.resource)
-    for each in policies:
-        if isinstance(each.policy, CelPolicy):
-            yield from without_effect(each.policy, [read])
+    for policy in policies:
+        if isinstance(policy.policy, CelPolicy):
+            yield from without_effect(policy.policy, [read])
 
 
 def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:

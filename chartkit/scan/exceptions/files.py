@@ -26,12 +26,12 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
     Kyverno refuses.
     """
     found: dict[tuple[str, str, str], Resource] = {}
-    for each in files:
-        if not each.path.exists():
+    for file in files:
+        if not file.path.exists():
             hint = "paths start at the folder of chartkit.yaml"
-            raise InputError(f"there is no '{each.path}'", each.location, hint)
+            raise InputError(f"there is no '{file.path}'", file.location, hint)
         rows: list[Diagnostic] = []
-        here = list(exceptions_below(each.path, rows.append))
+        here = list(exceptions_below(file.path, rows.append))
         if note is None or not here:
             require_read(rows)
         else:
@@ -39,7 +39,7 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
                 note(row)
         if not here:
             hint = "write PolicyExceptions of kyverno.io/v2 or policies.kyverno.io/v1"
-            raise InputError(f"'{each.path}' has no PolicyException", each.location, hint)
+            raise InputError(f"'{file.path}' has no PolicyException", file.location, hint)
         for resource in here:
             _require_valid(resource)
             key = (resource.api_version.partition("/")[0], resource.namespace, resource.name)

@@ -30,7 +30,7 @@ def lifetime(
     elif end is not None and end <= now + timedelta(days=soon_days):
         message = f"{name} ends on {end.date()}"
         yield Diagnostic(SOON, Severity.WARNING, message, resource.location)
-    missing = [each for each in rules.annotations if not exception.marked([each])]
+    missing = [annotation for annotation in rules.annotations if not exception.marked([annotation])]
     if missing:
         message = f"{name} has no {', '.join(missing)}"
         hint = "give it the annotation; exceptionRules of the project wants it"

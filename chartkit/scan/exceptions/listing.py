@@ -41,7 +41,7 @@ def listed_exceptions(
     Raise InputError.
     """
     if project is None:
-        named = [NamedFile(each, Location(str(each))) for each in files]
+        named = [NamedFile(file, Location(str(file))) for file in files]
         return [ListedException(filed(each), (), {}) for each in read_files(named, note)]
     chosen = [one for name in names for one in project.environments_of(name)]
     found: dict[tuple[str, int, str], tuple[FiledException, list[str]]] = {}
@@ -63,7 +63,7 @@ def listing(found: Sequence[ListedException], now: datetime) -> CommandReport:
     """Return the list for every format."""
     return CommandReport(
         text=lambda _width: _list_text(found, now),
-        value=lambda: {"exceptions": [_list_body(each, now) for each in found]},
+        value=lambda: {"exceptions": [_list_body(exception, now) for exception in found]},
         rows="exceptions",
     )
 

@@ -35,7 +35,7 @@ class FiledException:
     def policies(self) -> tuple[str, ...]:
         """Return the names of the policies that it names."""
         spec = mapping_at(self.resource.body, "spec")
-        names = [str(each.get("policyName")) for each in mappings_at(spec, "exceptions")]
+        names = [str(exception.get("policyName")) for exception in mappings_at(spec, "exceptions")]
         names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
         return tuple(dict.fromkeys(names))
 

@@ -39,8 +39,8 @@ class Needs:
         self, policies: Sequence[RunnablePolicy], objects: Sequence[Resource], context: ScanContext
     ) -> None:
         """policies: compiled without exceptions."""
-        own = [each for each in policies if _has_exceptions(each)]
-        self._policies = {each.policy.id: each for each in own}
+        own = [policy for policy in policies if _has_exceptions(policy)]
+        self._policies = {policy.policy.id: policy for policy in own}
         self._objects = objects
         self._context = context
         self._violations = self._failing(own, range(len(objects)))
@@ -52,12 +52,12 @@ class Needs:
         """
         around = read_exceptions(forms)
         named = [each for each in self._policies.values() if _names(around, each)]
-        ids = {each.policy.id for each in named}
-        before = [each for each in self._violations if each[1] in ids]
+        ids = {runnable_policy.policy.id for runnable_policy in named}
+        before = [violation for violation in self._violations if violation[1] in ids]
         places = sorted({each[0] for each in before})
         if not places:
             return ()
-        compiled = [_with(each, around) for each in named]
+        compiled = [_with(runnable_policy, around) for runnable_policy in named]
         after = set(self._failing([each for each in compiled if each is not None], places))
         return tuple(
             Lifted(self._objects[at], self._policies[policy].policy.key, rule)
@@ -73,8 +73,8 @@ class Needs:
 
         def take(_: Resource, results: Sequence[RuleResult]) -> None:
             place = next(order)
-            failing = (each for each in results if each.status in _VIOLATIONS)
-            found.extend((place, each.policy_id, each.rule) for each in failing)
+            failing = (result for result in results if result.status in _VIOLATIONS)
+            found.extend((place, result.policy_id, result.rule) for result in failing)
 
         run_scan(policies, [self._objects[each] for each in at], take, self._context)
         return found
@@ -87,9 +87,9 @@ def _has_exceptions(policy: RunnablePolicy) -> bool:
 def _names(around: PolicyAttachments, policy: RunnablePolicy) -> bool:
     parsed = policy.policy
     if group_of(parsed.resource) == KYVERNO_GROUP:
-        excepted = (one for each in around.exceptions for one in each.excepted)
+        excepted = (one for exception in around.exceptions for one in exception.excepted)
         return any(one.policy == parsed.key for one in excepted)
-    names = (name for each in around.cel_exceptions for _, name in each.references)
+    names = (name for exception in around.cel_exceptions for _, name in exception.references)
     return parsed.name in names
 
 
@@ -145,13 +145,13 @@ def _candidates(body: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Cha
     for name in dict.fromkeys(str(each.get("name")) for each in mappings_at(spec, "policyRefs")):
         if name not in policies:
             yield f"policy {name} is not needed", ("policyRef", name)
-    for each in mappings_at(spec, "exceptions"):
-        name = str(each.get("policyName"))
+    for exception in mappings_at(spec, "exceptions"):
+        name = str(exception.get("policyName"))
         if name not in {one.policy for one in lifted}:
             yield f"policy {name} is not needed", ("policy", name)
             continue
         rules = {written_rule(one.rule) for one in lifted if one.policy == name}
-        for rule in each.get("ruleNames") or ():
+        for rule in exception.get("ruleNames") or ():
             fits = compile_wildcard(str(rule))
             if not any(fits(one) or fits(f"autogen-{one}") for one in rules):
                 yield f"rule {rule} of {name} is not needed", ("rule", (name, rule))

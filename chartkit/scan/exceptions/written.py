@@ -50,10 +50,10 @@ def of_findings(requests: Requests, reason: str, until: date, namespace: str) ->
 def annotated(bodies: Sequence[Body], annotations: Sequence[str]) -> Iterator[Body]:
     """Yield exceptions with further annotations (`NAME=VALUE`); raise InputError."""
     given: dict[str, str] = {}
-    for each in annotations:
-        name, equals, value = each.partition("=")
+    for annotation in annotations:
+        name, equals, value = annotation.partition("=")
         if not equals or not name:
-            raise InputError(f"'{each}' is no annotation", hint="write NAME=VALUE")
+            raise InputError(f"'{annotation}' is no annotation", hint="write NAME=VALUE")
         given[name] = value
     for body in bodies:
         metadata = body["metadata"]

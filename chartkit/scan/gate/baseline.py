@@ -179,17 +179,17 @@ class BaselineMatcher:
     def match(self, violations: Sequence[Violation]) -> KnownViolation | None:
         """Return the entry that accepts violations of one result, the first of several; None if
         any of them is not known, or no longer accepted."""
-        found = [self._covering(each) for each in violations]
-        for each, entry in zip(violations, found, strict=True):
+        known_violations = [self._covering(each) for each in violations]
+        for violation, entry in zip(violations, known_violations, strict=True):
             if entry is None:
-                self._new[each] += 1
-        entries = {each.violation: each for each in found if each is not None}
+                self._new[violation] += 1
+        entries = {each.violation: each for each in known_violations if each is not None}
         self._used.update(entries.keys())
         if any(map(self.is_expired, entries.values())):
             return None
-        if self.updates and None in found:
+        if self.updates and None in known_violations:
             return KnownViolation(violations[0])
-        return found[0] if None not in found else None
+        return known_violations[0] if None not in known_violations else None
 
     def is_expired(self, entry: KnownViolation) -> bool:
         """Return whether an entry accepted violations until a day that is over."""
@@ -198,18 +198,18 @@ class BaselineMatcher:
     def expired(self) -> Iterator[KnownViolation]:
         """Yield the entries that violations match and that no longer accept them."""
         return (
-            each
-            for each in self._entries.values()
-            if self._used[each.violation] and self.is_expired(each)
+            violation
+            for violation in self._entries.values()
+            if self._used[violation.violation] and self.is_expired(violation)
         )
 
     def stale(self, looked_at: Callable[[Violation], bool]) -> Iterator[tuple[KnownViolation, int]]:
         """Yield the entries that are not needed any more, each with the number of its violations
         that are left; looked_at: whether the run would have found a violation."""
-        for each in self._entries.values():
-            left = self._used[each.violation]
-            if left < each.count and looked_at(each.violation):
-                yield each, left
+        for violation in self._entries.values():
+            left = self._used[violation.violation]
+            if left < violation.count and looked_at(violation.violation):
+                yield violation, left
 
     def updated(self, looked_at: Callable[[Violation], bool]) -> list[KnownViolation]:
         """Return the entries of the updated baseline, sorted. Those that the run did not look at
@@ -220,7 +220,7 @@ class BaselineMatcher:
             if self._used[each.violation] or not looked_at(each.violation)
         ]
         new = [KnownViolation(violation, count) for violation, count in self._new.items()]
-        return sorted((*kept, *new), key=lambda each: each.violation)
+        return sorted((*kept, *new), key=lambda known_violation: known_violation.violation)
 
     def _covering(self, violation: Violation) -> KnownViolation | None:
         """Return the entry for a violation that has room for one more."""

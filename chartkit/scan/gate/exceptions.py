@@ -62,11 +62,11 @@ def exceptions_of(
     bodies: list[Body] = []
     diagnostics: list[Diagnostic] = []
     for resource in filter(has_suppressions, objects):
-        found, warnings = read_suppressions(resource, today, are_allowed)
+        suppressions, warnings = read_suppressions(resource, today, are_allowed)
         diagnostics += warnings
-        for each in found:
+        for each in suppressions:
             named = [one for one in policies if each.policy in (one.policy.key, one.policy.id)]
-            made = [exception_of(resource, each, one, namespace) for one in named]
+            made = [exception_of(resource, each, policy, namespace) for policy in named]
             bodies += [one for one in made if one is not None]
             if None in made or not made:
                 diagnostics.append(_without(each, is_known=bool(made)))

@@ -69,7 +69,7 @@ class Acceptor:
         self.notes += warnings
         used: list[Suppression] = []
         for position, result in enumerate(results):
-            each = next((one for one in known if one.covers(result)), None)
+            each = next((suppression for suppression in known if suppression.covers(result)), None)
             if each is not None and result.status in VIOLATIONS:
                 used.append(each)
                 yield position, _acceptance(AcceptedAs.SUPPRESSED, each.reason, each.until)
@@ -161,8 +161,8 @@ class Gate:
         tally.is_empty = tally.is_empty and all(each.kind == DEFINITION for each in results)
         counted = results
         if accepted:
-            counted = [each for at, each in enumerate(results) if at not in accepted]
-        statuses = [each.status for each in counted]
+            counted = [rule_result for at, rule_result in enumerate(results) if at not in accepted]
+        statuses = [rule_result.status for rule_result in counted]
         tally.statuses.update(statuses)
         if not _FAILING.isdisjoint(statuses):
             for result in counted:

@@ -93,16 +93,16 @@ class PolicyTraits:
     def known(self, key: str) -> set[str]:
         """Return all values that a selector of policies may name."""
         found: set[str] = set()
-        for each in self.policies:
+        for policy in self.policies:
             if key in ("rule", "policy"):
-                given = rule_names(each)
+                given = rule_names(policy)
                 rules = {*given, *map(written_rule, given)}
-                names = self.of_policy(each.policy.id, "policy")
+                names = self.of_policy(policy.policy.id, "policy")
                 found.update(names if key == "policy" else ())
                 found.update(rules if key == "rule" else ())
                 found.update(f"{name}/{rule}" for name in names for rule in rules if rule)
             else:
-                found.update(self.of_policy(each.policy.id, key))
+                found.update(self.of_policy(policy.policy.id, key))
         if key == "policy":
             # Definitions of custom kinds give results, too.
             for identity in self._facts.keys() - {each.policy.id for each in self.policies}:
@@ -116,8 +116,8 @@ class Selection:
 
     def __init__(self, select: Sequence[Selector], skip: Sequence[Selector]) -> None:
         self._select: dict[str, list[Selector]] = {}
-        for each in select:
-            self._select.setdefault(each.key, []).append(each)
+        for selector in select:
+            self._select.setdefault(selector.key, []).append(selector)
         self._skip = tuple(skip)
         self._unseen = {each for each in (*select, *skip) if each.key in _OF_OBJECTS}
         self._seen: dict[str, set[str]] = {key: set() for key in _OF_OBJECTS}
@@ -161,7 +161,7 @@ class Selection:
             return key in keys if keys is not None else key not in _OF_OBJECTS
 
         for key, selectors in self._select.items():
-            if is_asked(key) and not any(_matches(each, values(key)) for each in selectors):
+            if is_asked(key) and not any(_matches(selector, values(key)) for selector in selectors):
                 return False
         return not any(
             _matches(each, values(each.key)) for each in self._skip if is_asked(each.key)
@@ -178,18 +178,18 @@ class Selection:
 
     def require_policies(self, traits: PolicyTraits) -> None:
         """Raise InputError for a selector of policies that matches none of them."""
-        for each in self.selectors:
-            if each.key in _OF_OBJECTS:
+        for selector in self.selectors:
+            if selector.key in _OF_OBJECTS:
                 continue
-            known = traits.known(each.key if each.key in _OF_POLICIES else "policy")
-            if not _matches(each, known):
-                raise _nothing(each, known)
+            known = traits.known(selector.key if selector.key in _OF_POLICIES else "policy")
+            if not _matches(selector, known):
+                raise _nothing(selector, known)
 
     def require_objects(self) -> None:
         """Raise InputError for a selector of objects that matched none of those seen."""
-        for each in self.selectors:
-            if each in self._unseen:
-                raise _nothing(each, self._seen[each.key] - {""})
+        for selector in self.selectors:
+            if selector in self._unseen:
+                raise _nothing(selector, self._seen[selector.key] - {""})
 
 
 def _matches(selector: Selector, values: Iterable[str]) -> bool:

@@ -91,14 +91,14 @@ def read_suppressions(
         items = _items(mapping_at(resource.body, "metadata", "annotations")[ANNOTATION], place)
     except InputError as error:
         return [], [_warning(error.message, place, error.hint)]
-    found: list[Suppression] = []
+    suppressions: list[Suppression] = []
     warnings: list[Diagnostic] = []
     for item in items:
         try:
-            found.append(_suppression(item, place, today))
+            suppressions.append(_suppression(item, place, today))
         except InputError as error:
             warnings.append(_warning(error.message, place, error.hint))
-    return found, warnings
+    return suppressions, warnings
 
 
 def _warning(message: str, place: Location, hint: str | None) -> Diagnostic:
@@ -147,12 +147,12 @@ def unneeded(
 ) -> Iterator[Diagnostic]:
     """Yield a note for each suppression that nothing needs; policies: the names of those that
     run. One of a policy that does not run is not judged, unless its name seems misspelt."""
-    for each in suppressions:
-        hint = suggestion(each.policy, policies)
-        if each in used or (hint is None and each.policy not in policies):
+    for suppression in suppressions:
+        hint = suggestion(suppression.policy, policies)
+        if suppression in used or (hint is None and suppression.policy not in policies):
             continue
-        what = f"the suppression names '{each.policy}', which is none of the policies"
-        if each.policy in policies:
-            what = f"the suppression of {each} is not needed: nothing is found"
+        what = f"the suppression names '{suppression.policy}', which is none of the policies"
+        if suppression.policy in policies:
+            what = f"the suppression of {suppression} is not needed: nothing is found"
             hint = f"remove it from {ANNOTATION}"
-        yield Diagnostic(SUPPRESSION, Severity.NOTE, what, each.location, hint)
+        yield Diagnostic(SUPPRESSION, Severity.NOTE, what, suppression.location, hint)

@@ -66,11 +66,11 @@ def read_applications(resource: Resource, repository: Repository) -> Iterator[De
     if not elements and _LEFT not in str(template.get("spec")):
         yield from _of_application(resource, template, ("spec", "template"), repository)
         return
-    found = DeclaredRelease(resource, origin="unknown", pointer="/spec/generators")
+    release = DeclaredRelease(resource, origin="unknown", pointer="/spec/generators")
     listed = f" of the generators {', '.join(others)}" if others else ""
-    found.note(f"its Applications{listed} are not known: they are not rendered", found.pointer)
-    found.origin = ""
-    yield found
+    release.note(f"its Applications{listed} are not known: they are not rendered", release.pointer)
+    release.origin = ""
+    yield release
 
 
 def _filled(value: Json, element: Body, room: Room) -> Json:
@@ -122,36 +122,36 @@ def _of_source(
     repository: Repository,
 ) -> DeclaredRelease:
     helm = mapping_at(source, "helm")
-    found = DeclaredRelease(
+    release = DeclaredRelease(
         resource,
         release=text_of(helm.get("releaseName")) or name,
         namespace=text_of(helm.get("namespace")) or namespace,
         kube_version=text_of(helm.get("kubeVersion")) or None,
         api_versions=tuple(texts_of(helm.get("apiVersions"))),
     )
-    found.chart = text_of(source.get("chart")) or text_of(source.get("path"))
-    found.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
+    release.chart = text_of(source.get("chart")) or text_of(source.get("path"))
+    release.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
     if source.get("chart"):
-        found.origin = text_of(source.get("repoURL"))
-        found.version = str(source.get("targetRevision") or "")
-    _add_files(found, helm, path, references, repository)
+        release.origin = text_of(source.get("repoURL"))
+        release.version = str(source.get("targetRevision") or "")
+    _add_files(release, helm, path, references, repository)
     text = helm.get("values")
     if isinstance(text, str) and not helm.get("valuesObject"):
         # What a template filled in is not the text that stands in the object.
         owner = resource if resource.kind == APPLICATION else Resource(resource.body)
         document = text_document(owner, text, *path, "helm", "values")
-        found.values += [] if document is None else [document]
+        release.values += [] if document is None else [document]
     values = mapping_document(resource, helm.get("valuesObject"), *path, "helm", "valuesObject")
-    found.values += [] if values is None else [values]
-    _add_parameters(found, helm, path)
+    release.values += [] if values is None else [values]
+    _add_parameters(release, helm, path)
     if helm.get("fileParameters"):
-        found.note(
+        release.note(
             "its fileParameters are not applied", pointer_of(*path, "helm", "fileParameters")
         )
     for key in ("kustomize", "plugin"):
         if source.get(key):
-            found.note(f"its {key} is not applied", pointer_of(*path, key))
-    return found
+            release.note(f"its {key} is not applied", pointer_of(*path, key))
+    return release
 
 
 def _add_files(

@@ -47,9 +47,9 @@ Configs = Mapping[tuple[str, str, str], Resource]
 def configs_of(objects: Sequence[Resource]) -> Configs:
     """Return the ConfigMaps and Secrets among objects."""
     return {
-        (each.kind, each.namespace or "default", each.name): each
-        for each in objects
-        if each.kind in _KINDS and each.api_version == "v1"
+        (resource.kind, resource.namespace or "default", resource.name): resource
+        for resource in objects
+        if resource.kind in _KINDS and resource.api_version == "v1"
     }
 
 
@@ -68,29 +68,29 @@ def read_helm_release(
     own = resource.namespace or "default"
     target = text_of(spec.get("targetNamespace"))
     name = f"{target}-{resource.name}" if target else resource.name
-    found = DeclaredRelease(
+    release = DeclaredRelease(
         resource, release=text_of(spec.get("releaseName")) or name, namespace=target or own
     )
-    _add_chart(found, spec, repository)
+    _add_chart(release, spec, repository)
     for at, each in enumerate(list_of(spec.get("valuesFrom"))):
         if isinstance(each, dict):
-            _add_reference(found, each, at, configs, repository.room)
-    found.values += [] if given is None else [given]
+            _add_reference(release, each, at, configs, repository.room)
+    release.values += [] if given is None else [given]
     if has_variables:
-        _fill(found)
+        _fill(release)
     if spec.get("postRenderers"):
-        found.note("its postRenderers are not applied", "/spec/postRenderers")
-    return found
+        release.note("its postRenderers are not applied", "/spec/postRenderers")
+    return release
 
 
 def _fill(found: DeclaredRelease) -> None:
     """Fill the defaults of variables into the values that objects hold; note what has none."""
     unknown: list[FieldPath] = []
-    for at, each in enumerate(found.values):
-        if isinstance(each, Document):
-            found.values[at] = replace(each, body=filled(each.body, unknown))
-        elif isinstance(each, dict):
-            found.values[at] = filled(each, unknown) or {}
+    for at, value in enumerate(found.values):
+        if isinstance(value, Document):
+            found.values[at] = replace(value, body=filled(value.body, unknown))
+        elif isinstance(value, dict):
+            found.values[at] = filled(value, unknown) or {}
     found.unknown = tuple(unknown)
     if unknown:
         some = counted(len(unknown), "value comes from a variable", "values come from variables")

@@ -104,12 +104,12 @@ def text_document(resource: Resource, text: str, *path: str | int) -> Document |
     if places is None:
         places = _Nowhere(place)
     try:
-        found = embedded_text(text, resource.location.file, places, (*prefix, *map(str, path)))
+        document = embedded_text(text, resource.location.file, places, (*prefix, *map(str, path)))
     except InputError as error:
         raise InputError(error.message, place, error.hint) from None
-    if found is not None and not isinstance(found.body, dict):
+    if document is not None and not isinstance(document.body, dict):
         raise InputError("must be a mapping of values", place)
-    return found
+    return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,8 @@ def _preserve(release: DeclaredRelease) -> Json:
     """Return the value of config.preserve that a release gives its chart; None for none, and False
     where values are not known."""
     found: Json = None
-    for each in release.values:
-        body = each.body if isinstance(each, Document) else each
+    for value in release.values:
+        body = value.body if isinstance(value, Document) else value
         if not isinstance(body, dict):
             return False
         found = mapping_at(body, "config").get("preserve", found)

@@ -55,7 +55,7 @@ def release_objects(
     named = [Path(path) for path in matching(paths) if path != STDIN]
     folders = [path for path in named if path.is_dir() and not is_chart(path)]
     repository = Repository(folders, checkout_of)
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for count, release in enumerate(declared_releases(objects, repository, note)):
         for fault in release.faults:
             note(fault)
@@ -70,8 +70,8 @@ def release_objects(
             release.note(f"is beyond the {MOST} releases that are rendered", "/kind")
             note(release.faults[0])
             break
-        found += _rendered(release, repository, folders, options, note)
-    return found
+        resources += _rendered(release, repository, folders, options, note)
+    return resources
 
 
 def checkout_of(file: Path) -> Path | None:
@@ -92,7 +92,7 @@ def _rendered(
     options: ChartOptions,
     note: Note,
 ) -> list[Resource]:
-    lacks_values = any(each.severity is Severity.WARNING for each in release.faults)
+    lacks_values = any(fault.severity is Severity.WARNING for fault in release.faults)
     release.faults.clear()
     if not release.chart and not release.origin:
         return []
@@ -100,11 +100,11 @@ def _rendered(
     if folder is None or not is_chart(folder):
         if folder is None or not folder.is_dir():
             _name_chart(release)
-        elif not any(folder.resolve().is_relative_to(each.resolve()) for each in folders):
+        elif not any(folder.resolve().is_relative_to(path.resolve()) for path in folders):
             told = f"its folder '{release.chart}' is not among the inputs: it is not scanned"
             release.note(told, release.pointer, f"chartkit scan {folder}")
-        for each in release.faults:
-            note(each)
+        for diagnostic in release.faults:
+            note(diagnostic)
         return []
     chart = ChartOptions(
         (*release.values,),

@@ -46,8 +46,8 @@ def released_values(
     """Yield the values of the releases that documents declare; files: in which ConfigMaps and
     Secrets are looked for, too; note is called for what cannot be found."""
     own = objects_of(documents)
-    others = [one for each in files.values() for one in objects_of(each)]
-    configs = [each for each in others if not declares_release(each)]
+    others = [resource for each in files.values() for resource in objects_of(each)]
+    configs = [resource for resource in others if not declares_release(resource)]
     repository = Repository(sorted({file.parent for file in files}), checkout_of)
     for release in declared_releases([*own, *configs], repository, note):
         if release.is_engine:

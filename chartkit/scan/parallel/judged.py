@@ -101,8 +101,8 @@ def _known(place: Location, pointers: Iterable[str], has_excerpts: bool) -> Know
     base = pointer_steps(place.path)
     places: dict[tuple[str, ...], tuple[int, int, str]] = {}
     for pointer in pointers:
-        found = place.within(pointer)
-        places[base + pointer_steps(pointer)] = found.line, found.column, found.path
+        location = place.within(pointer)
+        places[base + pointer_steps(pointer)] = location.line, location.column, location.path
     excerpts: dict[int, tuple[int, Sequence[str]]] = {}
     if has_excerpts and place.places is not None:
         lines = {place.line, *(line for line, _, _ in places.values())}

@@ -63,7 +63,7 @@ class Items:
             raise NotAList
         body = {"apiVersion": self.api_version, "kind": self.kind, "items": items}
         found = resources([replace(documents[0], body=body)])
-        return [_numbered(each, span, lines, file) for each in found]
+        return [_numbered(resource, span, lines, file) for resource in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +143,10 @@ def items_of(content: mmap.mmap) -> tuple[Items, int, int] | None:
     is none, or is not laid out line by line."""
     head = content[:_HEAD]
     is_json = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    found = (_JSON if is_json else _YAML).search(head)
-    if found is None:
+    match = (_JSON if is_json else _YAML).search(head)
+    if match is None:
         return None
-    start, indent = found.end(), found.group(1)
+    start, indent = match.end(), match.group(1)
     end = _json_end(content, indent) if is_json else _yaml_end(content, start)
     if end is None:
         return None
@@ -172,8 +172,8 @@ def _json_end(content: mmap.mmap, indent: bytes) -> int | None:
 def _yaml_end(content: mmap.mmap, start: int) -> int | None:
     """Return where the keys after the items begin."""
     tail = max(len(content) - _HEAD, start)
-    found = _YAML_END.search(content, tail)
-    return found.start() if found is not None else len(content)
+    match = _YAML_END.search(content, tail)
+    return match.start() if match is not None else len(content)
 
 
 def _header(skeleton: bytes) -> tuple[str, str] | None:
@@ -196,8 +196,8 @@ def spans(content: mmap.mmap, items: Items, start: int, end: int, size: int) -> 
     begin = re.compile(b"^" + re.escape(items.begin), re.MULTILINE)
     first = 0
     while start < end:
-        found = begin.search(content, min(start + size, end), end)
-        until = found.start() if found is not None else end
+        match = begin.search(content, min(start + size, end), end)
+        until = match.start() if match is not None else end
         count = sum(1 for _ in begin.finditer(content, start, until))
         yield Span(start, until, first, count)
         start, first = until, first + count

@@ -162,15 +162,15 @@ def _of_list(
 ) -> Iterator[tuple[Slice, int, bool]]:
     items, begin, finish = found
     lines = _lines(content[:begin])
-    for each in spans(content, items, begin, finish, SLICE):
-        text = content[each.start : each.end]
+    for span in spans(content, items, begin, finish, SLICE):
+        text = content[span.start : span.end]
         # The items of a list of one kind need not name it.
         has_shared = bool(shared.search(text)) or items.kind in _SHARED_LISTS
-        part = replace(whole, start=each.start, end=each.end, lines=lines, items=items)
-        part = replace(part, first=each.first, count=each.count)
-        yield part, each.end - each.start, has_shared
+        part = replace(whole, start=span.start, end=span.end, lines=lines, items=items)
+        part = replace(part, first=span.first, count=span.count)
+        yield part, span.end - span.start, has_shared
         lines += _lines(text)
-        _release(content, each.start, each.end)
+        _release(content, span.start, span.end)
 
 
 def _release(content: mmap.mmap, start: int, end: int) -> None:
@@ -195,8 +195,8 @@ def _is_cut(content: mmap.mmap) -> bool:
 def _cuts(content: mmap.mmap) -> Iterator[int]:
     """Yield where slices end."""
     at, length = 0, len(content)
-    while length - at > SLICE and (found := _CUT.search(content, at + SLICE)):
-        at = found.start()
+    while length - at > SLICE and (match := _CUT.search(content, at + SLICE)):
+        at = match.start()
         yield at
     yield length
 

@@ -76,7 +76,7 @@ class Recipe:
             return not select or select.has_object(resource.api_version, *place)
 
         return PartJudge(
-            [each for each in policies.policies if each.policy.id in self.running],
+            [policy for policy in policies.policies if policy.policy.id in self.running],
             replace(requests.context(requests.world()), audit_warn=self.audit_warn),
             looks_at,
             bool(self.exceptions),

@@ -58,7 +58,7 @@ class Reports:
         results, accepted = self.gate.judge(resource, results)
         self.outputs.add(resource, results, accepted)
         self.unasked += sum(
-            _needs_registry(each) for each in results if each.status is Status.ERROR
+            _needs_registry(result) for result in results if result.status is Status.ERROR
         )
         return notes[noted:]
 

@@ -110,7 +110,7 @@ def scan_stream(
             raise
         return None
     _release(console, held, reading.notes, policies, completion)
-    is_partial = all(each.judges_json for each in policies.policies)
+    is_partial = all(policy.judges_json for policy in policies.policies)
     return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
 
 
@@ -149,7 +149,7 @@ def _answers(
     recipe = Recipe(
         judges.policies.found,
         exception_objects([Path(each) for each in options.policies.exceptions], lambda _: None),
-        frozenset(each.policy.id for each in judge.policies),
+        frozenset(policy.policy.id for policy in judge.policies),
         stream.shared,
         report.recipe.selection,
         frozenset(judges.identities),

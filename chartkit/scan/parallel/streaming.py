@@ -64,7 +64,7 @@ LEAST: Final = 1 << 20
 _SHARED: Final = re.compile(
     rb"""kind["']?[ ]*:[ ]*["']?(?:Namespace|CustomResourceDefinition)\b"""
     rb"""|apiVersion["']?[ ]*:[ ]*["']?(?:"""
-    + b"|".join(re.escape(each.encode()) for each in sorted(RELEASE_GROUPS))
+    + b"|".join(re.escape(group.encode()) for group in sorted(RELEASE_GROUPS))
     + rb")/"
 )
 
@@ -117,7 +117,7 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
         found = tuple(parts(_slices(paths, files, _naming(copies, remote), is_large)))
         surveyed = (each for part in found if part.is_surveyed for each in _objects(part, _drop))
         shared = list(filter(is_shared, surveyed))
-        if any(group_of(each) in RELEASE_GROUPS for each in shared):
+        if any(group_of(resource) in RELEASE_GROUPS for resource in shared):
             return None
     except (NotStreamable, InputError, OSError):
         # Reading as a whole says what is wrong.
@@ -154,7 +154,7 @@ def _files(path: str, copies: Copies, excluded: Sequence[str]) -> list[Path | Di
         tree = Tree.of(where, files)
         if tree.builds or tree.rows or tree.others():
             raise NotStreamable
-        found += [each for each in files if not tree.takes(each)]
+        found += [file for file in files if not tree.takes(file)]
     else:
         raise NotStreamable
     return [_plain_file(each, copies) if isinstance(each, Path) else each for each in found]
@@ -209,7 +209,7 @@ def _slices(
 
 def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list[Resource]:
     """Return the objects of a part; counts: how many each path of the user's has."""
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for each in part.slices:
         if isinstance(each, Diagnostic):
             note(each)
@@ -228,10 +228,10 @@ def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list
                     raise
                 note(_unread(each, error))
                 continue
-        found += here
+        resources += here
         if counts is not None:
             counts[each.number] += len(here)
-    return found
+    return resources
 
 
 def _unread(part: Slice, error: InputError) -> Diagnostic:
@@ -291,11 +291,11 @@ class PartJudge:
             for each in unused_policies(objects, self.judging)
         ]
         selected = []
-        for each in objects:
-            if self.looks_at(each):
-                selected.append(each)
+        for resource in objects:
+            if self.looks_at(resource):
+                selected.append(resource)
             else:
-                answer.left.add((each.api_version, each.kind, each.namespace))
+                answer.left.add((resource.api_version, resource.kind, resource.namespace))
 
         self._judge(selected, answer)
         return answer
@@ -346,10 +346,10 @@ class Reading:
     def require_objects(self) -> None:
         """Add a row for each path without objects; raise InputError where it is the only one."""
         unread_files = [
-            Path(each.location.file) for each in filter(is_unread, self._notes) if each.location
+            Path(note.location.file) for note in filter(is_unread, self._notes) if note.location
         ]
         for number, path in enumerate(self.stream.paths):
-            if self._counts[number] or any(each.is_relative_to(path) for each in unread_files):
+            if self._counts[number] or any(file.is_relative_to(path) for file in unread_files):
                 continue
             if len(self.stream.paths) == 1:
                 raise no_object(path)

@@ -78,7 +78,7 @@ class Pool(Generic[T, R]):
     @property
     def processes(self) -> list[int]:
         """The IDs of the workers."""
-        return [each.process for each in self._workers]
+        return [worker.process for worker in self._workers]
 
     def map(self, tasks: Iterable[T]) -> Iterator[R]:
         """Yield the answer to each task in their order."""
@@ -104,13 +104,13 @@ class Pool(Generic[T, R]):
 
     def end(self, is_done: bool = False) -> None:
         """End all workers: at once, or where all is done as they end by themselves."""
-        for each in self._workers:
-            each.pipe.close()
+        for worker in self._workers:
+            worker.pipe.close()
             if not is_done:
                 with suppress(ProcessLookupError):
-                    os.kill(each.process, signal.SIGKILL)
-        for each in self._workers:
-            _reap(each.process)
+                    os.kill(worker.process, signal.SIGKILL)
+        for worker in self._workers:
+            _reap(worker.process)
         self._workers.clear()
 
     def _taken(self, number: int) -> R:
@@ -123,7 +123,7 @@ class Pool(Generic[T, R]):
 
     def _idle(self) -> _Worker[T] | None:
         """Return the worker with the fewest tasks, or a new one; None where all have enough."""
-        free = min(self._workers, key=lambda each: len(each.given), default=None)
+        free = min(self._workers, key=lambda worker: len(worker.given), default=None)
         if free is not None and not free.given:
             return free
         if len(self._workers) < self._jobs:

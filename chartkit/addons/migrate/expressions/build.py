@@ -250,7 +250,7 @@ def _opposite(expr: Expr) -> Expr | None:
             if None in opposites:
                 return None
             join = any_of if operator == "&&" else all_of
-            return join(each for each in opposites if each is not None)
+            return join(opposite for opposite in opposites if opposite is not None)
         case _:
             return None
 

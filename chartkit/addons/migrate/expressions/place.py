@@ -278,7 +278,7 @@ def either(one: str, other: str) -> str:
         if one.startswith(holder) and other.startswith(holder):
             return holder + either(one.removeprefix(holder), other.removeprefix(holder))
     names = set(one.split(_EITHER)) | set(other.split(_EITHER))
-    is_mixed = len(names) > 1 and any(each.startswith((_LIST, _MAP)) for each in names)
+    is_mixed = len(names) > 1 and any(name.startswith((_LIST, _MAP)) for name in names)
     return UNKNOWN if UNKNOWN in names or is_mixed else _EITHER.join(sorted(names))
 
 

@@ -212,8 +212,8 @@ def fits(text: Expr, pattern: str) -> Expr:
 def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
     """Return whether a text fits one of several patterns."""
     patterns = list(dict.fromkeys(patterns))
-    literals = [each for each in patterns if not has_wildcard(each)]
-    tests = [fits(text, each) for each in patterns if has_wildcard(each)]
+    literals = [pattern for pattern in patterns if not has_wildcard(pattern)]
+    tests = [fits(text, pattern) for pattern in patterns if has_wildcard(pattern)]
     if len(literals) == 1:
         tests.insert(0, cel.equal(text, literals[0]))
     elif literals:

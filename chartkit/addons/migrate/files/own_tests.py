@@ -44,9 +44,9 @@ def test_files(paths: Sequence[str]) -> list[Path]:
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         near = (path.parent / FILE_NAME, path.parent / _HIDDEN / FILE_NAME)
-        beside = [each for each in near if path.is_file() and each.is_file()]
+        beside = [file for file in near if path.is_file() and file.is_file()]
         named = find_tests(path) if path.is_dir() else beside
-        found = {each.resolve(): each for each in named} | found
+        found = {file.resolve(): file for file in named} | found
     return sorted(found.values())
 
 
@@ -75,25 +75,25 @@ def rewritten(
 ) -> Rewritten:
     """Return the test files with new policies in place of those that they name."""
     policies: dict[Path, list[MigratedObject]] = {}
-    for each in migrated:
-        if each.legacy.document is not None:
-            place = Path(each.legacy.document.source.file).resolve()
-            policies.setdefault(place, []).append(each)
+    for migrated_object in migrated:
+        if migrated_object.legacy.document is not None:
+            place = Path(migrated_object.legacy.document.source.file).resolve()
+            policies.setdefault(place, []).append(migrated_object)
     texts = {Path(file.file).resolve(): file for file in files}
-    found: list[FileText] = []
+    file_texts: list[FileText] = []
     mentions: list[Mention] = []
     for path in paths:
         try:
-            one = _TestFile(path, policies, texts)
-            text = one.text()
+            test_file = _TestFile(path, policies, texts)
+            text = test_file.text()
         except ChartkitError as error:
             where = error.location or Location(str(path))
             mentions.append(Mention(where, f"the test is not rewritten: {error.message}"))
             continue
-        mentions += one.mentions
+        mentions += test_file.mentions
         if text is not None:
-            found.append(text)
-    return Rewritten(tuple(found), tuple(mentions))
+            file_texts.append(text)
+    return Rewritten(tuple(file_texts), tuple(mentions))
 
 
 @dataclass(slots=True)
@@ -143,10 +143,10 @@ class _TestFile:
 
     def _document(self, document: Document, test: TestFile, region: str) -> str | None:
         named = {
-            each.legacy.resource.name: each
+            migrated_object.legacy.resource.name: migrated_object
             for name in test.policies
-            for each in self._policies.get((test.folder / name).resolve(), ())
-            if each.documents
+            for migrated_object in self._policies.get((test.folder / name).resolve(), ())
+            if migrated_object.documents
         }
         results = (document.body or {}).get("results") or []
         if not any(_policy(item) in named for item in results):
@@ -189,8 +189,8 @@ class _TestFile:
         body = {**document.body, "results": json.loads(json.dumps(every, default=str))}
         (new,) = parse_tests(self._path, read_text(json.dumps(body), str(self._path)))
         expectations = [
-            replace(each, location=self._place(item, index))
-            for index, (each, item) in enumerate(zip(new.expectations, every, strict=True))
+            replace(expectation, location=self._place(item, index))
+            for index, (expectation, item) in enumerate(zip(new.expectations, every, strict=True))
         ]
         found = {}
         for name in test.policies:
@@ -250,8 +250,8 @@ def _grouped(
             rest = {key: new[key] for key in new if key not in ("result", "resources")}
             rules = (
                 sum(
-                    f"{body['kind']}/{body['metadata']['name']}" in one.replaced_by
-                    for one in migrated.outcomes
+                    f"{body['kind']}/{body['metadata']['name']}" in outcome.replaced_by
+                    for outcome in migrated.outcomes
                 )
                 if migrated
                 else 0
@@ -273,12 +273,12 @@ def _outcomes(migrated: MigratedObject, item: Any) -> Iterator[Any]:
     rule = str(item.get("rule") or "")
     for prefix in _AUTOGEN:
         rule = rule.removeprefix(prefix)
-    return (one for one in migrated.outcomes if not rule or one.rule == rule)
+    return (outcome for outcome in migrated.outcomes if not rule or outcome.rule == rule)
 
 
 def _takes_over_all(migrated: MigratedObject, item: Any) -> bool:
     outcomes = list(_outcomes(migrated, item))
-    return bool(outcomes) and all(one.converted for one in outcomes)
+    return bool(outcomes) and all(outcome.converted for outcome in outcomes)
 
 
 def _replacing(migrated: MigratedObject, item: Any) -> Iterator[Body]:
@@ -294,7 +294,7 @@ def _replacing(migrated: MigratedObject, item: Any) -> Iterator[Body]:
 def _may_be_about(body: Body, kind: str) -> bool:
     """Return whether a new policy may be asked about objects of a kind."""
     rules = mappings_at(body, "spec", "matchConstraints", "resourceRules")
-    named = {str(each).partition("/")[0] for one in rules for each in one.get("resources") or ()}
+    named = {str(each).partition("/")[0] for rule in rules for each in rule.get("resources") or ()}
     controllers = mapping_at(body, "spec", "autogen", "podControllers").get("controllers")
     is_extended = named == {_PODS} and controllers != []
     return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})

@@ -56,7 +56,7 @@ def comments_in(text: str) -> list[Comment]:
     starts = [start for start, _ in spans]
     keys = sorted(_keys(root, ()), key=lambda key: (key[0], len(key[1])))
     lines = [line for line, _ in keys]
-    found = []
+    comments = []
     for match in _COMMENT.finditer(text):
         index = bisect_right(starts, match.start()) - 1
         if index >= 0 and match.start() < spans[index][1]:
@@ -71,8 +71,8 @@ def comments_in(text: str) -> list[Comment]:
             path = None
         else:
             path = keys[at][1] if at else ()
-        found.append(Comment(line, match[0].rstrip(), path, is_alone))
-    return found
+        comments.append(Comment(line, match[0].rstrip(), path, is_alone))
+    return comments
 
 
 def _scalars(node: Any) -> Iterator[tuple[int, int]]:
@@ -147,7 +147,7 @@ def indented(lines: Iterable[str], column: int) -> list[str]:
 
 def faults(proof: Proof) -> list[Difference]:
     """Return the differences that an API server's requests make."""
-    return [each for each in proof.differences if each.stored]
+    return [difference for difference in proof.differences if difference.stored]
 
 
 def difference_notes(proof: Proof, allowed: str) -> list[str]:

@@ -116,7 +116,7 @@ class _References:
         """Return the documents of a file next to this one, which several entries may name."""
         if path not in self._files:
             try:
-                self._files[path] = [each.body for each in read_file(self._folder / path)]
+                self._files[path] = [document.body for document in read_file(self._folder / path)]
             except InputError:
                 self._files[path] = []  # kustomize names it
         return self._files[path]
@@ -128,8 +128,8 @@ def _patched(text: str) -> list[str]:
         bodies = [each.body for each in read_text(text)] if "\n" in text or "{" in text else []
     except InputError:
         return []  # kustomize names it
-    found = [Resource(each) for each in bodies if isinstance(each, dict)]
-    return [f"{each.kind}/{each.name}" for each in found if is_legacy(each)]
+    resources = [Resource(body) for body in bodies if isinstance(body, dict)]
+    return [f"{resource.kind}/{resource.name}" for resource in resources if is_legacy(resource)]
 
 
 def fits(pattern: Json, text: str) -> bool:

@@ -35,16 +35,16 @@ def text(migration: Migration) -> Iterator[Block]:
     if not migration.objects and not migration.mentions:
         yield from unread or [_NOTHING]
         return
-    proved = any(each.proof is not None for each in migration.objects)
-    rows = [_row(each, proved) for each in migration.objects]
+    proved = any(migrated_object.proof is not None for migrated_object in migration.objects)
+    rows = [_row(migrated_object, proved) for migrated_object in migration.objects]
     totals = [sum(int(row[at]) for row in rows) for at in range(1, 5)]
     total = (f"{len(rows)} in all", *map(str, totals), *([""] if proved else []))
     heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
     yield from columns([heads, *rows, total])
-    notes = [line for each in migration.objects for line in _note_lines(each)]
-    for one in migration.mentions:
-        notes += _wrapped(f"{one.location}: not carried along: {one.what}")
-    count = sum(each.changes for each in migration.tests)
+    notes = [line for migrated_object in migration.objects for line in _note_lines(migrated_object)]
+    for mention in migration.mentions:
+        notes += _wrapped(f"{mention.location}: not carried along: {mention.what}")
+    count = sum(file_text.changes for file_text in migration.tests)
     tests = (
         f"{count} kyverno-test.yaml {'names' if count == 1 else 'name'} converted policies"
         if count
@@ -66,34 +66,34 @@ def _coverage(migration: Migration) -> Iterator[str]:
     proofs = [each.proof for each in migration.objects if each.proof is not None]
     if not proofs:
         return
-    requests, decided = sum(one.requests for one in proofs), sum(one.decided for one in proofs)
-    reached = sum(one.coverage.reached for one in proofs)
-    total = sum(one.coverage.total for one in proofs)
+    requests, decided = sum(proof.requests for proof in proofs), sum(one.decided for one in proofs)
+    reached = sum(proof.coverage.reached for proof in proofs)
+    total = sum(proof.coverage.total for proof in proofs)
     yield (
         f"proof: {counted(requests, 'request')}, of which {decided} were decided; "
         f"{reached} of {total} states of rules, leaves and lists reached"
     )
     for name, count in sorted(_named(proofs).items()):
         yield f"known difference, {counted(count, 'request')}: {name}"
-    for reason, count in sorted(_summed(one.left_out for one in proofs).items()):
+    for reason, count in sorted(_summed(proof.left_out for proof in proofs).items()):
         yield f"left out, {count}: {reason}"
 
 
 def _named(proofs: Sequence[Proof]) -> Mapping[str, int]:
-    return _summed(one.named for one in proofs)
+    return _summed(proof.named for proof in proofs)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
     total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
+    for count in counts:
+        total.update(count)
     return total
 
 
 def _row(each: MigratedObject, proved: bool) -> tuple[str, ...]:
     outcomes = each.outcomes
-    converted = sum(one.converted for one in outcomes)
-    changes = sum(bool(one.converted and one.changes) for one in outcomes)
+    converted = sum(outcome.converted for outcome in outcomes)
+    changes = sum(bool(outcome.converted and outcome.changes) for outcome in outcomes)
     counts = (len(outcomes), converted, changes, len(outcomes) - converted)
     proof = [_proved(each)] if proved else []
     return (shown(resource_id(each.legacy.resource)), *map(str, counts), *proof)
@@ -111,10 +111,10 @@ def _proved(each: MigratedObject) -> str:
 
 def _note_lines(each: MigratedObject) -> Iterator[str]:
     name = resource_id(each.legacy.resource)
-    for one in each.outcomes:
-        for word, text in _notes(one):
-            rule = f" rule {one.rule}" if one.rule else ""
-            yield from _wrapped(f"{each.locate(one)}: {name}{rule}: {word}: {text}")
+    for outcome in each.outcomes:
+        for word, text in _notes(outcome):
+            rule = f" rule {outcome.rule}" if outcome.rule else ""
+            yield from _wrapped(f"{each.locate(outcome)}: {name}{rule}: {word}: {text}")
     place = each.legacy.resource.location
     for text in each.needs:
         yield from _wrapped(f"{place}: {name}: {_NEEDS}: {text}")
@@ -148,11 +148,11 @@ def _markdown(migration: Migration) -> Iterator[Block]:
     if not migration.objects:
         yield _NOTHING
         return
-    proved = any(each.proof is not None for each in migration.objects)
+    proved = any(migrated_object.proof is not None for migrated_object in migration.objects)
     heads = ("policy", "rules", "converted", "changes", "by hand", *(["proof"] if proved else []))
     yield Heading("Policies of kyverno.io migrated to policies.kyverno.io")
-    yield Table(heads, [_row(each, proved) for each in migration.objects])
-    notes = [row for each in migration.objects for row in _note_rows(each)]
+    yield Table(heads, [_row(migrated_object, proved) for migrated_object in migration.objects])
+    notes = [row for migrated_object in migration.objects for row in _note_rows(migrated_object)]
     if notes:
         yield Table(("place", "policy", "rule", "", "what to know"), notes)
     if migration.mentions:
@@ -170,9 +170,9 @@ def _markdown(migration: Migration) -> Iterator[Block]:
 
 def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
     name = resource_id(each.legacy.resource)
-    for one in each.outcomes:
-        for word, text in _notes(one):
-            yield str(each.locate(one)), name, one.rule, word, text
+    for outcome in each.outcomes:
+        for word, text in _notes(outcome):
+            yield str(each.locate(outcome)), name, outcome.rule, word, text
     for text in each.needs:
         yield str(each.legacy.resource.location), name, "", _NEEDS, text
     for difference in () if each.proof is None else faults(each.proof):
@@ -194,28 +194,28 @@ def _proof_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
 def _never(proof: Proof) -> Mapping[str, str]:
     """Return the states that no request reached, by place."""
     return {
-        f"{one.form} {one.name}": ", ".join(one.missing)
-        for one in proof.coverage.places
-        if one.missing
+        f"{reached.form} {reached.name}": ", ".join(reached.missing)
+        for reached in proof.coverage.places
+        if reached.missing
     }
 
 
 def as_json(migration: Migration) -> Body:
     """The report for programs; docs/reference/migrate-policies.md describes the shape."""
     return {
-        "objects": [_object_body(each) for each in migration.objects],
+        "objects": [_object_body(migrated_object) for migrated_object in migration.objects],
         "files": [
-            {"file": each.file, "changes": each.changes}
-            for each in (*migration.files, *migration.tests, *migration.patches.files)
+            {"file": file_text.file, "changes": file_text.changes}
+            for file_text in (*migration.files, *migration.tests, *migration.patches.files)
         ],
         "notCarriedAlong": [
-            {"file": one.location.file, "line": one.location.line, "what": one.what}
-            for one in migration.mentions
+            {"file": mention.location.file, "line": mention.location.line, "what": mention.what}
+            for mention in migration.mentions
         ],
         "notRead": list(migration.inventory.unread),
         "findings": [
-            {"id": one.rule_id, "message": one.message, "location": str(one.location or "")}
-            for one in migration.inventory.faults
+            {"id": fault.rule_id, "message": fault.message, "location": str(fault.location or "")}
+            for fault in migration.inventory.faults
         ],
     }
 
@@ -228,7 +228,7 @@ def _object_body(each: MigratedObject) -> Body:
         "namespace": resource.namespace,
         "file": resource.location.file,
         "line": resource.location.line,
-        "rules": [_rule_body(one, each.locate(one)) for one in each.outcomes],
+        "rules": [_rule_body(outcome, each.locate(outcome)) for outcome in each.outcomes],
         "documents": list(each.documents),
         "remaining": each.remaining,
         "needs": list(each.needs),
@@ -263,14 +263,14 @@ def _proof_body(proof: Proof, allowed: str) -> Body:
         "knownDifferences": dict(proof.named),
         "differences": [
             {
-                "aspect": str(one.aspect),
-                "sentence": difference_sentence(one),
-                "count": one.count,
-                "stored": one.stored,
-                "expectedTypes": one.typed,
-                "request": one.case.document,
+                "aspect": str(difference.aspect),
+                "sentence": difference_sentence(difference),
+                "count": difference.count,
+                "stored": difference.stored,
+                "expectedTypes": difference.typed,
+                "request": difference.case.document,
             }
-            for one in proof.differences
+            for difference in proof.differences
         ],
     }
 
@@ -289,23 +289,23 @@ def report(migration: Migration) -> CommandReport:
 def _findings(migration: Migration) -> Iterator[Finding]:
     """Yield a warning for each rule that stays, a note for each change and permission, an
     error for each difference, and the faults."""
-    for each in migration.objects:
-        name = resource_id(each.legacy.resource)
-        for one in each.outcomes:
-            for word, text in _notes(one):
+    for migrated_object in migration.objects:
+        name = resource_id(migrated_object.legacy.resource)
+        for outcome in migrated_object.outcomes:
+            for word, text in _notes(outcome):
                 severity = Severity.NOTE if word == _CHANGES else Severity.WARNING
                 rule = f"migrate/{word.replace(' ', '-')}"
-                message = f"{name} {one.rule}: {text}"
-                place = each.locate(one)
+                message = f"{name} {outcome.rule}: {text}"
+                place = migrated_object.locate(outcome)
                 yield diagnostic_finding(Diagnostic(rule, severity, message, place))
-        for text in each.needs:
-            place = each.legacy.resource.location
+        for text in migrated_object.needs:
+            place = migrated_object.legacy.resource.location
             needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", place)
             yield diagnostic_finding(needed)
-        for difference in () if each.proof is None else faults(each.proof):
-            severity = Severity.NOTE if each.allowed else Severity.ERROR
+        for difference in () if migrated_object.proof is None else faults(migrated_object.proof):
+            severity = Severity.NOTE if migrated_object.allowed else Severity.ERROR
             text = f"{name}: {difference_sentence(difference)}, for\n{smallest(difference)}"
-            place = each.legacy.resource.location
+            place = migrated_object.legacy.resource.location
             yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, place))
     for mention in migration.mentions:
         text = f"not carried along: {mention.what}"

@@ -52,11 +52,11 @@ def targets(
 ) -> dict[Path, str]:
     """Return the texts of new files, each with the path of its legacy file below the input."""
     texts = {file.file: file.after for file in files}
-    for each in objects:
-        if each.legacy.document is None:
-            file = each.legacy.resource.location.file
+    for migrated_object in objects:
+        if migrated_object.legacy.document is None:
+            file = migrated_object.legacy.resource.location.file
             before = texts.get(file, "")
-            texts[file] = SEPARATOR.join(filter(None, (before, object_text([each]))))
+            texts[file] = SEPARATOR.join(filter(None, (before, object_text([migrated_object]))))
     found: dict[Path, str] = {}
     for file, text in texts.items():
         target = folder / (_below(Path(file), paths) or _alone(file, paths))
@@ -96,7 +96,7 @@ def left_outside(tests: Iterable[FileText], paths: Sequence[str]) -> list[Mentio
 def _named(test: FileText) -> Iterator[tuple[str, Path]]:
     """Yield the files that a test names, each once, with the names."""
     parsed = parse_tests(Path(test.file), read_text(test.after, test.file))
-    names = dict.fromkeys(name for one in parsed for name in _names(one))
+    names = dict.fromkeys(name for test_file in parsed for name in _names(test_file))
     for name in names:
         place = Path(test.file).parent / name
         files = sorted(place.rglob("*")) if place.is_dir() else [place]
@@ -174,22 +174,22 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     inventory, patching = _without_patches(read_inventory(options.inventory, stdin, note))
     if inventory.faults:
         return Migration(inventory)
-    names = {each.resource.name for each in inventory.objects}
+    names = {legacy_object.resource.name for legacy_object in inventory.objects}
     # Refuse a difference that is allowed for a policy that is not there.
     for reason in sorted(reasons):
         if reason not in names:
             message = f"--allow-difference {reason}: no policy has this name"
             raise InputError(message, hint=suggestion(reason, names))
     tests = test_files(paths)
-    batch = Batch((each.resource for each in inventory.objects), options.target)
+    batch = Batch((legacy_object.resource for legacy_object in inventory.objects), options.target)
     migrator = _Migrator(options, (), {}, batch)
     if options.prove:
         given = given_objects(options.objects, inventory.objects, stdin, note)
         migrator = _Migrator(options, given, objects_of_tests(tests), batch)
     with progress(len(inventory.objects)) as step:
         migrated = []
-        for each in _each(migrator, inventory.objects, options):
-            migrated.append(each)
+        for migrated_object in _each(migrator, inventory.objects, options):
+            migrated.append(migrated_object)
             step()
     migrated = _with_exceptions(migrated)
     files = file_texts(migrated)
@@ -203,17 +203,17 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
 def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
     """Return the objects without the new exceptions from policies that stay since they differ."""
     staying = {policy_key(each.legacy.resource) for each in migrated if each.differs}
-    found = []
-    for each in migrated:
-        resource = each.legacy.resource
+    migrated_objects = []
+    for migrated_object in migrated:
+        resource = migrated_object.legacy.resource
         named = {
             policy for policy in staying if is_exception(resource) and excepts(resource, policy)
         }
         if named:
             reason = f"policy {min(named)} stays, since its proof does not hold"
-            each = MigratedObject(each.legacy, None, reason)
-        found.append(each)
-    return found
+            migrated_object = MigratedObject(migrated_object.legacy, None, reason)
+        migrated_objects.append(migrated_object)
+    return migrated_objects
 
 
 def _without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]]:
@@ -335,13 +335,13 @@ def given_objects(
     note: called with a row for each file of a folder that cannot be read. Raise InputError and
     SourceError for what else cannot be read.
     """
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for path in paths:
         if is_recording(Path(path)):
-            found += _recorded(Path(path), legacy)
+            resources += _recorded(Path(path), legacy)
         else:
-            found += read_inputs([path], stdin, note)
-    return found
+            resources += read_inputs([path], stdin, note)
+    return resources
 
 
 def _recorded(folder: Path, legacy: Sequence[LegacyObject]) -> Iterator[Resource]:

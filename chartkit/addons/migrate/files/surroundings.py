@@ -71,11 +71,11 @@ def mentions(
 
 
 def _patched(patches: Iterable[LegacyObject], carried: Carried) -> Iterator[Mention]:
-    for each in patches:
-        file = Path(each.resource.location.file)
+    for legacy_object in patches:
+        file = Path(legacy_object.resource.location.file)
         if not carried.follows(file):
-            text = PATCH.format(name=resource_id(each.resource))
-            yield Mention(each.resource.location, _with_reason(text, carried.reason(file)))
+            text = PATCH.format(name=resource_id(legacy_object.resource))
+            yield Mention(legacy_object.resource.location, _with_reason(text, carried.reason(file)))
 
 
 def _with_reason(text: str, reason: str) -> str:
@@ -166,7 +166,7 @@ def _values(value: Json, steps: Steps) -> Iterator[tuple[Steps, str]]:
             for index, each in enumerate(value):
                 yield from _values(each, (*steps, index))
         case str():
-            yield from ((steps, each[1]) for each in _IN_TEXT.finditer(value))
+            yield from ((steps, match[1]) for match in _IN_TEXT.finditer(value))
 
 
 def patch_files(inventory: Inventory) -> frozenset[Path]:
@@ -190,23 +190,23 @@ def _patch_names(kustomization: Body) -> Iterator[str]:
 
 
 def _rendered(migrated: Iterable[MigratedObject]) -> Iterator[Mention]:
-    for each in migrated:
-        if each.legacy.document is None:
-            resource = each.legacy.resource
-            text = _RENDERED if each.legacy.origin.tool is Tool.CHART else _IN_CLUSTER
+    for migrated_object in migrated:
+        if migrated_object.legacy.document is None:
+            resource = migrated_object.legacy.resource
+            text = _RENDERED if migrated_object.legacy.origin.tool is Tool.CHART else _IN_CLUSTER
             yield Mention(resource.location, f"{resource_id(resource)} {text}")
 
 
 def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:
     """Yield the exceptions that stay and name a policy which does not."""
     replaced = {policy_key(each.legacy.resource): each for each in migrated if each.documents}
-    for each in migrated:
-        if each.legacy.resource.kind != "PolicyException" or each.documents:
+    for migrated_object in migrated:
+        if migrated_object.legacy.resource.kind != "PolicyException" or migrated_object.documents:
             continue
-        listed = mappings_at(each.legacy.resource.body, "spec", "exceptions")
+        listed = mappings_at(migrated_object.legacy.resource.body, "spec", "exceptions")
         for index, one in enumerate(listed):
             policy = replaced.get(str(one.get("policyName")))
             if policy is not None:
-                place = each.legacy.locate(f"/spec/exceptions/{index}")
+                place = migrated_object.legacy.locate(f"/spec/exceptions/{index}")
                 text = _EXCEPTION.format(name=resource_id(policy.legacy.resource))
                 yield Mention(place, text)

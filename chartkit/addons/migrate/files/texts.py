@@ -69,7 +69,7 @@ class MigratedObject:
         """The reason why the proof does not hold; empty where it does or there is none."""
         if self.proof is None or self.proof.equal:
             return ""
-        if any(one.stored for one in self.proof.differences):
+        if any(difference.stored for difference in self.proof.differences):
             return "the proof found a difference between both forms"
         return "not proved: no request made either form decide (--allow-difference takes it)"
 
@@ -141,7 +141,7 @@ def _more(old: Needs, new: Needs) -> Iterator[str]:
 
 def _unready(new: Needs) -> Iterator[str]:
     unread = [_shown(one.group, one.resource) for one in new.permissions if one.scan]
-    if any(one.message == SECRETS_NOTE for one in new.unknown):
+    if any(unknown.message == SECRETS_NOTE for unknown in new.unknown):
         unread.append("secrets")
     if unread:
         yield _UNREADY.format(resources=", ".join(dict.fromkeys(unread)))
@@ -175,11 +175,11 @@ def file_texts(migrated: Iterable[MigratedObject]) -> list[FileText]:
     none."""
     files: dict[str, dict[int, list[MigratedObject]]] = {}
     documents: dict[tuple[str, int], Document] = {}
-    for each in migrated:
-        document = each.legacy.document
+    for migrated_object in migrated:
+        document = migrated_object.legacy.document
         if document is not None:
             file = document.source.file
-            files.setdefault(file, defaultdict(list))[document.start].append(each)
+            files.setdefault(file, defaultdict(list))[document.start].append(migrated_object)
             documents[file, document.start] = document
     return [
         _file(file, [(documents[file, start], found) for start, found in sorted(parts.items())])
@@ -203,7 +203,7 @@ def object_text(found: Sequence[MigratedObject]) -> str:
     """Return the new text of the objects of one document, with the comments before it."""
     document = found[0].legacy.document
     if document is None:
-        return _joined(piece for each in found for piece in _anew(each))
+        return _joined(piece for migrated_object in found for piece in _anew(migrated_object))
     region = _Region.of(document)
     comments = [line for line in region.lead.splitlines(keepends=True) if line.startswith("#")]
     text = _joined(_pieces(region, found))
@@ -247,7 +247,7 @@ def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
         yield from _list_pieces(region.document, found)
         return
     (each,) = found
-    comments = [one for one in comments_in(region.text) if not is_note(one.text)]
+    comments = [comment for comment in comments_in(region.text) if not is_note(comment.text)]
     yield from _new(each, comments)
     remaining = each.remaining
     if remaining is None:
@@ -255,7 +255,7 @@ def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
     if each.differs and each.proof is not None:
         yield annotated(region.text, difference_notes(each.proof, ""))
     elif not remaining.get("spec", {}).get("rules") or each.conversion is None:
-        notes = [line for one in each.outcomes for line in reason_note(one)]
+        notes = [line for outcome in each.outcomes for line in reason_note(outcome)]
         yield annotated(region.text, list(dict.fromkeys(notes)))
     else:
         kept = {at: reason_note(one) for at, one in enumerate(each.outcomes) if not one.converted}
@@ -268,9 +268,9 @@ def _new(each: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str
         return
     names = [f"{body['kind']}/{body['metadata']['name']}" for body in documents]
     place_of = {
-        index: names.index(one.replaced_by[0])
-        for index, one in enumerate(each.outcomes)
-        if one.converted and one.replaced_by and one.replaced_by[0] in names
+        index: names.index(outcome.replaced_by[0])
+        for index, outcome in enumerate(each.outcomes)
+        if outcome.converted and outcome.replaced_by and outcome.replaced_by[0] in names
     }
     made = margins(comments, documents, place_of)
     if each.proof is not None and not each.proof.equal:
@@ -292,16 +292,16 @@ def _anew(each: MigratedObject) -> Iterator[str]:
 
 def _list_pieces(document: Document, found: Sequence[MigratedObject]) -> Iterator[str]:
     """Yield the new documents of a List's legacy items, and the List with the items that stay."""
-    for each in found:
-        yield from _new(each)
+    for migrated_object in found:
+        yield from _new(migrated_object)
     items = _left_items(document, found)
     if items:
         notes = [
             line
             for each in found
-            for one in each.outcomes
-            if not one.converted
-            for line in reason_note(one)
+            for outcome in each.outcomes
+            if not outcome.converted
+            for line in reason_note(outcome)
         ]
         body = {**document.body, "items": items}
         yield annotated(dump_yaml(body), list(dict.fromkeys(notes)))
@@ -311,11 +311,11 @@ def _left_items(document: Document, found: Sequence[MigratedObject]) -> list[Bod
     migrated = {id(each.legacy.resource.body): each for each in found}
     items: list[Body] = []
     for item in document.body["items"]:
-        each = migrated.get(id(item))
-        if each is None and not is_legacy(Resource(item)):
+        migrated_object = migrated.get(id(item))
+        if migrated_object is None and not is_legacy(Resource(item)):
             items.append(item)
-        elif each is not None and each.remaining is not None:
-            items.append(each.remaining)
+        elif migrated_object is not None and migrated_object.remaining is not None:
+            items.append(migrated_object.remaining)
     return items
 
 
@@ -325,7 +325,7 @@ def _as_json(document: Document, found: Sequence[MigratedObject]) -> str:
         left = [] if found[0].remaining is None else [found[0].remaining]
     else:
         left = _left_items(document, found)
-    new = [body for each in found for body in each.documents]
+    new = [body for migrated_object in found for body in migrated_object.documents]
     if not new:
         return document.source.text
     bodies = [*new, *left]
@@ -392,6 +392,6 @@ def _end(node: Any) -> int:
 
 def _reads_as(text: str, body: Body) -> bool:
     try:
-        return [each.body for each in read_text(text)] == [body]
+        return [document.body for document in read_text(text)] == [body]
     except InputError:
         return False

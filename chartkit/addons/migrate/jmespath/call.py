@@ -50,9 +50,9 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
     if translator.decides:
         typed = zip(args, declared.parameters, strict=False)
         args[:least] = [required(term, type_) for term, type_ in typed]
-    found = constant_result(node.value, args)
-    if found is not None:
-        return found
+    constant = constant_result(node.value, args)
+    if constant is not None:
+        return constant
     if function is None:
         raise NotConvertible(f"the function {node.value} has no form in CEL yet")
     return function(translator.names, args)

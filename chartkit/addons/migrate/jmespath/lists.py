@@ -180,10 +180,10 @@ def concatenated(terms: Sequence[Term], taken: Collection[str]) -> Term:
 
     taken: the names of variables in use. Raises `NotConvertible`.
     """
-    images = [each.value for each in terms if isinstance(each, Constant)]
-    images = [each for each in images if isinstance(each, Images)]
+    images = [term.value for term in terms if isinstance(term, Constant)]
+    images = [image for image in images if isinstance(image, Images)]
     if images and len(images) == len(terms):
-        return Constant(Images(_sum([each.containers for each in images])))
+        return Constant(Images(_sum([image.containers for image in images])))
     parts = [part for part in map(_part, terms) if part is not None]
     if not parts:
         raise NotConvertible("a list made of several values, all of them null")
@@ -199,7 +199,7 @@ def _part(term: Term) -> Place | None:
             return None
         case Constant(value) if is_json(value):
             elements = value if isinstance(value, list) else [value]
-            types = {type_of(Constant(each)) for each in elements}
+            types = {type_of(Constant(element)) for element in elements}
             inner = types.pop() if len(types) == 1 else UNKNOWN
             return Place(cel.list_of(mixed(map(Constant, elements))), (), f"[]{inner}")
         case Stream():
@@ -225,8 +225,8 @@ def _single(place: Place) -> Place:
 def literal_elements(terms: Sequence[Term]) -> Term:
     """Return values as a list that is an element of a list of several values, for `concatenated`:
     a flatten takes it apart, and not what it holds. Raises `NotConvertible`."""
-    for each in terms:
-        type_ = type_of(each)
+    for term in terms:
+        type_ = type_of(term)
         if type_ == UNKNOWN or type_.startswith("[]"):
             raise NotConvertible("a list in a list that is written in the expression")
     parts = [part for part in map(_part, terms) if part is not None]
@@ -287,7 +287,7 @@ def nested(outer: Stream, inner: Place, taken: Collection[str]) -> Stream:
             given = conjunction(inner.given, given)
             place = replace(inner, root=element, type=inner.type.removeprefix("[]"), given=given)
             return replace(outer, item=place)
-    taken = {*taken, *(each.variable for each in outer.generators)}
+    taken = {*taken, *(generator.variable for generator in outer.generators)}
     variable = loop_variable(inner, taken)
     loop = Generator(variable, inner)
     return Stream((*outer.generators, loop), inner.element(variable), outer.presence)

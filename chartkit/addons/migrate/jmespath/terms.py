@@ -126,17 +126,17 @@ class Stream:
         """Return whether a test holds of an item."""
         item = self.flat().item.settled()
         body = conjunction(self.item.is_present(), test(item))
-        for each in reversed(self.generators):
-            body = _exists(each, conjunction(each.where, body))
+        for generator in reversed(self.generators):
+            body = _exists(generator, conjunction(generator.where, body))
         return body
 
     def all(self, test: Callable[[Place], Expr]) -> Expr:
         """Return whether a test holds of every item."""
         item = self.flat().item.settled()
         body = disjunction(cel.negate(self.item.is_present()), test(item))
-        for each in reversed(self.generators):
-            inner = disjunction(cel.negate(each.where), body)
-            body = cel.macro(each.list, "all", each.variable, inner)
+        for generator in reversed(self.generators):
+            inner = disjunction(cel.negate(generator.where), body)
+            body = cel.macro(generator.list, "all", generator.variable, inner)
         return body
 
     def required(self) -> Stream:
@@ -149,13 +149,13 @@ class Stream:
 
     def list(self) -> Expr:
         """Return the items as a list."""
-        found, *outer = reversed(self.flat().generators)
+        generator, *outer = reversed(self.flat().generators)
         item = self.item
-        made = _filtered(found, item.is_present())
+        made = _filtered(generator, item.is_present())
         # A map is a loop over its keys, and a filter gives a list of them.
-        is_map = made == found.list and found.elements.is_map
-        if item.value != cel.ident(found.variable) or is_map:
-            made = cel.macro(made, "map", found.variable, item.value)
+        is_map = made == generator.list and generator.elements.is_map
+        if item.value != cel.ident(generator.variable) or is_map:
+            made = cel.macro(made, "map", generator.variable, item.value)
         for each in outer:
             made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
         return made
@@ -337,7 +337,7 @@ def _has_text(expr: Expr) -> bool:
 
 _NO_MEMBERS: Final = cel.map_of({})
 _FALSES: Final[tuple[Operand, ...]] = (cel.NULL, False, "", [], _NO_MEMBERS)
-_FALSE: Final = cel.list_of(cel.call("dyn", each) for each in _FALSES)
+_FALSE: Final = cel.list_of(cel.call("dyn", false) for false in _FALSES)
 
 
 def falsy(place: Place) -> Json:

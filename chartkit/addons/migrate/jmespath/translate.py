@@ -225,14 +225,14 @@ class Translator:
 
     def inside(self, stream: Stream) -> Translator:
         """Return the translator of what is asked of each item."""
-        taken = self.names.taken | {each.variable for each in stream.generators}
+        taken = self.names.taken | {generator.variable for generator in stream.generators}
         return Translator(replace(self.names, taken=taken), strict=False).where(
-            *(each.where for each in stream.generators)
+            *(generator.where for generator in stream.generators)
         )
 
     def where(self, *tests: Expr, holds: bool = True) -> Translator:
         """Return the translator of what is asked where tests hold, or do not."""
-        known = self.names.known.union(*(present_if(each, holds=holds) for each in tests))
+        known = self.names.known.union(*(present_if(test, holds=holds) for test in tests))
         if known == self.names.known:
             return self
         names = replace(self.names, known=known)
@@ -300,10 +300,10 @@ class Translator:
 
     def _and(self, node: Node, current: Term | None) -> Term:
         *tests, last = _operands(Kind.AND_EXPRESSION, node)
-        tests = [each for each in tests if self.truth(each, current) != cel.TRUE]
+        tests = [test for test in tests if self.truth(test, current) != cel.TRUE]
         if not tests:
             return self.node(last, current)
-        if not all(_is_bool(self.left(each, current)) for each in tests):
+        if not all(_is_bool(self.left(test, current)) for test in tests):
             # Where one is not true, the value is that one.
             raise NotConvertible("a value that && chooses")
         holds = self._in_order(replace(node, children=tuple(tests)), current, holds=True)

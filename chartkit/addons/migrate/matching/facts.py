@@ -234,7 +234,7 @@ def operations_in(preconditions: Json) -> Operations:
 def leaves_deletions_open(rule: Rule) -> bool:
     """Return whether a rule is asked about deletions only since it names no operations."""
     filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
-    is_named = all(each.operations for each in filters)
+    is_named = all(resource_filter.operations for resource_filter in filters)
     return not is_named and not any("DELETE" in each.operations for each in filters)
 
 
@@ -271,10 +271,10 @@ def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:
 def _by_namespace(roles: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the names of roles by their namespaces."""
     found: dict[str, list[str]] = {}
-    for each in roles:
-        namespace, colon, name = each.partition(":")
+    for role in roles:
+        namespace, colon, name = role.partition(":")
         if not (namespace and colon and name):
-            raise NotConvertible(f"the role {each}, which names no namespace", "match")
+            raise NotConvertible(f"the role {role}, which names no namespace", "match")
         found.setdefault(namespace, []).append(name)
     yield from found.items()
 

@@ -98,10 +98,10 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
     """
     for block, place in ((match, "match"), (exclude, "exclude")):
         filters = (*block.any, *block.all) if block is not None else ()
-        if any(each.has_user for each in filters):
+        if any(resource_filter.has_user for resource_filter in filters):
             raise NotConvertible("it names users, and nobody asks for a deletion", place)
-        if any(each.namespace_selector is not None for each in filters):
-            kinds = [kind for each in (filters or ()) for kind in each.kinds]
+        if any(resource_filter.namespace_selector is not None for resource_filter in filters):
+            kinds = [kind for resource_filter in (filters or ()) for kind in resource_filter.kinds]
             if not kinds or not Facts(known=_Kinds(filters).known).namespaced:
                 raise NotConvertible("labels of namespaces of kinds that may be in none", place)
     if exclude is not None and not (exclude.any or exclude.all):
@@ -113,7 +113,7 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
 def _of_any_operation(match: Match) -> Match:
     """Return a match without operations, which are not asked of objects that are there."""
     any_, all_ = (
-        tuple(replace(each, operations=()) for each in filters)
+        tuple(replace(resource_filter, operations=()) for resource_filter in filters)
         for filters in (match.any, match.all)
     )
     return replace(match, any=any_, all=all_)
@@ -127,7 +127,7 @@ def _scope(
     reads_version: bool = False,
 ) -> Scope:
     filters = _filters(match)
-    if len({each.kinds for each in match.all}) > 1:
+    if len({resource_filter.kinds for resource_filter in match.all}) > 1:
         raise NotConvertible("a match of several kinds at once", "match")
     kinds = _Kinds(filters if not match.all else filters[:1], reads_version)
     facts = facts_of(kinds.named, kinds.known, judged_object(operations))
@@ -153,7 +153,7 @@ def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
     any; false where it takes none. Raises `NotConvertible`."""
     facts = Facts(known=tuple(kinds))
     filters = [each for each in (*match.any, *match.all) if each != ResourceFilter()]
-    if any(each.roles or each.cluster_roles for each in filters):
+    if any(resource_filter.roles or resource_filter.cluster_roles for resource_filter in filters):
         raise NotConvertible("the roles of a user, which an exception cannot ask for", "match")
     if any(each.namespace_selector for each in filters) and facts.has_namespaces:
         raise NotConvertible("labels of namespaces, where Namespaces are among the kinds", "match")
@@ -162,7 +162,7 @@ def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
     tests = [filter_test(each, facts, kinds=True, operations=False) for each in filters]
     if match.any or not match.all:
         return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
-    return cel.all_of(each for each in tests if each != cel.TRUE)
+    return cel.all_of(test for test in tests if test != cel.TRUE)
 
 
 def operations_of(scope: Scope) -> frozenset[str]:
@@ -179,7 +179,7 @@ def _filters(match: Match) -> tuple[ResourceFilter, ...]:
 def _operations(filters: Iterable[ResourceFilter], default: Sequence[str]) -> list[str]:
     filters = list(filters)
     named = list(dict.fromkeys(name for each in filters for name in each.operations))
-    if all(each.operations for each in filters):
+    if all(resource_filter.operations for resource_filter in filters):
         return named
     return list(dict.fromkeys((*default, *named)))
 
@@ -191,7 +191,7 @@ class _Kinds:
     def __init__(self, filters: Sequence[ResourceFilter], reads_version: bool = False) -> None:
         named = list(dict.fromkeys(kind for each in filters for kind in each.kinds))
         self.named = frozenset(named)
-        if not named or not all(each.kinds for each in filters):
+        if not named or not all(resource_filter.kinds for resource_filter in filters):
             raise NotConvertible("the match names no kinds", "match")
         self._found = [_kinds_of(each, reads_version) for each in named]
         everything = [kind for each in self._found for kind in each.kinds]
@@ -258,21 +258,21 @@ def _versions(group: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
 
 def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> Expr:
     if _native_selector(filters) is not None:
-        filters = [replace(each, namespace_selector=None) for each in filters]
-    kinds = len({each.kinds for each in filters}) > 1
-    operations = len({each.operations for each in filters}) > 1
+        filters = [replace(resource_filter, namespace_selector=None) for resource_filter in filters]
+    kinds = len({resource_filter.kinds for resource_filter in filters}) > 1
+    operations = len({resource_filter.operations for resource_filter in filters}) > 1
     tests = [filter_test(each, facts, kinds=kinds, operations=operations) for each in filters]
     if match.all:
-        return cel.all_of(each for each in tests if each != cel.TRUE)
+        return cel.all_of(test for test in tests if test != cel.TRUE)
     return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
 
 
 def _joined(exclude: Match, facts: Facts) -> Expr:
     filters = _filters(exclude)
     tests = [
-        filter_test(each, facts, kinds=True, operations=True)
-        for each in filters
-        if each != ResourceFilter()
+        filter_test(resource_filter, facts, kinds=True, operations=True)
+        for resource_filter in filters
+        if resource_filter != ResourceFilter()
     ]
     if not tests:
         return cel.FALSE
@@ -291,7 +291,7 @@ def _native_selector(filters: Sequence[ResourceFilter]) -> Body | None:
     if selector.labels:
         made["matchLabels"] = dict(selector.labels)
     if selector.expressions:
-        made["matchExpressions"] = [_requirement(each) for each in selector.expressions]
+        made["matchExpressions"] = [_requirement(expression) for expression in selector.expressions]
     return made or None
 
 
@@ -321,7 +321,7 @@ def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: b
     if one.subjects:
         tests.append(cel.any_of(map(_is_subject, one.subjects)))
     tests += has_roles(one, facts)
-    return cel.all_of(each for each in tests if each != cel.TRUE)
+    return cel.all_of(test for test in tests if test != cel.TRUE)
 
 
 def _entry(entries: Place, key: str, text: str) -> Expr:
@@ -343,7 +343,7 @@ def _selected(selector: LabelSelector, labels: Place) -> Expr:
     if selector_problem(LabelSelector(expressions=selector.expressions)):
         return cel.FALSE
     tests = [_entry(labels, key, text) for key, text in selector.labels.items()]
-    tests += [_requires(one, labels) for one in selector.expressions]
+    tests += [_requires(requirement, labels) for requirement in selector.expressions]
     return cel.all_of(tests)
 
 
@@ -430,7 +430,7 @@ def _kind(field: str) -> dict[str, Term]:
 
 def _images(judged: Place, scope: Scope) -> dict[str, Term]:
     """Return the images of the containers of Pods, or of the templates of one kind of them."""
-    paths = {"spec" if each.kind == "Pod" else POD_SPECS.get(each.kind) for each in scope.kinds}
+    paths = {"spec" if kind.kind == "Pod" else POD_SPECS.get(kind.kind) for kind in scope.kinds}
     path = paths.pop() if len(paths) == 1 else None
     if path is None or "DELETE" in operations_of(scope):
         return {}

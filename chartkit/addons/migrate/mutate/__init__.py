@@ -59,7 +59,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
         conditions.append(Condition("preconditions", met))
         empty = empty_if(met)
     mutations = _mutations(body, scope, context.names, namespace, empty)
-    anchors = [each for mutation in mutations for each in mutation.conditions]
+    anchors = [condition for mutation in mutations for condition in mutation.conditions]
     if anchors and len(mutations) > 1:
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
     conditions += _named(anchors)
@@ -97,7 +97,7 @@ def _mutations(
 def _named(anchors: Sequence[Expr]) -> list[Condition]:
     if len(anchors) == 1:
         return [Condition("anchors", anchors[0])]
-    return [Condition(f"anchor-{number}", each) for number, each in enumerate(anchors, 1)]
+    return [Condition(f"anchor-{number}", anchor) for number, anchor in enumerate(anchors, 1)]
 
 
 def is_extended_alike(rule: ConvertedRule) -> bool:
@@ -108,7 +108,7 @@ def is_extended_alike(rule: ConvertedRule) -> bool:
     and replaces `object.spec` as text. It leaves `Object.metadata`, JSON patches,
     `object.?metadata` and variables as they are, and counts braces in texts.
     """
-    conditions = [each.expression for each in (*rule.scope.conditions, *rule.conditions)]
+    conditions = [condition.expression for condition in (*rule.scope.conditions, *rule.conditions)]
     if rule.variables or not all(map(_is_rewritten, conditions)):
         return False
     for mutation in rule.spec["mutations"]:

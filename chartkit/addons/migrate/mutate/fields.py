@@ -64,7 +64,7 @@ class Field:
         return replace(
             self,
             place=self.place.element(variable),
-            applied=tuple(each.elements for each in lists if each is not None),
+            applied=tuple(list_sort.elements for list_sort in lists if list_sort is not None),
             merged=tuple(schema and schema.elements() for schema in self.merged),
         )
 
@@ -124,8 +124,8 @@ def object_field(scope: Scope, place: Place) -> Field:
     kinds = scope.kinds or (_NO_KIND,)
     if not scope.kinds and _names_known_groups(scope):
         raise NotConvertible("the kinds are not known, and some may be merged by keys", "match")
-    versions = [f"{each.group}/{each.version}" if each.group else each.version for each in kinds]
-    named = list(zip(versions, [each.kind for each in kinds], strict=True))
+    versions = [f"{kind.group}/{kind.version}" if kind.group else kind.version for kind in kinds]
+    named = list(zip(versions, [kind.kind for kind in kinds], strict=True))
     return Field(
         place,
         _OBJECT,
@@ -213,9 +213,9 @@ def _kind(value: Expr) -> str:
         case tree.StructLiteral():
             return value.name
         case tree.MapLiteral():
-            return f"map of {'|'.join(sorted({_kind(each.value) for each in value.entries}))}"
+            return f"map of {'|'.join(sorted({_kind(entry.value) for entry in value.entries}))}"
         case tree.ListLiteral():
-            return f"list of {'|'.join(sorted({_kind(each) for each in value.elements}))}"
+            return f"list of {'|'.join(sorted({_kind(element) for element in value.elements}))}"
         case _:
             return f"computed {id(value)}"
 

@@ -101,7 +101,7 @@ def operations_of(text: str) -> list[Body]:
     if problem or not value:
         raise NotConvertible(f"the patch is malformed: {problem or 'it is empty'}")
     variables = [each for each in _texts(value) if has_variable(each)]
-    if any(f'"{each}"' not in text and f"'{each}'" not in text for each in variables):
+    if any(f'"{variable}"' not in text and f"'{variable}'" not in text for variable in variables):
         raise NotConvertible("a variable in a patch that is not in quotes")
     return list(value)
 

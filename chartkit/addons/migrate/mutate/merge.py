@@ -411,7 +411,7 @@ def _alternatives(query: str, names: Names) -> list[Place]:
         tree = parse(query)
     except JMESPathError:
         return []
-    terms = [Translator(names, strict=False).node(each, None) for each in _operands(tree)]
+    terms = [Translator(names, strict=False).node(node, None) for node in _operands(tree)]
     return [term.place for term in terms if isinstance(term, Value)] if len(terms) > 1 else []
 
 

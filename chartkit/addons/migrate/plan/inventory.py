@@ -243,9 +243,9 @@ def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inve
     from chartkit.scan.cluster import open_cluster
 
     with open_cluster(source) as reader:
-        found = [_legacy(each) for each in legacy_there(reader)]
+        legacy_objects = [_legacy(resource) for resource in legacy_there(reader)]
         unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
-        return Inventory(tuple(found), unread=unread)
+        return Inventory(tuple(legacy_objects), unread=unread)
 
 
 def without_copies(inventory: Inventory, paths: Sequence[str]) -> Inventory:
@@ -376,7 +376,7 @@ class _Files:
             legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
-                refused = [_legacy(each, refusal=_NOT_RENDERED) for each in legacy]
+                refused = [_legacy(resource, refusal=_NOT_RENDERED) for resource in legacy]
                 yield from _with(document, refused)
             else:
                 yield from _with(document, self._legacy(legacy))
@@ -387,7 +387,7 @@ class _Files:
             self.faults.extend(refused)
             # The first reason for which Kyverno refuses an object: all of them are faults.
             more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
-            first = "".join(each.message for each in refused[:1]) + more
+            first = "".join(diagnostic.message for diagnostic in refused[:1]) + more
             yield _legacy(resource, chart, first)
 
 
@@ -410,7 +410,7 @@ def _guarded(folder: Path) -> Diagnostic | None:
 
 
 def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[LegacyObject]:
-    return (replace(each, document=document) for each in objects)
+    return (replace(legacy_object, document=document) for legacy_object in objects)
 
 
 def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
@@ -462,6 +462,6 @@ def _unreadable(error: ChartkitError) -> Diagnostic:
 
 def _helm_syntax(file: str, line: int) -> Diagnostic:
     place = Location(file, line)
-    chart = next((each for each in Path(file).parents if is_chart(each)), None)
+    chart = next((path for path in Path(file).parents if is_chart(path)), None)
     hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
     return Diagnostic(HELM_SYNTAX, Severity.ERROR, _NOT_RENDERED, place, hint)

@@ -78,7 +78,7 @@ class Plan:
 
     def by_origin(self) -> Sequence[tuple[Origin, int]]:
         """Return how many objects each origin generated, most first."""
-        counts = Counter(each.legacy.origin for each in self.objects)
+        counts = Counter(planned_object.legacy.origin for planned_object in self.objects)
         return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
 
     def by_type(self) -> Mapping[str, Tally]:
@@ -97,7 +97,7 @@ class Tally:
 def make_plan(inventory: Inventory, converter: Converter | None = None) -> Plan:
     """Return the plan for an inventory; converter: that of its objects for None."""
     if converter is None:
-        batch = Batch(each.resource for each in inventory.objects)
+        batch = Batch(legacy_object.resource for legacy_object in inventory.objects)
         converter = lambda legacy: batch.convert(legacy).outcomes  # noqa: E731
     objects = tuple(PlannedObject(each, _planned(each, converter)) for each in inventory.objects)
     return Plan(objects, inventory.faults, inventory.unread)

@@ -137,12 +137,12 @@ def _markdown(plan: Plan) -> Iterator[Block]:
 
 
 def _rule_rows(plan: Plan) -> Iterator[Sequence[str]]:
-    for each in plan.objects:
-        legacy = each.legacy
+    for planned_object in plan.objects:
+        legacy = planned_object.legacy
         name, origin = resource_id(legacy.resource), str(legacy.origin)
-        if not each.rules:
+        if not planned_object.rules:
             yield name, str(legacy.resource.location), origin, _NO_NAME, "", _NO_RULES, ""
-        for rule in each.rules:
+        for rule in planned_object.rules:
             notes = "; ".join([*rule.notes, *(f"→ {new}" for new in rule.replaced_by)])
             row = (rule.rule.name or _NO_NAME, rule.rule.type, _WORDS[rule.verdict], notes)
             yield name, str(rule.location), origin, *row

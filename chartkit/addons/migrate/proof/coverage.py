@@ -189,7 +189,7 @@ class Tally:
             one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
         }
         found = {key: branches_of(policy) for key, policy in self._policies.items()}
-        self._branches = {key: one for key, one in found.items() if one is not None}
+        self._branches = {key: branches for key, branches in found.items() if branches is not None}
 
     def count(self, case: Case, legacy: Said, new: Said) -> None:
         """Count one request."""
@@ -205,7 +205,7 @@ class Tally:
 
     def watch(self, case: Case, world: World) -> bool:
         """Count the branches of expressions that a request takes; return whether any is new."""
-        return sum(one.watch(case, world) for one in self._branches.values()) > 0
+        return sum(branches.watch(case, world) for branches in self._branches.values()) > 0
 
     def _count_policy(self, policy: CelPolicy, result: RuleResult) -> None:
         said = self._validations.setdefault(policy.id, Counter())
@@ -260,8 +260,8 @@ class Tally:
         self, facets: Iterable[Facet], refused: Container[tuple[Path, str]]
     ) -> Iterator[Reached]:
         states: dict[Path, set[str]] = {}
-        for one in facets:
-            states.setdefault(one.path, set()).update(one.states)
+        for facet in facets:
+            states.setdefault(facet.path, set()).update(facet.states)
         for path, planned in sorted(states.items(), key=lambda item: path_text(item[0])):
             found = self._tries.get(path, Counter())
             possible = [one for one in sorted(planned) if found[one] or (path, one) not in refused]

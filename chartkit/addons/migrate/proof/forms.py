@@ -69,10 +69,10 @@ class Form:
         attachments = attachments.with_bindings(resources)
         policies = [compile_any(one, attachments) for one in resources if not is_binding(one)]
         self.admitting, self.cleaning = sorted_out(policies)
-        self._by_id = {one.policy.id: one for one in self.admitting}
+        self._by_id = {policy.policy.id: policy for policy in self.admitting}
         self._mutates_deleted = frozenset(_rules_about_deletion(self.admitting))
-        self._at_admission = [one for one in self.admitting if one.policy.admission]
-        self._in_background = [one for one in self.admitting if one.policy.background]
+        self._at_admission = [policy for policy in self.admitting if policy.policy.admission]
+        self._in_background = [policy for policy in self.admitting if policy.policy.background]
 
     def ask(
         self,
@@ -85,11 +85,11 @@ class Form:
         is made where none is given."""
         request = case.request() if request is None else request
         if case.is_background:
-            found = evaluate(self._in_background, request, world, AS_STORED)
-            results = [one for one in found if one.type in _VALIDATING]
+            rule_results = evaluate(self._in_background, request, world, AS_STORED)
+            results = [result for result in rule_results if result.type in _VALIDATING]
         else:
-            found = evaluate(self._at_admission, request, world, phases)
-            results = [one for one in found if self._counts(one, request)]
+            rule_results = evaluate(self._at_admission, request, world, phases)
+            results = [result for result in rule_results if self._counts(result, request)]
         deletes = self._deletes(request, world) if case.is_background else ""
         return Said(self._answer(case, request, results, deletes), results)
 
@@ -108,24 +108,24 @@ class Form:
     def _answer(
         self, case: Case, request: Request, results: Sequence[RuleResult], deletes: str
     ) -> Answer:
-        validating = [one for one in results if one.type in _VALIDATING]
-        acting = [one for one in results if one.type not in _VALIDATING]
-        failures = [one for one in validating if one.status in _FAILED]
-        errors = [one for one in validating if one.status is Status.ERROR]
-        classes = [_RESULTS[one.status] for one in validating]
+        validating = [result for result in results if result.type in _VALIDATING]
+        acting = [result for result in results if result.type not in _VALIDATING]
+        failures = [result for result in validating if result.status in _FAILED]
+        errors = [result for result in validating if result.status is Status.ERROR]
+        classes = [_RESULTS[result.status] for result in validating]
         admits = not case.is_background
         return Answer(
             max(classes, key=_STRENGTH.index, default=Result.NONE),
             also_errs=bool(failures and errors),
             failed=tuple(one.unmade or one.message for one in acting if _is_trouble(one)),
-            messages=tuple(own_message(one) for one in failures),
-            errors=tuple(one.message for one in errors),
-            denied=admits and any(self._denies(one, request) for one in (*failures, *errors)),
-            warned=admits and any(self._warns(one) for one in (*failures, *errors)),
+            messages=tuple(own_message(result) for result in failures),
+            errors=tuple(result.message for result in errors),
+            denied=admits and any(self._denies(result, request) for result in (*failures, *errors)),
+            warned=admits and any(self._warns(result) for result in (*failures, *errors)),
             patched=_patched(results, request.resource.body),
-            targets=_sorted(one.patched_target for one in _passed(acting)),
+            targets=_sorted(result.patched_target for result in _passed(acting)),
             generated=_sorted(
-                body for one in _passed(acting) for body in (*one.generated, *one.updated)
+                body for result in _passed(acting) for body in (*result.generated, *result.updated)
             ),
             deletes=deletes,
         )
@@ -166,8 +166,8 @@ def _is_trouble(result: RuleResult) -> bool:
 
 
 def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
-    for one in policies:
-        for rule in one.policy.rules if isinstance(one.policy, Policy) else ():
+    for policy in policies:
+        for rule in policy.policy.rules if isinstance(policy.policy, Policy) else ():
             match = rule.match
             filters = (match.direct, *match.any, *match.all)
             if any(Operation.DELETE in block.operations for block in filters):
@@ -175,7 +175,7 @@ def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
 
 
 def _passed(results: Iterable[RuleResult]) -> list[RuleResult]:
-    return [one for one in results if one.status is Status.PASS]
+    return [result for result in results if result.status is Status.PASS]
 
 
 def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:

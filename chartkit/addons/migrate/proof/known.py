@@ -68,7 +68,7 @@ class NamedDifferences:
     def leaves_out(self, case: Case) -> bool:
         """Return whether an object is not of the types that the conversion assumes."""
         bodies = (case.document.get("object"), case.document.get("oldObject"))
-        return any(isinstance(each, dict) and not meets(each, self.assumed) for each in bodies)
+        return any(isinstance(body, dict) and not meets(body, self.assumed) for body in bodies)
 
     def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
         """Return the name of the difference between two answers; empty for one without a name.
@@ -86,7 +86,7 @@ class NamedDifferences:
             return TIDIED_LISTS.text if is_tidied else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
-        if any(_has_several(case, each) for each in self.wildcards):
+        if any(_has_several(case, wildcard) for wildcard in self.wildcards):
             return EVERY_KEY
         for change, explains in _CHANGES.items():
             if change in self.changes and explains(case, legacy, new, ask_new):
@@ -161,16 +161,16 @@ def _divides_by_zero(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) ->
 def _has_failing_conditions(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     """Return whether nothing but conditions is an error of the legacy form."""
     errors = _errors(legacy)
-    return bool(errors) and all("conditions: " in each for each in errors) and not _errors(new)
+    return bool(errors) and all("conditions: " in error for error in errors) and not _errors(new)
 
 
 def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     errors = _errors(new)
-    return bool(errors) and all("no such key: data" in each for each in errors)
+    return bool(errors) and all("no such key: data" in error for error in errors)
 
 
 def _names_no_image(_case: Case, legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
-    return any(_NO_IMAGE in each for each in legacy.errors)
+    return any(_NO_IMAGE in error for error in legacy.errors)
 
 
 def _takes_for_account(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
@@ -243,7 +243,7 @@ def _is_irregular(value: Json, schema: Schema | None) -> bool:
     if not isinstance(value, list) or schema.keys is None:
         return False
     texts = [_key(each, schema.keys) for each in value]
-    if len(set(texts)) < len(texts) or not all(all(each) for each in texts):
+    if len(set(texts)) < len(texts) or not all(all(text) for text in texts):
         return True
     return any(_is_irregular(each, schema.elements()) for each in value)
 

@@ -130,9 +130,9 @@ def signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[obje
         (_written(one.rule), one.status) for one in legacy.results if one.status is not Status.PASS
     )
     policies = tuple(
-        (one.policy_id, one.status, one.properties.get(INDEX))
-        for one in new.results
-        if one.status is not Status.PASS
+        (result.policy_id, result.status, result.properties.get(INDEX))
+        for result in new.results
+        if result.status is not Status.PASS
     )
     about = (case.is_background, case.document.get("operation"))
     return (aspect, *about, legacy.answer.result, new.answer.result, rules, policies)

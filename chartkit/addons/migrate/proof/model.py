@@ -117,7 +117,7 @@ class Coverage:
     @property
     def total(self) -> int:
         """Return the number of states that there are."""
-        return sum(len(one.states) + len(one.missing) for one in self.places)
+        return sum(len(reached.states) + len(reached.missing) for reached in self.places)
 
     @property
     def reached(self) -> int:

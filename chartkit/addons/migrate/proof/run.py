@@ -125,11 +125,11 @@ class _Prover:
         self._namespace = legacy.namespace
         self._seed = _digest(legacy, *converted)
         self._leaves = self._read()
-        lookups = (one.lookup for one in self._leaves if one.lookup is not None)
+        lookups = (leaf.lookup for leaf in self._leaves if leaf.lookup is not None)
         cluster = {**existing(lookups), **by_resource(options.cluster)}
         self._around: Body = {CLUSTER: cluster} if cluster else {}
         if options.world.images is OFFLINE.images and any(
-            one.path[0] == IMAGE for one in self._leaves
+            leaf.path[0] == IMAGE for leaf in self._leaves
         ):
             self._around[IMAGE] = least(IMAGE_TYPE)
         self._tally = Tally(self._legacy, self._new)
@@ -189,8 +189,8 @@ class _Prover:
         """Yield the given objects that a policy may speak of, as they are."""
         policies = (*self._legacy.admitting, *self._new.admitting)
         cleans = bool(self._legacy.cleaning or self._new.cleaning)
-        for one in objects:
-            case = base_case(as_submitted(one).body, str(one.location), self._around)
+        for resource in objects:
+            case = base_case(as_submitted(resource).body, str(resource.location), self._around)
             request = case.request()
             if cleans or any(policy.concerns(request) for policy in policies):
                 yield case
@@ -220,11 +220,11 @@ class _Prover:
         leaves = [leaf for one in self._options.exceptions for leaf in exception_leaves(one)]
         if self._namespace:
             leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
-        for one in (*self._legacy.admitting, *self._new.admitting):
-            if isinstance(one.policy, Policy):
-                leaves += legacy_leaves(one.policy)
+        for policy in (*self._legacy.admitting, *self._new.admitting):
+            if isinstance(policy.policy, Policy):
+                leaves += legacy_leaves(policy.policy)
             else:
-                leaves += cel_leaves(one.policy)
+                leaves += cel_leaves(policy.policy)
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
             if isinstance(cleaner, DeletingPolicy):
                 leaves += cel_leaves(cleaner.policy)
@@ -235,11 +235,11 @@ class _Prover:
     def _kinds(self) -> list[GroupVersionKind]:
         selectors: list[str] = []
         policies: list[CelPolicy] = []
-        for one in (*self._legacy.admitting, *self._new.admitting):
-            if isinstance(one.policy, Policy):
-                selectors += [kind for rule in one.policy.rules for kind in rule.match.kinds]
+        for policy in (*self._legacy.admitting, *self._new.admitting):
+            if isinstance(policy.policy, Policy):
+                selectors += [kind for rule in policy.policy.rules for kind in rule.match.kinds]
             else:
-                policies.append(one.policy)
+                policies.append(policy.policy)
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
             if isinstance(cleaner, DeletingPolicy):
                 policies.append(cleaner.policy)
@@ -258,7 +258,7 @@ class _Prover:
         """Return the controllers that a policy about Pods is tried with."""
         if kind != POD or not self._legacy.admitting:
             return ()
-        policies = [one.policy for one in self._new.admitting]
+        policies = [runnable_policy.policy for runnable_policy in self._new.admitting]
         named = any(
             "replicationcontrollers" in rule.resources
             for policy in policies
@@ -273,8 +273,8 @@ class _Prover:
             least_body["metadata"]["namespace"] = self._namespace
         yield base_case(least_body, "least object", self._around)
         given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
-        for one in given:
-            yield base_case(as_submitted(one).body, str(one.location), self._around)
+        for resource in given:
+            yield base_case(as_submitted(resource).body, str(resource.location), self._around)
 
     # Comparison
 
@@ -311,7 +311,7 @@ class _Prover:
         """Keep a request with a new outcome, to be changed further."""
         outcome = (
             kind_of(Resource(case.document["object"])),
-            tuple((one.rule, one.status) for one in legacy.results),
+            tuple((result.rule, result.status) for result in legacy.results),
             tuple((one.policy_id, one.status, one.properties.get(INDEX)) for one in new.results),
         )
         is_new = outcome not in self._outcomes
@@ -365,11 +365,11 @@ class _Prover:
     def _chosen(self) -> list[Difference]:
         """Return the differences to show: the gravest first, of each aspect the most frequent."""
         order = list(Aspect)
-        found = sorted(
+        differences = sorted(
             self._found.values(),
             key=lambda one: (not one.typed, order.index(one.aspect), -one.count),
         )
-        return found[:_MOST_DIFFERENCES]
+        return differences[:_MOST_DIFFERENCES]
 
     def _minimized(self, found: Difference) -> Difference:
         def differs(case: Case) -> bool:
@@ -407,5 +407,5 @@ def _asks_others(answer: Answer) -> bool:
 
 
 def _digest(*resources: Resource) -> str:
-    text = json.dumps([one.body for one in resources], sort_keys=True, default=str)
+    text = json.dumps([resource.body for resource in resources], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

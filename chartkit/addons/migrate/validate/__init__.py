@@ -73,7 +73,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     message = _message(rule, names)
     loops = [each.expression for each in variables if not isinstance(each.expression, str)]
     loops += [text for text in message.values() if not isinstance(text, str)]
-    validations = [{**message, "expression": as_bool(each)} for each in facts]
+    validations = [{**message, "expression": as_bool(fact)} for fact in facts]
     converted = ConvertedRule(
         CelKind.VALIDATING,
         scope,
@@ -192,7 +192,7 @@ def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Var
     every = cel.macro(cel.variable(_NAME), "all", _VARIABLE, body)
     merged = [loop.fact for loop in loops]
     at = min(map(facts.index, merged))
-    kept = [each for each in facts if each not in merged]
+    kept = [fact for fact in facts if fact not in merged]
     return [*kept[:at], every, *kept[at:]], (Variable(_NAME, total),)
 
 

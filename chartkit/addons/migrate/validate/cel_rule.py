@@ -38,7 +38,7 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
     scope = scope_of(rule, (*WRITES, "DELETE") if deletes else WRITES)
     spec: Body = {"validations": [_validation(each, rule) for each in cel.get("expressions") or ()]}
     if cel.get("auditAnnotations"):
-        spec["auditAnnotations"] = [dict(each) for each in cel["auditAnnotations"]]
+        spec["auditAnnotations"] = [dict(annotation) for annotation in cel["auditAnnotations"]]
     return ConvertedRule(
         CelKind.VALIDATING,
         scope,

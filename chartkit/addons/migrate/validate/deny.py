@@ -41,10 +41,10 @@ def denial_texts(body: Json, own: str, names: Names) -> list[tuple[Expr, str]]:
         return [
             (cel.TRUE, _joined((own, _joined((each.message for each in parsed.conditions), ";"))))
         ]
-    every = [each.message for each in parsed.all or ()]
+    every = [condition.message for condition in parsed.all or ()]
     return [
-        (condition_holds(each, names), _joined((own, each.message, *every)))
-        for each in parsed.any or ()
+        (condition_holds(condition, names), _joined((own, condition.message, *every)))
+        for condition in parsed.any or ()
     ] or [(cel.TRUE, _joined((own, *every)))]
 
 
@@ -56,7 +56,7 @@ def refuse_messages(body: Json) -> None:
     """Raise `NotConvertible` for conditions with messages of their own."""
     parsed = parse_conditions(body)
     blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
-    if any(each.message for each in (*(blocks.any or ()), *(blocks.all or ()))):
+    if any(condition.message for condition in (*(blocks.any or ()), *(blocks.all or ()))):
         raise NotConvertible("a condition with a message of its own in a foreach")
 
 
@@ -76,7 +76,7 @@ def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
     stream = stream_of(Translator(names).text(str(loop.get("list") or "").strip()), names)
 
     def holds(item: Place) -> Expr:
-        variables = {each.variable for each in stream.generators}
+        variables = {generator.variable for generator in stream.generators}
         item = _element(item, loop)
         entries: dict[str, Expr] = {}
 

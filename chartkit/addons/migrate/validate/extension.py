@@ -53,10 +53,10 @@ def with_template_metadata(rule: ConvertedRule) -> ConvertedRule:
     """
     plain = _changed(rule, _read)
     conditions = tuple(
-        Condition(each.name, _of(each.expression, _read)) for each in rule.conditions
+        Condition(condition.name, _of(condition.expression, _read)) for condition in rule.conditions
     )
     plain = replace(plain, conditions=conditions)
-    if any(each.name == _NAME for each in rule.variables) or plain.spec == rule.spec:
+    if any(variable.name == _NAME for variable in rule.variables) or plain.spec == rule.spec:
         return plain
     named = _changed(plain, lambda expr: replaced(expr, _METADATA, cel.variable(_NAME)))
     return replace(named, variables=(Variable(_NAME, _METADATA), *named.variables))

@@ -141,7 +141,7 @@ def _text(place: Place, pattern: str) -> Expr:
     ]
     # Alternatives with those that compare with one text each as one `in`.
     value = place.or_value(cel.NULL) if place.is_optional else place.value
-    texts = [_text_of(each, value) for each in alternatives]
+    texts = [_text_of(alternative, value) for alternative in alternatives]
     listed = [text for text in texts if text is not None]
     if len(listed) < 2:
         return disjunction(*alternatives)
@@ -277,7 +277,7 @@ def any_pattern_verdict(
     """Return what a list of alternative patterns says; raises `NotConvertible`."""
     if not isinstance(patterns, list) or not patterns:
         raise NotConvertible("anyPattern is no list of patterns", "validate/anyPattern")
-    return any_of([pattern_verdict(each, place, taken) for each in patterns])
+    return any_of([pattern_verdict(pattern, place, taken) for pattern in patterns])
 
 
 def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:

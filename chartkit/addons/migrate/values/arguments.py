@@ -59,16 +59,16 @@ def _flags(written: Sequence[Entry]) -> Iterator[_Flag]:
     while waiting:
         item = waiting.popleft()
         text = str(data_of(item.value))
-        found = _FLAG.fullmatch(text)
-        if found is None:
+        match = _FLAG.fullmatch(text)
+        if match is None:
             yield _Flag("", text, item)
             continue
-        value = found[2]
+        value = match[2]
         following = str(data_of(waiting[0].value)) if waiting else "-"
         if value is None and not following.startswith("-"):
             value = following
             waiting.popleft()
-        yield _Flag(found[1], value or "", item)
+        yield _Flag(match[1], value or "", item)
 
 
 def _place(context: Context, row: Row, flag: _Flag, names: set[str]) -> None:
@@ -162,7 +162,7 @@ def _say(
     do: str = "",
 ) -> None:
     shown = f"--{flag.name}" if flag.name else flag.value
-    places = tuple(".".join(each) for each in targets)
+    places = tuple(".".join(target) for target in targets)
     line = flag.item.line
     step = Step(outcome, f"{row.name}[{shown}]", row.key, line, places, why, do)
     context.steps.append(step)

@@ -68,9 +68,9 @@ class Context:
     def targets(self, row: Row) -> tuple[Path, ...]:
         """Return the new places of a key in this file."""
         return tuple(
-            each
-            for each in row.targets
-            if each[0] != "cleanupController"
+            target
+            for target in row.targets
+            if target[0] != "cleanupController"
             or row.key[0] == "cleanupController"
             or not self.own_cleanup
         )
@@ -137,7 +137,7 @@ class Context:
         do: str = "",
     ) -> None:
         """Adds a step."""
-        places = tuple(".".join(each) for each in targets)
+        places = tuple(".".join(target) for target in targets)
         self.steps.append(Step(outcome, ".".join(key), key, entry.line, places, why, do))
 
     def _put(self, target: Path, entry: Entry) -> bool:

@@ -92,7 +92,7 @@ def move_filters(context: Context, row: Row) -> None:
         return
     found = list(_filters([entry] if is_text else items(entry)))
     defaults = [each for each in found if _is_default(each)]
-    present = {each.namespace if each.of_namespace else each.kind for each in defaults}
+    present = {default.namespace if default.of_namespace else default.kind for default in defaults}
     if _KUBE_SYSTEM not in present and not _leaves_out(found, _KUBE_SYSTEM):
         context.sees_kube_system = True
     if len(present & {*_NAMESPACES, *_KINDS}) < _MOST:
@@ -116,7 +116,7 @@ def _add(context: Context, added: Sequence[_Filter]) -> Iterator[tuple[str, ...]
     others = [each for each in added if not each.of_namespace]
     if namespaces:
         target = ("config", "resourceFiltersIncludeNamespaces")
-        entries = [_item(each.namespace, each.item) for each in namespaces]
+        entries = [_item(namespace.namespace, namespace.item) for namespace in namespaces]
         yield from _put(context, target, entries)
     if others:
         target = ("config", "resourceFiltersInclude")

@@ -71,11 +71,11 @@ def move_tag(context: Context, row: Row) -> None:
         if entry is not None and row.key != row.targets[0]:
             context.remove(row.key, "It is empty, and says nothing.")
         return
-    found = _TAG.match(str(tag))
-    if found and Version(int(found[1]), int(found[2])) < current().version:
+    match = _TAG.match(str(tag))
+    if match and Version(int(match[1]), int(match[2])) < current().version:
         why = f"The tag {tag} is of an older Kyverno than the chart is for, which takes its own."
         context.remove(row.key, why, f"To pin a version, name one of Kyverno {current().version}.")
-    elif found:
+    elif match:
         if row.key != row.targets[0]:
             context.move(row)
     else:
@@ -102,7 +102,7 @@ def job_image(context: Context, row: Row) -> None:
     if name.split(":")[0].endswith(_CHECKER):
         return
     keys = [(*row.key, each) for each in ("registry", "repository", "tag") if each in fields]
-    rest = [(*row.key, each) for each in fields if (*row.key, each) not in keys]
+    rest = [(*row.key, field) for field in fields if (*row.key, field) not in keys]
     for key in rest:
         if row.key != row.targets[0] and context.value(key) is not None:
             context.move(row, key=key, targets=[(*row.targets[0], key[-1])])

@@ -118,11 +118,11 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
 def _require_size(document: Document) -> None:
     """Raise InputError for a document that is larger than values of any chart are."""
     values = [document.body]
-    for each in values:
-        if each.__class__ is dict:
-            values += each.values()
-        elif each.__class__ is list:
-            values += each
+    for value in values:
+        if value.__class__ is dict:
+            values += value.values()
+        elif value.__class__ is list:
+            values += value
         else:
             continue
         if len(values) > MOST_VALUES:

@@ -301,7 +301,7 @@ def _webhooks_of_text(context: Context, row: Row, entry: Entry, text: str) -> No
     """Writes the selector that a text holds as a mapping, and asks whether it is meant: the charts
     passed a text on as a JSON string, which Kyverno cannot read."""
     try:
-        bodies = [each.body for each in read_text(text)]
+        bodies = [document.body for document in read_text(text)]
     except InputError:
         bodies = []
     meant = bodies[0] if len(bodies) == 1 else None
@@ -372,10 +372,10 @@ def _rewrite(entry: Entry, data: object) -> None:
 
 
 def _entry(context: Context, row: Row) -> Entry:
-    found = context.tree.find(row.key)
-    if found is None:
+    entry = context.tree.find(row.key)
+    if entry is None:
         raise KeyError(row.key)
-    return found
+    return entry
 
 
 def _text(value: object) -> str:

@@ -109,5 +109,5 @@ def _findings(adoption: Adoption) -> Iterator[Finding]:
         where = f" in {row.environment}" if row.environment else ""
         text = f"{row.subject}{where}: {row.message}"
         severity = _SEVERITIES[row.outcome]
-        found = Diagnostic(str(row.outcome), severity, text, row.location, row.hint or None)
-        yield diagnostic_finding(found)
+        diagnostic = Diagnostic(str(row.outcome), severity, text, row.location, row.hint or None)
+        yield diagnostic_finding(diagnostic)

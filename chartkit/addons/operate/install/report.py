@@ -59,7 +59,7 @@ def _step(step: Step) -> Iterator[str]:
 def removal_text(removal: Removal) -> str:
     """Return the plan of an uninstallation."""
     lines = [f"cluster      {removal.cluster}", f"environment  {removal.environment}"]
-    lines += [f"{each.name}: {described(each)}: remove" for each in removal.releases]
+    lines += [f"{release.name}: {described(release)}: remove" for release in removal.releases]
     if removal.webhooks:
         lines.append(f"webhooks that Kyverno wrote: {len(removal.webhooks)}: remove")
     left = "left by an earlier removal: remove"
@@ -79,7 +79,7 @@ def failure_lines(error: CutShortError) -> list[str]:
     """Return the failure, the state of the releases, and how to continue."""
     hint = f" ({error.hint})" if error.hint else ""
     lines = [f"{' '.join(error.message.split())}{hint}"]
-    lines += [f"stands: {each}" for each in error.stands]
+    lines += [f"stands: {stand}" for stand in error.stands]
     return [*lines, f"go on with: {error.on}"]
 
 

@@ -31,7 +31,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
 
     everywhere: whether it is promoted in all namespaces.
     """
-    whole = [one for one in candidate.compiled if not one.policy.name.endswith(_PARTS)]
+    whole = [policy for policy in candidate.compiled if not policy.policy.name.endswith(_PARTS)]
     found = (each for one in whole or candidate.compiled for each in _caveats(one, everywhere))
     evidence = candidate.evidence
     more = [_unsent(len(evidence.unsent))] if evidence.unsent else []
@@ -42,7 +42,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
 def asks_for_objects_alone(candidate: Candidate) -> bool:
     """Return whether an object alone decides about a policy: not who sends it, the operation, or
     what else is there."""
-    return not any(_asks_for_more(one) for one in candidate.compiled)
+    return not any(_asks_for_more(policy) for policy in candidate.compiled)
 
 
 def _asks_for_more(one: RunnablePolicy) -> bool:
@@ -61,7 +61,7 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
     if _names_operations(spec) or _OPERATION.search(text):
         yield "asks for the operation or the old object: reports and scans see objects as they are"
     conditions = [*_conditions(spec)]
-    if any(_REQUEST.search(each) for each in conditions):
+    if any(_REQUEST.search(condition) for condition in conditions):
         yield "has match conditions about the request, which admission alone evaluates"
     if spec.get("background") is False or _not_in_background(spec):
         yield "is not evaluated in the background: reports have results of admissions alone"
@@ -131,7 +131,7 @@ def chosen(
 ) -> list[Candidate]:
     """Return the candidates that options name; enforced: the policies that another environment
     enforces, None where that does not matter. Raise InputError for a name that is none."""
-    by_name = {each.name: each for each in candidates}
+    by_name = {candidate.name: candidate for candidate in candidates}
     for name in options.policies:
         if name not in by_name:
             hint = suggestion(name, by_name) or f"it has {', '.join(by_name) or 'none'}"
@@ -140,9 +140,9 @@ def chosen(
     if not options.candidates:
         return [by_name[name] for name in dict.fromkeys(options.policies)]
     return [
-        each
-        for each in candidates
-        if only_audits(each, scope) and (enforced is None or each.name in enforced)
+        candidate
+        for candidate in candidates
+        if only_audits(candidate, scope) and (enforced is None or candidate.name in enforced)
     ]
 
 
@@ -155,7 +155,7 @@ def decided(candidate: Candidate, options: PromoteOptions, scope: Scope) -> Plan
     evidence = candidate.evidence
     exceptions = 0
     if options.with_exceptions and evidence.blocked:
-        exceptions = len({each.subject for each in evidence.blocked})
+        exceptions = len({violation.subject for violation in evidence.blocked})
     reasons = tuple(_reasons(candidate, options, excepted=bool(exceptions)))
     verdict = Verdict.HELD if reasons else Verdict.PROMOTE
     return PlannedPolicy(candidate, verdict, reasons, exceptions if not reasons else 0)
@@ -167,9 +167,9 @@ def _settle(candidate: Candidate) -> None:
     evidence = candidate.evidence
     owners = {each.subject: each.owner for each in evidence.blocked if each.owner}
     seen: dict[tuple[object, str], Violation] = {}
-    for each in sorted(evidence.blocked, key=lambda each: each.location is None):
-        owned = replace(each, owner=each.owner or owners.get(each.subject, ""))
-        seen.setdefault((each.subject, each.rule), owned)
+    for violation in sorted(evidence.blocked, key=lambda each: each.location is None):
+        owned = replace(violation, owner=violation.owner or owners.get(violation.subject, ""))
+        seen.setdefault((violation.subject, violation.rule), owned)
     evidence.blocked[:] = seen.values()
 
 
@@ -195,8 +195,8 @@ def _too_short(candidate: Candidate, days: int) -> Iterator[str]:
 
 def counted(found: Iterable[Violation]) -> str:
     """Return the number of objects of violations, with that of their namespaces and owners."""
-    subjects = {each.subject for each in found}
-    spaces = {each.namespace for each in subjects if each.namespace}
+    subjects = {violation.subject for violation in found}
+    spaces = {name.namespace for name in subjects if name.namespace}
     text = f"{len(subjects)} object{'' if len(subjects) == 1 else 's'}"
     if spaces:
         text += f" in {len(spaces)} namespace{'' if len(spaces) == 1 else 's'}"
@@ -205,4 +205,4 @@ def counted(found: Iterable[Violation]) -> str:
 
 def owners_of(found: Iterable[Violation]) -> list[str]:
     """Return the owners of violations that are known, sorted."""
-    return sorted({each.owner for each in found if each.owner})
+    return sorted({violation.owner for violation in found if violation.owner})

@@ -39,7 +39,7 @@ class Scope:
     _matchers: list[Callable[[str], bool]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._matchers = [compile_wildcard(each) for each in self.patterns]
+        self._matchers = [compile_wildcard(pattern) for pattern in self.patterns]
 
     def has(self, namespace: str) -> bool:
         """Return whether an object of a namespace is meant, empty for cluster-scoped ones."""
@@ -76,14 +76,14 @@ class Judge:
         context = replace(
             requests.context(survey.world(inputs)), plural_of=survey.reader.discovery.plural
         )
-        running = [each for each in policies.policies if each.policy.id in self._by_id]
+        running = [policy for policy in policies.policies if policy.policy.id in self._by_id]
         sink = _Sink(self, source, labels)
         run_scan(running, survey.objects(running), sink.add, context)
         return frozenset(sink.passed)
 
     def is_unsent(self, candidate: Candidate, resource: Resource, labels: Labels) -> bool:
         """Return whether the environment's Kyverno is never sent an object that a policy is for."""
-        if all(one.runs_in_api_server for one in candidate.compiled):
+        if all(policy.runs_in_api_server for policy in candidate.compiled):
             return False
         return bool(self.environment.configuration.unsent_with_pods(resource, labels))
 
@@ -112,18 +112,18 @@ class _Sink:
         if not self.judge.scope.has(resource.namespace):
             return
         by_candidate: dict[str, tuple[Candidate, list[RuleResult]]] = {}
-        for each in results:
-            candidate = self.judge.candidate(each.policy_id)
-            if candidate is not None and each.type in _JUDGED:
-                by_candidate.setdefault(candidate.name, (candidate, []))[1].append(each)
+        for result in results:
+            candidate = self.judge.candidate(result.policy_id)
+            if candidate is not None and result.type in _JUDGED:
+                by_candidate.setdefault(candidate.name, (candidate, []))[1].append(result)
         if not by_candidate:
             return
         subject = ObjectName(resource.kind, resource.namespace, resource.name)
-        for candidate, found in by_candidate.values():
+        for candidate, rule_results in by_candidate.values():
             if self.judge.is_unsent(candidate, resource, self.labels):
                 candidate.evidence.unsent.add(subject)
             else:
-                self._count(candidate, subject, resource, found)
+                self._count(candidate, subject, resource, rule_results)
 
     def _count(
         self,
@@ -134,14 +134,14 @@ class _Sink:
     ) -> None:
         evidence = candidate.evidence
         decided = False
-        for each in results:
-            if each.status in _BLOCKING:
-                evidence.blocked.append(self._violation(subject, resource, each))
-            elif each.status is Status.ERROR:
-                evidence.undecided.append(self._violation(subject, resource, each))
-            elif each.status in (Status.PASS, Status.SKIP):
+        for result in results:
+            if result.status in _BLOCKING:
+                evidence.blocked.append(self._violation(subject, resource, result))
+            elif result.status is Status.ERROR:
+                evidence.undecided.append(self._violation(subject, resource, result))
+            elif result.status in (Status.PASS, Status.SKIP):
                 decided = True
-                self.passed.add((candidate.name, subject, each.rule))
+                self.passed.add((candidate.name, subject, result.rule))
         if decided:
             evidence.judged.setdefault(self.source, set()).add(subject)
 
@@ -161,9 +161,9 @@ def candidates_of(
     policies = environment.policies(NO_ATTACHMENTS)
     known = sorted(names, key=len, reverse=True)
     found: dict[str, list[RunnablePolicy]] = {}
-    for one in policies.policies:
-        if not one.phases.isdisjoint(_PHASES) and not one.judges_json:
-            found.setdefault(policy_name(one.policy.name, known), []).append(one)
+    for policy in policies.policies:
+        if not policy.phases.isdisjoint(_PHASES) and not policy.judges_json:
+            found.setdefault(policy_name(policy.policy.name, known), []).append(policy)
     return [Candidate(name, tuple(found[name])) for name in sorted(found)], policies
 
 
@@ -179,8 +179,8 @@ def only_audits(candidate: Candidate, scope: Scope) -> bool:
     """Return whether any rule of a policy only reports in any of the namespaces."""
     probes = [each.replace("*", "").replace("?", "x") for each in scope.patterns] or [_ELSEWHERE]
     return any(
-        one.action(rule, probe) == AUDIT
-        for one in candidate.compiled
-        for rule in one.rules_in(_PHASES)
+        policy.action(rule, probe) == AUDIT
+        for policy in candidate.compiled
+        for rule in policy.rules_in(_PHASES)
         for probe in probes
     )

@@ -64,18 +64,18 @@ class Evidence:
     @property
     def objects(self) -> set[ObjectName]:
         """Every object that a source says something of."""
-        found = {each.subject for each in (*self.blocked, *self.undecided)}
-        return found.union(*self.judged.values())
+        names = {violation.subject for violation in (*self.blocked, *self.undecided)}
+        return names.union(*self.judged.values())
 
     @property
     def passing(self) -> set[ObjectName]:
         """The objects that pass every rule of the policy or are exempt from it."""
-        return self.objects - {each.subject for each in (*self.blocked, *self.undecided)}
+        return self.objects - {violation.subject for violation in (*self.blocked, *self.undecided)}
 
     def merge(self, other: Evidence) -> None:
         """Add other evidence about the same policy."""
-        for source, found in other.judged.items():
-            self.judged.setdefault(source, set()).update(found)
+        for source, names in other.judged.items():
+            self.judged.setdefault(source, set()).update(names)
         self.blocked += other.blocked
         self.undecided += other.undecided
         self.unsent |= other.unsent
@@ -136,10 +136,10 @@ class Plan:
 
     def of(self, verdict: Verdict) -> Sequence[PlannedPolicy]:
         """Return the policies of a verdict."""
-        return [each for each in self.policies if each.verdict is verdict]
+        return [policy for policy in self.policies if policy.verdict is verdict]
 
     @property
     def blocked(self) -> list[Violation]:
         """The violations of the policies that are held back."""
         held = self.of(Verdict.HELD)
-        return [each for one in held for each in one.candidate.evidence.blocked]
+        return [violation for policy in held for violation in policy.candidate.evidence.blocked]

@@ -44,7 +44,7 @@ def _is_entry(entry: Json) -> bool:
         isinstance(entry, dict)
         and isinstance(entry.get("environment"), str)
         and isinstance(entry.get("policies"), dict)
-        and all(isinstance(each, dict) for each in entry["policies"].values())
+        and all(isinstance(policy, dict) for policy in entry["policies"].values())
     )
 
 
@@ -58,8 +58,8 @@ def decision(plan: Plan, today: date, before: Mapping[str, Body], exceptions: st
     if plan.namespaces:
         entry["namespaces"] = list(plan.namespaces)
     entry["policies"] = {
-        each.candidate.name: _policy(each, before[each.candidate.name], exceptions)
-        for each in plan.of(Verdict.PROMOTE)
+        policy.candidate.name: _policy(policy, before[policy.candidate.name], exceptions)
+        for policy in plan.of(Verdict.PROMOTE)
     }
     return entry
 
@@ -79,7 +79,7 @@ def evidence_body(planned: PlannedPolicy) -> Body:
     evidence = planned.candidate.evidence
     body: Body = {
         "objects": len(evidence.objects),
-        "sources": {name: len(found) for name, found in sorted(evidence.judged.items())},
+        "sources": {name: len(names) for name, names in sorted(evidence.judged.items())},
     }
     if evidence.reported:
         reported: Body = {"results": dict(sorted(evidence.reported.items()))}

@@ -65,14 +65,14 @@ def headline(promotion: Promotion) -> str:
         text += f": {counted(blocked)}"
         if owners := owners_of(blocked):
             text += f", owners: {', '.join(map(shown, owners))}"
-    if exceptions := sum(each.exceptions for each in plan.of(Verdict.PROMOTE)):
+    if exceptions := sum(policy.exceptions for policy in plan.of(Verdict.PROMOTE)):
         text += f"; exceptions for {exceptions} object{'' if exceptions == 1 else 's'}"
     return text
 
 
 def _afterwards(promotion: Promotion) -> Iterator[str]:
     plan = promotion.plan
-    names = " ".join(each.candidate.name for each in plan.of(Verdict.PROMOTE))
+    names = " ".join(policy.candidate.name for policy in plan.of(Verdict.PROMOTE))
     if plan.unread:
         yield "refused: nothing is promoted while an input is not read"
     elif promotion.is_refused:
@@ -104,9 +104,9 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator
 def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
     """Yield what evidence cannot show, each once, after the policies of which it holds."""
     names: dict[str, list[str]] = {}
-    for each in planned:
-        for caveat in each.candidate.caveats:
-            names.setdefault(caveat, []).append(each.candidate.name)
+    for policy in planned:
+        for caveat in policy.candidate.caveats:
+            names.setdefault(caveat, []).append(policy.candidate.name)
     if names:
         yield from ("", "not in the evidence:")
     for caveat, those in names.items():
@@ -127,11 +127,11 @@ def _evidence_line(planned: PlannedPolicy) -> str:
 
 
 def _objects(found: Sequence[Violation]) -> Iterator[str]:
-    for each in found[:_SHOWN]:
-        place = str(each.location) if each.location is not None else each.source
-        owner = f", {shown(each.owner)}" if each.owner else ""
-        yield f"      {shown(str(each.subject))}{owner}  {shown(place)}"
-        yield f"        {shown(single_line(each.message))}"
+    for violation in found[:_SHOWN]:
+        place = str(violation.location) if violation.location is not None else violation.source
+        owner = f", {shown(violation.owner)}" if violation.owner else ""
+        yield f"      {shown(str(violation.subject))}{owner}  {shown(place)}"
+        yield f"        {shown(single_line(violation.message))}"
     if len(found) > _SHOWN:
         yield f"      … and {len(found) - _SHOWN} more"
 
@@ -144,14 +144,14 @@ def _markdown(promotion: Promotion) -> Iterator[Block]:
         yield f"{', '.join(promotion.back)}: as before the promotion."
         return
     yield Heading(headline(promotion), 1)
-    if ready := [(each, each.candidate) for each in plan.of(Verdict.PROMOTE)]:
+    if ready := [(policy, policy.candidate) for policy in plan.of(Verdict.PROMOTE)]:
         yield Heading("To Enforce")
         rows = [
             (candidate.name, _evidence_line(planned), "; ".join(candidate.caveats) or "-")
             for planned, candidate in ready
         ]
         yield Table(("policy", "evidence", "not in the evidence"), rows)
-    if held := [(each, each.candidate) for each in plan.of(Verdict.HELD)]:
+    if held := [(policy, policy.candidate) for policy in plan.of(Verdict.HELD)]:
         yield Heading("Held back")
         rows = [
             (
@@ -214,8 +214,8 @@ def _policy_body(planned: PlannedPolicy) -> Body:
         "evidence": evidence_body(planned),
         "caveats": list(planned.candidate.caveats),
         "exceptions": planned.exceptions,
-        "blocked": [_violation(each) for each in evidence.blocked],
-        "undecided": [_violation(each) for each in evidence.undecided],
+        "blocked": [_violation(violation) for violation in evidence.blocked],
+        "undecided": [_violation(violation) for violation in evidence.undecided],
         "notSent": len(evidence.unsent),
     }
 
@@ -237,11 +237,11 @@ def _findings(promotion: Promotion) -> Iterator[Finding]:
     """Yield an error for each input that is not read and each object that would be refused, and a
     note for each promotion."""
     yield from map(diagnostic_finding, promotion.plan.unread)
-    for each in promotion.plan.policies:
-        name = each.candidate.name
-        for found in each.candidate.evidence.blocked if each.verdict is Verdict.HELD else ():
+    for policy in promotion.plan.policies:
+        name = policy.candidate.name
+        for found in policy.candidate.evidence.blocked if policy.verdict is Verdict.HELD else ():
             text = f"{name} would refuse {found.subject}: {found.message}"
             yield diagnostic_finding(Diagnostic(name, Severity.ERROR, text, found.location))
-        if each.verdict is Verdict.PROMOTE:
-            text = f"{name} may be set to Enforce: {_evidence_line(each)}"
+        if policy.verdict is Verdict.PROMOTE:
+            text = f"{name} may be set to Enforce: {_evidence_line(policy)}"
             yield diagnostic_finding(Diagnostic(name, Severity.NOTE, text))

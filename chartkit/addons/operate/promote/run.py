@@ -79,7 +79,7 @@ def promote(options: PromoteOptions) -> Promotion:
     today = datetime.now(UTC).date()
     if options.back:
         return _taken_back(project, options, today)
-    plans = [_plan(project, each, options) for each in targets]
+    plans = [_plan(project, environment, options) for environment in targets]
     plan = plans[0] if len(plans) == 1 else _joined(options.target, plans)
     promotion = Promotion(plan, {}, options.candidates)
     if promotion.is_refused or not plan.of(Verdict.PROMOTE):
@@ -134,8 +134,8 @@ def _plan(project: Project, environment: Environment, options: PromoteOptions) -
         reading.workloads(project, environment)
         reading.given()
         reading.live()
-    planned = tuple(decided(each, options, scope) for each in wanted)
-    notes += (str(each) for each in policies.diagnostics)
+    planned = tuple(decided(candidate, options, scope) for candidate in wanted)
+    notes += (str(diagnostic) for diagnostic in policies.diagnostics)
     sources, unread = tuple(reading.sources.items()), tuple(reading.unread)
     return Plan(environment.name, options.namespaces, planned, sources, tuple(notes), unread)
 
@@ -161,24 +161,24 @@ def _joined(name: str, plans: Sequence[Plan]) -> Plan:
     """Return the plan of an environment with clusters: a policy is held back where one holds it."""
     by_name: dict[str, list[PlannedPolicy]] = {}
     for plan in plans:
-        for each in plan.policies:
-            by_name.setdefault(each.candidate.name, []).append(each)
+        for policy in plan.policies:
+            by_name.setdefault(policy.candidate.name, []).append(policy)
     sources = [(f"{plan.environment}: {source}", n) for plan in plans for source, n in plan.sources]
     notes = [f"{plan.environment}: {note}" for plan in plans for note in plan.notes]
-    policies = tuple(_of_clusters(each) for each in by_name.values())
+    policies = tuple(_of_clusters(planned_policies) for planned_policies in by_name.values())
     unread = tuple(dict.fromkeys(row for plan in plans for row in plan.unread))
     return Plan(name, plans[0].namespaces, policies, tuple(sources), tuple(notes), unread)
 
 
 def _of_clusters(found: Sequence[PlannedPolicy]) -> PlannedPolicy:
     evidence = Evidence()
-    for each in found:
-        evidence.merge(each.candidate.evidence)
+    for policy in found:
+        evidence.merge(policy.candidate.evidence)
     order = (Verdict.HELD, Verdict.PROMOTE, Verdict.DONE)
-    verdict = min((each.verdict for each in found), key=order.index)
+    verdict = min((planned_policy.verdict for planned_policy in found), key=order.index)
     first = found[0].candidate
-    caveats = tuple(dict.fromkeys(one for each in found for one in each.candidate.caveats))
-    reasons = tuple(dict.fromkeys(one for each in found for one in each.reasons))
+    caveats = tuple(dict.fromkeys(caveat for each in found for caveat in each.candidate.caveats))
+    reasons = tuple(dict.fromkeys(reason for each in found for reason in each.reasons))
     candidate = Candidate(first.name, first.compiled, evidence, caveats)
     exceptions = sum(each.exceptions for each in found) if verdict is Verdict.PROMOTE else 0
     return PlannedPolicy(candidate, verdict, reasons, exceptions)
@@ -187,7 +187,7 @@ def _of_clusters(found: Sequence[PlannedPolicy]) -> PlannedPolicy:
 def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -> Texts:
     """Return the texts of chartkit.yaml, promotions.yaml and the exceptions after a plan."""
     text = _text(project, plan.environment)
-    names = [each.candidate.name for each in plan.of(Verdict.PROMOTE)]
+    names = [policy.candidate.name for policy in plan.of(Verdict.PROMOTE)]
     before = {name: text.settings(name) for name in names}
     text = text.with_actions(
         {name: edits.promoted(before[name], plan.namespaces) for name in names}
@@ -231,8 +231,8 @@ def _require_enforced(
         for name in names:
             settings = next(
                 (
-                    each
-                    for key, each in environment.policies.items()
+                    policy_settings
+                    for key, policy_settings in environment.policies.items()
                     if key.rpartition("/")[2] == name
                 ),
                 None,
@@ -290,15 +290,15 @@ def _exceptions_text(plan: Plan, until: date) -> str:
 def _text_without(file: Path, policies: Sequence[str]) -> str | None:
     """Return the text of a file without the exceptions of some policies, None if nothing is left;
     an exception for another policy as well stays whole. Raise InputError."""
-    kept = [each for each in read_file(file) if not _is_only_for(each.body, policies)]
-    texts = (each.source.text[each.start : each.end].strip("\n") for each in kept)
+    kept = [document for document in read_file(file) if not _is_only_for(document.body, policies)]
+    texts = (document.source.text[document.start : document.end].strip("\n") for document in kept)
     parts = [text.removeprefix("---").strip("\n") for text in texts]
     return "---\n".join(f"{each}\n" for each in parts) if any(parts) else None
 
 
 def _is_only_for(body: Json, policies: Sequence[str]) -> bool:
     spec = mapping_at(body, "spec")
-    named = [each.get("policyName") for each in mappings_at(spec, "exceptions")]
+    named = [exception.get("policyName") for exception in mappings_at(spec, "exceptions")]
     named += [each.get("name") for each in mappings_at(spec, "policyRefs")]
     return bool(named) and all(policy_name(str(each), policies) in policies for each in named)
 
@@ -306,10 +306,10 @@ def _is_only_for(body: Json, policies: Sequence[str]) -> bool:
 def _exceptions(planned: PlannedPolicy, until: date) -> Iterator[Body]:
     """Yield an exception for each object and rule, for each form of the policy."""
     name = planned.candidate.name
-    for found in planned.candidate.evidence.blocked:
-        rule = written_rule(found.rule)
+    for violation in planned.candidate.evidence.blocked:
+        rule = written_rule(violation.rule)
         suppression = Suppression(name, rule, _REASON, until, _HERE)
-        for one in planned.candidate.compiled:
-            body = exception_of(replace(found.resource), suppression, one, NAMESPACE)
+        for policy in planned.candidate.compiled:
+            body = exception_of(replace(violation.resource), suppression, policy, NAMESPACE)
             if body is not None:
                 yield body

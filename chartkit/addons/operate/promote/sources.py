@@ -136,8 +136,8 @@ class ReportJudge:
         by_key = {
             key: each
             for each in self.judge.candidates
-            for one in each.compiled
-            for key in (one.policy.key, one.policy.name)
+            for policy in each.compiled
+            for key in (policy.policy.key, policy.policy.name)
         }
         count = 0
         for result in results:
@@ -159,9 +159,9 @@ class ReportJudge:
         elif self._is_outdated(candidate, result):
             evidence.outdated += 1
         elif result.status in _BLOCKING or result.status == "error":
-            found = Violation(subject, result.rule, result.message, source, "", result.resource)
+            violation = Violation(subject, result.rule, result.message, source, "", result.resource)
             blocking = result.status in _BLOCKING
-            (evidence.blocked if blocking else evidence.undecided).append(found)
+            (evidence.blocked if blocking else evidence.undecided).append(violation)
 
     def _is_outdated(self, candidate: Candidate, result: ReportedResult) -> bool:
         """Return whether the object passes by now, which it alone decides."""
@@ -254,9 +254,9 @@ class EvidenceReader:
     def workloads(self, project: Project, environment: Environment) -> None:
         """Judge the workloads that chartkit.yaml names."""
         for workload in environment.workloads:
-            found, rows = read_workload(project, workload, environment.kube_version)
+            resources, rows = read_workload(project, workload, environment.kube_version)
             self.unread += filter(is_unread, rows)
-            self._objects(f"workloads {workload.path.as_posix()}", list(found))
+            self._objects(f"workloads {workload.path.as_posix()}", list(resources))
 
     def given(self) -> None:
         """Judge the manifests, charts, recordings and reports that options name."""
@@ -266,18 +266,18 @@ class EvidenceReader:
                 continue
             notes: list[Diagnostic] = []
             try:
-                found = read_inputs([path], StringIO(), notes.append, ChartOptions())
+                resources = read_inputs([path], StringIO(), notes.append, ChartOptions())
             except UNREADABLE as error:
                 self.unread.append(unread_at(Location(path), error))
                 continue
             self.unread += filter(is_unread, notes)
             self.notes += map(str, filterfalse(is_unread, notes))
-            reports = [each for each in found if is_report(each)]
+            reports = [resource for resource in resources if is_report(resource)]
             if reports:
-                results = (one for each in reports for one in results_of(each.body))
+                results = (result for resource in reports for result in results_of(resource.body))
                 self._reported(f"reports {path}", results)
-            if len(reports) < len(found):
-                self._objects(path, [each for each in found if not is_report(each)])
+            if len(reports) < len(resources):
+                self._objects(path, [resource for resource in resources if not is_report(resource)])
 
     def live(self) -> None:
         """Judge the live cluster and ask policy-reporter, where options say so."""
@@ -301,7 +301,7 @@ class EvidenceReader:
             survey = Survey(reader, NO_ATTACHMENTS)
             passed = self.judge.cluster(source, survey)
             self.sources[source] = len(
-                {one for each in self.judge.candidates for one in each.evidence.objects}
+                {name for candidate in self.judge.candidates for name in candidate.evidence.objects}
             )
             reports = ReportJudge(self.judge, survey.namespaces, passed)
             self._reported(f"reports of {source}", cluster_reports(reader), reports)

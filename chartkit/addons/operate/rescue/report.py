@@ -42,7 +42,7 @@ def _text(found: Diagnosis) -> Iterator[Block]:
             yield f"    never sent: namespaces {', '.join(each.exempt)}"
     left = [each for each in found.webhooks if each not in found.opening and each.policy == FAIL]
     if found.opening and left:
-        names = ", ".join(sorted({each.name for each in left}))
+        names = ", ".join(sorted({webhook.name for webhook in left}))
         yield f"left as they are: {names}"
     for note in found.notes:
         yield f"not asked: {note}"
@@ -58,19 +58,19 @@ def _value(found: Diagnosis) -> Body:
     return {
         "cluster": found.cluster,
         "locked": found.is_locked,
-        "unanswered": {str(each): reason for each, reason in found.unanswered.items()},
-        "refused": [asdict(each) for each in found.refused],
+        "unanswered": {str(service): reason for service, reason in found.unanswered.items()},
+        "refused": [asdict(refusal) for refusal in found.refused],
         "webhooks": [
             {
-                "kind": each.kind,
-                "configuration": each.configuration,
-                "name": each.name,
-                "failurePolicy": each.policy,
-                "service": str(each.service) if each.service else None,
-                "open": each in found.opening,
-                "reason": found.reason(each),
+                "kind": webhook.kind,
+                "configuration": webhook.configuration,
+                "name": webhook.name,
+                "failurePolicy": webhook.policy,
+                "service": str(webhook.service) if webhook.service else None,
+                "open": webhook in found.opening,
+                "reason": found.reason(webhook),
             }
-            for each in found.webhooks
+            for webhook in found.webhooks
         ],
         "notes": list(found.notes),
     }

@@ -73,15 +73,15 @@ def _count(number: int, one: str, several: str) -> str:
 
 
 def _rows(found: Estimate) -> Iterator[tuple[str, ...]]:
-    for each in found.kinds:
-        numbers = (each.reviews.by_operation[operation] for operation in OPERATIONS)
-        reviews = ("-",) * len(OPERATIONS) if each.made else tuple(map(str, numbers))
-        name = f"{each.kind} (made)" if each.made else each.kind
-        yield shown(name), str(each.objects), *reviews, str(each.reports)
+    for kind_load in found.kinds:
+        numbers = (kind_load.reviews.by_operation[operation] for operation in OPERATIONS)
+        reviews = ("-",) * len(OPERATIONS) if kind_load.made else tuple(map(str, numbers))
+        name = f"{kind_load.kind} (made)" if kind_load.made else kind_load.kind
+        yield shown(name), str(kind_load.objects), *reviews, str(kind_load.reports)
 
 
 def _totals(found: Estimate) -> tuple[str, ...]:
-    objects = sum(each.objects for each in found.kinds)
+    objects = sum(kind_load.objects for kind_load in found.kinds)
     numbers = (str(found.reviews.by_operation[operation]) for operation in OPERATIONS)
     return "total", str(objects), *numbers, str(found.reports.reports)
 
@@ -120,7 +120,7 @@ def _json(found: Estimate) -> Body:
         "webhooks": [
             {"name": name, "policies": list(names)} for name, names in found.webhooks.items()
         ],
-        "kinds": [_kind(each) for each in found.kinds],
+        "kinds": [_kind(kind_load) for kind_load in found.kinds],
         "reviews": {
             **_by_operation(found.reviews.by_operation),
             "aDay": round(found.reviews.a_day, 1),
@@ -131,12 +131,12 @@ def _json(found: Estimate) -> Body:
         "settings": _settings(found.settings),
         "advice": [
             {
-                "severity": str(each.severity),
-                "key": each.key,
-                "message": each.message,
-                "values": each.values or None,
+                "severity": str(advice.severity),
+                "key": advice.key,
+                "message": advice.message,
+                "values": advice.values or None,
             }
-            for each in found.advice
+            for advice in found.advice
         ],
         "notes": list(found.notes),
     }
@@ -204,10 +204,10 @@ def _markdown(found: Estimate) -> Iterator[Block]:
 
 
 def _findings(found: Estimate) -> Iterator[Finding]:
-    for each in found.advice:
-        message = f"{each.key}: {each.message}"
-        hint = each.values or None
-        yield diagnostic_finding(Diagnostic(_RULE, each.severity, message, None, hint))
+    for advice in found.advice:
+        message = f"{advice.key}: {advice.message}"
+        hint = advice.values or None
+        yield diagnostic_finding(Diagnostic(_RULE, advice.severity, message, None, hint))
 
 
 _SCANNED: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
@@ -252,9 +252,9 @@ class ReportWriter:
     ) -> Report | None:
         """Return the report of an object with its results, None for none; unsent: why Kyverno is
         not sent the object."""
-        is_filtered = any(each.key == RESOURCE_FILTERS for each in unsent)
+        is_filtered = any(reason.key == RESOURCE_FILTERS for reason in unsent)
         reported = list(filter(self._is_reported, results))
-        admitted = [each for each in reported if not unsent and self._is_admitted(each)]
+        admitted = [result for result in reported if not unsent and self._is_admitted(result)]
         known = set(map(id, admitted))
         counted = [
             each for each in reported if id(each) in known or self._is_scanned(each, is_filtered)
@@ -262,7 +262,7 @@ class ReportWriter:
         if not counted:
             return None
         size = self._envelope(resource) + sum(map(self._size, counted)) + len(counted)
-        passing = all(each.status in _SILENT for each in counted)
+        passing = all(result.status in _SILENT for result in counted)
         return Report(len(counted), size, passing, bool(admitted))
 
     def _is_reported(self, result: RuleResult) -> bool:

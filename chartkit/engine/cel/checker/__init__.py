@@ -48,7 +48,7 @@ def check(parsed: Parsed, environment: Environment, *, expected: tuple[Type, ...
 def undefined_fields(parsed: Parsed, environment: Environment) -> tuple[UndefinedField, ...]:
     """The fields that their types do not have, whatever else may be wrong with the expression."""
     issues = _visited(parsed, environment).issues
-    return tuple(each for each in issues if isinstance(each, UndefinedField))
+    return tuple(issue for issue in issues if isinstance(issue, UndefinedField))
 
 
 def _visited(parsed: Parsed, environment: Environment) -> Visitor:

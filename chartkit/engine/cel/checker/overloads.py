@@ -90,13 +90,13 @@ def _tables(environment: Environment) -> Tables:
 
 def _signatures(function: Function) -> Signatures:
     candidates = [
-        Candidate(each, _variables(each), plain_kinds(each.parameters))
-        for each in function.overloads
+        Candidate(overload, _variables(overload), plain_kinds(overload.parameters))
+        for overload in function.overloads
     ]
     return Signatures(
         function.name,
-        tuple(each for each in candidates if each.overload.member),
-        tuple(each for each in candidates if not each.overload.member),
+        tuple(candidate for candidate in candidates if candidate.overload.member),
+        tuple(candidate for candidate in candidates if not candidate.overload.member),
     )
 
 
@@ -212,12 +212,12 @@ def resolve_overloads(
             return known
     before = variables.made
     ids, returns = _match(signatures, member, arguments, variables)
-    found = Resolution(ids, returns, variables.made - before)
+    resolution = Resolution(ids, returns, variables.made - before)
     if not is_closed(returns):
         variables.open = True
     elif closed:
-        signatures.remember(member, arguments, found)
-    return found
+        signatures.remember(member, arguments, resolution)
+    return resolution
 
 
 def _match(

@@ -120,7 +120,7 @@ class Substitution:
         if not value.parameters or value.kind not in _NESTED:
             return value
         self._step()
-        resolved = [self._resolve(each, free) for each in value.parameters]
+        resolved = [self._resolve(parameter, free) for parameter in value.parameters]
         if all(map(is_, resolved, value.parameters)):
             return value
         return Type(value.kind, value.name, tuple(resolved))
@@ -213,4 +213,4 @@ class Substitution:
             return bound is None or self._is_free_of(variable, bound)
         if value.parameters:
             self._step()
-        return all(self._is_free_of(variable, each) for each in value.parameters)
+        return all(self._is_free_of(variable, parameter) for parameter in value.parameters)

@@ -49,12 +49,12 @@ def _is_valid(checked: Checked, environment: Environment, call: Call, patterns: 
         return not isinstance(literal.value, str) or _is_regex(literal.value, patterns)
     kind = checked.types[literal.id].kind
     overloads = environment.functions[call.function].overloads
-    found = next((each for each in overloads if each.parameters[0].kind is kind), None)
-    if found is None:
+    overload = next((each for each in overloads if each.parameters[0].kind is kind), None)
+    if overload is None:
         # `null` may stand for a timestamp, but no function takes it.
         return False
     try:
-        found.implementation(literal.value)
+        overload.implementation(literal.value)
     except CelError:
         return False
     return True
@@ -88,8 +88,8 @@ def validate_literals(
     for literal in literals:
         if isinstance(literal, ListLiteral):
             elements = [
-                (each, _type(checked, each, position in literal.optional_indices))
-                for position, each in enumerate(literal.elements)
+                (element, _type(checked, element, position in literal.optional_indices))
+                for position, element in enumerate(literal.elements)
             ]
             # In a list, only the first element that differs is named.
             yield from list(_differing(elements))[:1]
@@ -97,7 +97,7 @@ def validate_literals(
             entries = literal.entries
             yield from _differing([(each.key, _type(checked, each.key, False)) for each in entries])
             yield from _differing(
-                [(each.value, _type(checked, each.value, each.optional)) for each in entries]
+                [(entry.value, _type(checked, entry.value, entry.optional)) for entry in entries]
             )
 
 

@@ -208,16 +208,16 @@ class Visitor:
     ) -> Type:
         if signatures.name in ("_&&_", "_||_"):
             return self._logical(expr, signatures, arguments)
-        found = resolve_overloads(signatures, member, tuple(arguments), self.variables)
-        if not found.ids:
-            shown = format_call([self.variables.close(each) for each in arguments], member)
+        resolution = resolve_overloads(signatures, member, tuple(arguments), self.variables)
+        if not resolution.ids:
+            shown = format_call([self.variables.close(argument) for argument in arguments], member)
             self._complain(
                 expr.offset,
                 f"found no matching overload for '{signatures.name}' applied to '{shown}'",
             )
             return ERROR
-        self.overloads[expr.id] = found.ids
-        return found.returns
+        self.overloads[expr.id] = resolution.ids
+        return resolution.returns
 
     def _logical(self, expr: ast.Call, signatures: Signatures, arguments: list[Type]) -> Type:
         """`&&` and `||`: what is wrong with an operand is said at the operand."""

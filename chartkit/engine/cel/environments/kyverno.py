@@ -222,16 +222,16 @@ def make_environment(name: str) -> Environment:
 
 
 def _libraries(kind: str, namespaced: bool) -> tuple[Library, ...]:
-    found = list(_KINDS[kind])
+    libraries = list(_KINDS[kind])
     if kind != "matchimage":
         # In this order: of a function that both have, the first one's type shows.
-        found.append(resource.NAMESPACED_LIBRARY if namespaced else resource.LIBRARY)
-        found.append(http.LIBRARY)
+        libraries.append(resource.NAMESPACED_LIBRARY if namespaced else resource.LIBRARY)
+        libraries.append(http.LIBRARY)
     if kind == _GENERATING:
-        found.append(generator.NAMESPACED_LIBRARY if namespaced else generator.LIBRARY)
-        found.append(_request_types())
+        libraries.append(generator.NAMESPACED_LIBRARY if namespaced else generator.LIBRARY)
+        libraries.append(_request_types())
     # The cluster's environment has some of what every kind adds: it counts once.
-    return tuple({each.name: each for each in found}.values())
+    return tuple({library.name: library for library in libraries}.values())
 
 
 def _request_types() -> Library:

@@ -98,20 +98,20 @@ class Dispatch:
         self.function = function
         self._silent = silent
         parameters = [
-            _lists_of_anything(each) if function in _TAKES_ANY_LIST else each.parameters
-            for each in overloads
+            _lists_of_anything(overload) if function in _TAKES_ANY_LIST else overload.parameters
+            for overload in overloads
         ]
         self._candidates: tuple[_Candidate, ...] = tuple(
-            (each, tuple(map(_guard_of, types)))
-            for each, types in zip(overloads, parameters, strict=True)
+            (overload, tuple(map(_guard_of, types)))
+            for overload, types in zip(overloads, parameters, strict=True)
         )
         self._shallow = not any(_looks_inside(each) for types in parameters for each in types)
         self._by_classes: dict[tuple[type, ...], Overload] = {}
 
     def bound(self, arguments: Sequence[Expr]) -> Dispatch:
         """The overloads for one call, where an implementation depends on what is written there."""
-        overloads = [each for each, _ in self._candidates]
-        if all(each.bind is None for each in overloads):
+        overloads = [overload for overload, _ in self._candidates]
+        if all(overload.bind is None for overload in overloads):
             return self
         made = [
             each if each.bind is None else replace(each, implementation=each.bind(arguments))
@@ -121,19 +121,19 @@ class Dispatch:
 
     def silent(self) -> Dispatch:
         """The same overloads for a call whose error does not say what was called."""
-        return Dispatch(self.function, [each for each, _ in self._candidates], silent=True)
+        return Dispatch(self.function, [overload for overload, _ in self._candidates], silent=True)
 
     def find(self, args: Sequence[Value]) -> Overload:
         """The overload for some arguments; raises `CelError` where none takes them."""
         if not self._shallow:
             return self._search(args)
         classes = tuple(map(type, args))
-        found = self._by_classes.get(classes)
-        if found is None:
-            found = self._search(args)
+        overload = self._by_classes.get(classes)
+        if overload is None:
+            overload = self._search(args)
             if Struct not in classes:
-                self._by_classes[classes] = found
-        return found
+                self._by_classes[classes] = overload
+        return overload
 
     def _search(self, args: Sequence[Value]) -> Overload:
         count = len(args)
@@ -172,7 +172,7 @@ def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) 
     if dispatch is None:
         overloads = environment.functions[function].overloads
         if chosen:
-            overloads = tuple(each for each in overloads if each.id == chosen[0])
+            overloads = tuple(overload for overload in overloads if overload.id == chosen[0])
         elif function in SINGLE:
             overloads += UNDECLARED.get(function, ())
         dispatch = environment.of_functions[key] = Dispatch(function, overloads)

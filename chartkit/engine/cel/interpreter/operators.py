@@ -332,14 +332,14 @@ def dispatched(
     """A call of the overload that takes the arguments; raises `Unsupported` for lazy ones."""
     declared = writer.environment.functions[function].overloads
     ids = writer.checked.overloads.get(expr.id, ())
-    if function in _LAZY or any(each.hosted for each in declared):
+    if function in _LAZY or any(overload.hosted for overload in declared):
         # What asks the world outside must not be asked twice.
         raise Unsupported
     dispatch = dispatch_for(writer.environment, function, ids).bound(arguments)
     args = [writer.visit(argument, scope).text for argument in arguments]
     writer.weight += 1
     unit = len(ids) != 1 and function in UNIT_WHEN_OPEN
-    metered = any(each.work or (each.cost and not unit) for each in declared)
+    metered = any(overload.work or (overload.cost and not unit) for overload in declared)
     run = metered_caller(dispatch) if metered else caller(dispatch)
     if writer.loops and arguments:
         writer.weight += CALL_WORK
@@ -351,7 +351,7 @@ def dispatched(
 
 
 def _certain_kind(declared: tuple[Overload, ...], ids: tuple[str, ...]) -> type | None:
-    kinds = {_KINDS.get(each.returns.kind) for each in declared if each.id in ids}
+    kinds = {_KINDS.get(overload.returns.kind) for overload in declared if overload.id in ids}
     return kinds.pop() if len(kinds) == 1 else None
 
 

@@ -65,9 +65,9 @@ def bounded_matches(regex: Regex, text: str, matches: Iterator[T]) -> Iterator[T
     """Matches of a pattern in a text; raises `CostLimitExceeded` where to find them takes long."""
     steps = _steps(regex, len(text))
     bounded_search(steps)
-    for count, found in enumerate(matches, start=1):
+    for count, match in enumerate(matches, start=1):
         bounded_search(steps * count)
-        yield found
+        yield match
 
 
 def of_search(args: Sequence[Value], _result: Value) -> int:

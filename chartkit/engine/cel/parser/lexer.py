@@ -81,17 +81,17 @@ def tokenize(source: str) -> tuple[list[Token], Issue | None]:
     position, end = 0, len(source)
     match_at = _TOKEN.match
     while position < end:
-        found = match_at(source, position)
-        if found is None:
+        match = match_at(source, position)
+        if match is None:
             begun = _UNFINISHED.match(source, position)
             text = source[position : (begun.end() if begun else position) + 1]
             tokens.append(Token(EOF, EOF, position))
             return tokens, Issue(f"Syntax error: token recognition error at: '{text}'", position)
-        kind = found.lastgroup or ""
+        kind = match.lastgroup or ""
         if kind != "SKIP":
-            text = found.group()
+            text = match.group()
             tokens.append(Token(_kind(kind, text), text, position))
-        position = found.end()
+        position = match.end()
     tokens.append(Token(EOF, EOF, end))
     return tokens, None
 
@@ -168,10 +168,10 @@ def octets(text: str) -> bytes:
     content, raw = _content(text[1:])
     parts: list[bytes] = []
     position = 0
-    for found in () if raw else _ESCAPED.finditer(content):
-        parts.append(content[position : found.start()].encode("utf-8", "surrogatepass"))
-        parts.append(_octet(found))
-        position = found.end()
+    for match in () if raw else _ESCAPED.finditer(content):
+        parts.append(content[position : match.start()].encode("utf-8", "surrogatepass"))
+        parts.append(_octet(match))
+        position = match.end()
     parts.append(content[position:].encode("utf-8", "surrogatepass"))
     return b"".join(parts)
 

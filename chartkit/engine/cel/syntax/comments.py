@@ -37,7 +37,7 @@ def comments_of(source: str) -> tuple[Comment, ...]:
     """Return the comments of an expression that parses."""
     tokens = lexer.tokenize(source)[0]
     counted = _counted(tokens)
-    found: list[Comment] = []
+    comments: list[Comment] = []
     end = 0
     for index, token in enumerate(tokens):
         gap = source[end : token.offset]
@@ -47,9 +47,9 @@ def comments_of(source: str) -> tuple[Comment, ...]:
             if at is None:
                 at = _begun(tokens, counted, index)
             text = escape_controls(match[1].rstrip().removeprefix(" ").replace("\r", " "))
-            found.append(Comment(text, at))
+            comments.append(Comment(text, at))
         end = token.offset + len(token.text) * (token.kind != lexer.EOF)
-    return tuple(found)
+    return tuple(comments)
 
 
 def _counted(tokens: list[Token]) -> list[int | None]:

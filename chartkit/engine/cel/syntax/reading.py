@@ -31,8 +31,8 @@ def read(source: str, environment: Environment) -> Expr:
     parsed = parse(source, environment)
     with nesting_limit(source):
         expr = from_parser(parsed.root, parsed.macro_calls)
-        found = comments_of(source)
-        return attach(expr, found) if found else expr
+        comments = comments_of(source)
+        return attach(expr, comments) if comments else expr
 
 
 @contextmanager

@@ -139,13 +139,13 @@ def extent_of(datum: Datum) -> Extent:
 
 def together(*extents: Extent) -> Extent:
     """Return the extent of a list that is made of several."""
-    held = tuple([each.held for each in extents if each.held])
-    lacking = tuple([each.lacking for each in extents if each.lacking])
+    held = tuple([extent.held for extent in extents if extent.held])
+    lacking = tuple([extent.lacking for extent in extents if extent.lacking])
     return Extent(held, lacking)
 
 
 def listed(members: Sequence[Datum], extent: Extent) -> Datum:
     """Return a list that an expression made of values with a provenance."""
-    values = [each[0] for each in members]
-    known = all(each is not UNKNOWN for each in values)
+    values = [member[0] for member in members]
+    known = all(value is not UNKNOWN for value in values)
     return Datum(values if known else UNKNOWN, None, Whole(members, extent), members, extent)

@@ -174,7 +174,7 @@ def tells(causes: Causes) -> bool:
 def _speaks(causes: Causes) -> bool:
     """Return whether there are other causes than those of conditions."""
     if causes.__class__ is tuple:
-        return any(_speaks(each) for each in causes)  # type: ignore[arg-type]
+        return any(_speaks(cause) for cause in causes)  # type: ignore[arg-type]
     return causes.__class__ is not Guard and tells(causes)
 
 
@@ -253,14 +253,14 @@ def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: boo
     deciding = [each for each in operands if isinstance(each, Datum) and each.value is decisive]
     if deciding:
         return deciding[0] if len(deciding) == 1 else Datum(decisive, None, tuple(deciding))
-    for each in operands:
-        if isinstance(each, TraceError):
-            raise each.with_traceback(None)
+    for operand in operands:
+        if isinstance(operand, TraceError):
+            raise operand.with_traceback(None)
     values = tuple([each for each in operands if isinstance(each, Datum)])
-    open_ = [each for each in values if each.value is UNKNOWN]
+    open_ = [value for value in values if value.value is UNKNOWN]
     if open_:
         return unknown(*open_)
-    if any(each.value is decisive or each.value.__class__ is not bool for each in values):
+    if any(value.value is decisive or value.value.__class__ is not bool for value in values):
         raise TraceError(_NO_OVERLOAD, values)
     return Datum(not decisive, None, values)
 

@@ -48,14 +48,14 @@ def find_variables(text: str) -> Sequence[Variable]:
     A variable right behind another one is not found, because the brace between them was used up;
     it is found in the pass after.
     """
-    found = []
+    variables = []
     for match in _VARIABLE.finditer(text):
         query, shallow = _query(match[2])
         if match[1] > "\x7f":
             # Kyverno leaves out one byte before the braces: the rest of the character spoils it.
             query = f"\ufffd{query}"
-        found.append(Variable(match.start(2), match.end(2), query, shallow))
-    return found
+        variables.append(Variable(match.start(2), match.end(2), query, shallow))
+    return variables
 
 
 def has_variable(text: str) -> bool:

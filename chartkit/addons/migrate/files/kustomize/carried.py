@@ -79,8 +79,8 @@ class Builds:
     folders: dict[Path, list[Path]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for each in filter(is_kustomization, self.documents):
-            self.folders.setdefault(each.parent, []).append(each)
+        for path in filter(is_kustomization, self.documents):
+            self.folders.setdefault(path.parent, []).append(path)
 
     def build(self, file: Path) -> Build:
         """Return what a kustomization builds, with its patches applied to both forms."""
@@ -209,11 +209,11 @@ def _unknown(documents: Sequence[Document]) -> str:
 def _policies(build: Build, entry: Entry, patch: Patch) -> list[BuiltObject]:
     """Return the legacy policies that a patch is for; raise StaysError if there are others, too."""
     if entry.target is not None:
-        found = build.selected(entry.target)
+        built_objects = build.selected(entry.target)
     elif isinstance(patch, Merge):
-        found = [each for each in build.objects if each.is_named(patch)]
-    policies = [each for each in found if each.migrated is not None]
-    others = [each for each in found if each.migrated is None]
+        built_objects = [each for each in build.objects if each.is_named(patch)]
+    policies = [built_object for built_object in built_objects if built_object.migrated is not None]
+    others = [built_object for built_object in built_objects if built_object.migrated is None]
     if policies and others:
         raise StaysError(f"it is for {others[0].name}, too")
     return policies
@@ -228,28 +228,28 @@ def _changes(old: Sequence[Body], new: Sequence[Body]) -> Iterator[Change]:
 
 def _selected(build: Build, target: Body) -> Iterator[Body]:
     """Yield the documents of the new build that a target selects."""
-    for each in build.objects:
-        bodies = [each.body]
-        if each.migrated is not None:
-            bodies = list(each.documents or each.migrated.documents)
-        yield from (body for body in bodies if each.is_selected(target, body))
+    for built_object in build.objects:
+        bodies = [built_object.body]
+        if built_object.migrated is not None:
+            bodies = list(built_object.documents or built_object.migrated.documents)
+        yield from (body for body in bodies if built_object.is_selected(target, body))
 
 
 def _forget(build: Build, entry: Entry | None, raw: Json) -> None:
     """Forget the new form of the objects that a patch which does not follow may be for."""
     target = mapping_at(raw).get("target")
-    for each in build.objects:
+    for built_object in build.objects:
         if isinstance(target, dict):
             try:
-                is_meant = each.is_selected(target)
+                is_meant = built_object.is_selected(target)
             except StaysError:
                 is_meant = True
         else:
             merges = () if entry is None else entry.patches
-            named = [each.is_named(one) for one in merges if isinstance(one, Merge)]
+            named = [built_object.is_named(merge) for merge in merges if isinstance(merge, Merge)]
             is_meant = any(named) or not named
         if is_meant:
-            each.documents = None
+            built_object.documents = None
 
 
 Migrate = Callable[[LegacyObject, bool], MigratedObject]
@@ -290,17 +290,17 @@ class Carried:
 
 def carried(inventory: Inventory, migrated: Sequence[MigratedObject], migrate: Migrate) -> Carried:
     """Return the kustomizations among the inputs with patches of the new policies."""
-    kustomizations = [each for each in inventory.documents if is_kustomization(each)]
+    kustomizations = [document for document in inventory.documents if is_kustomization(document)]
     objects = {id(each.legacy.resource.body): each for each in migrated}
     shared: dict[Path, str] = {}
     while True:
         builds = Builds(inventory.documents, objects, _Converter(migrate).convert, shared)
-        for each in kustomizations:
-            builds.build(each)
-        found = {file for file, texts in builds.texts.items() if len(texts) > 1} - shared.keys()
-        if not found:
+        for path in kustomizations:
+            builds.build(path)
+        paths = {file for file, texts in builds.texts.items() if len(texts) > 1} - shared.keys()
+        if not paths:
             return _carried(builds)
-        shared |= dict.fromkeys(found, _SHARED)
+        shared |= dict.fromkeys(paths, _SHARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,12 +318,12 @@ class _Converter:
         )
         found = self.migrate(patched, False)
         if found.reason or not found.is_whole:
-            reasons = filter(None, (found.reason, *(each.reason for each in found.outcomes)))
+            reasons = filter(None, (found.reason, *(outcome.reason for outcome in found.outcomes)))
             raise StaysError(f"the patched policy does not convert: {next(reasons, '')}")
         if list(map(_identity, found.documents)) != list(map(_identity, documents)):
             raise StaysError("the patched policy becomes other policies")
-        known = {change for each in migrated.outcomes for change in each.changes}
-        changes = [one for each in found.outcomes for one in each.changes if one not in known]
+        known = {change for outcome in migrated.outcomes for change in outcome.changes}
+        changes = [one for outcome in found.outcomes for one in outcome.changes if one not in known]
         if changes:
             raise StaysError(f"the patched policy changes: {changes[0]}")
         touched = set().union(*map(_touched, documents, found.documents))

@@ -70,9 +70,9 @@ def read_entry(
         Operations(each.body) if isinstance(each.body, list) else Merge(mapping_at(each.body))
         for each in read
     ]
-    if key == MERGES and any(isinstance(one, Merge) and _has_null(one) for one in patches):
+    if key == MERGES and any(isinstance(patch, Merge) and _has_null(patch) for patch in patches):
         raise StaysError("kustomize writes null as a text in labels and annotations there")
-    is_json = any(isinstance(each, Operations) for each in patches)
+    is_json = any(isinstance(patch, Operations) for patch in patches)
     if (is_json or target is not None) and (len(patches) != 1 or not isinstance(target, dict)):
         raise StaysError("kustomize does not apply it")
     return Entry(key, raw, file, read, patches, target)
@@ -124,25 +124,25 @@ Selects = Callable[[Body], Sequence[Body]]
 def retargeted(entry: Entry, changes: Sequence[Change], selects: Selects) -> NewEntry:
     """Return the new form of an entry with a target; raise StaysError where it has none."""
     is_json = isinstance(entry.patches[0], Operations)
-    contents = [each.operations if is_json else each.merge for each in changes]
-    if all(each == contents[0] for each in contents):
-        wanted = {id(each.document) for each in changes}
-        for target in _targets(mapping_at(entry.target), [each.document for each in changes]):
+    contents = [change.operations if is_json else change.merge for change in changes]
+    if all(content == contents[0] for content in contents):
+        wanted = {id(change.document) for change in changes}
+        for target in _targets(mapping_at(entry.target), [change.document for change in changes]):
             if {id(each) for each in selects(target)} == wanted:
                 return NewEntry(target, _text(entry, [contents[0] if is_json else changes[0].body]))
     if entry.key == JSON_PATCHES:
         raise StaysError(_SEVERAL)
-    return NewEntry(None, _text(entry, [each.body for each in changes]))
+    return NewEntry(None, _text(entry, [change.body for change in changes]))
 
 
 def _targets(old: Body, documents: Sequence[Body]) -> list[Body]:
     """Return the targets that may select documents, the widest first."""
-    kinds = dict.fromkeys(str(each["kind"]) for each in documents)
-    names = dict.fromkeys(str(each["metadata"]["name"]) for each in documents)
+    kinds = dict.fromkeys(str(document["kind"]) for document in documents)
+    names = dict.fromkeys(str(document["metadata"]["name"]) for document in documents)
     target = {"group": CEL_GROUP, "kind": "|".join(kinds)}
     if old.get("namespace"):
         target["namespace"] = old["namespace"]
-    named = {**target, "name": "|".join(each.replace(".", r"\.") for each in names)}
+    named = {**target, "name": "|".join(name.replace(".", r"\.") for name in names)}
     return [named] if old.get("name") else [target, named]
 
 
@@ -151,7 +151,7 @@ def rewritten(entry: Entry, changes: Mapping[int, Sequence[Change]]) -> NewEntry
     bodies: list[Json] = []
     for index, document in enumerate(entry.documents):
         if index in changes:
-            bodies += (each.body for each in changes[index])
+            bodies += (change.body for change in changes[index])
         else:
             bodies.append(document)
     return NewEntry(None, _text(entry, bodies))
@@ -164,13 +164,13 @@ def _text(entry: Entry, contents: Sequence[Json | Document]) -> str:
         if len(contents) != 1 or isinstance(contents[0], Document):
             raise StaysError(_SEVERAL)
         return json.dumps(contents[0], indent=2, ensure_ascii=False) + "\n"
-    kept = [each for each in contents if isinstance(each, Document)]
+    kept = [content for content in contents if isinstance(content, Document)]
     regions = [
-        _region(each) if index else _with_lead(each)
-        for index, each in enumerate(entry.documents)
-        if each not in kept
+        _region(document) if index else _with_lead(document)
+        for index, document in enumerate(entry.documents)
+        if document not in kept
     ]
-    comments = [comment.text for each in regions for comment in comments_in(each)]
+    comments = [comment.text for region in regions for comment in comments_in(region)]
     pieces = [_region(each) if isinstance(each, Document) else dump_yaml(each) for each in contents]
     return "".join(f"{each}\n" for each in comments) + SEPARATOR.join(pieces)
 
@@ -272,25 +272,25 @@ class Build:
             self.is_open = True
             self.reason = f"its kustomization builds more than {MOST_OBJECTS:,} objects"
             return
-        self.objects += (each.copy() for each in other.objects)
+        self.objects += (built_object.copy() for built_object in other.objects)
 
     def forget_repeated(self) -> None:
         """Forget the new forms of a policy that is there twice: the name of its file stands for
         both."""
         seen: dict[int, BuiltObject] = {}
-        for each in self.objects:
-            if each.migrated is None:
+        for built_object in self.objects:
+            if built_object.migrated is None:
                 continue
-            first = seen.setdefault(id(each.migrated), each)
-            if first is not each:
-                first.documents = each.documents = None
+            first = seen.setdefault(id(built_object.migrated), built_object)
+            if first is not built_object:
+                first.documents = built_object.documents = None
 
     def selected(self, target: Body) -> list[BuiltObject]:
         """Return the objects that a target selects; raise StaysError where not all are known."""
-        found = [each for each in self.objects if each.is_selected(target)]
-        if self.is_open and any(each.migrated is not None for each in found):
+        built_objects = [each for each in self.objects if each.is_selected(target)]
+        if self.is_open and any(each.migrated is not None for each in built_objects):
             raise StaysError("its kustomization has resources that are not among the PATHs")
-        return found
+        return built_objects
 
     def transform(self, kustomization: Body) -> None:
         """Give the objects the names, namespace, labels and annotations of a kustomization."""
@@ -309,7 +309,7 @@ class Build:
             if added["metadata"] and each.migrated is not None:
                 each.body = Merge(added).apply(each.body)
                 if each.documents is not None:
-                    each.documents = [Merge(added).apply(one) for one in each.documents]
+                    each.documents = [Merge(added).apply(document) for document in each.documents]
 
 
 def built(

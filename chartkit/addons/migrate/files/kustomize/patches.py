@@ -44,8 +44,8 @@ class Operations:
     def apply(self, target: Body) -> Body:
         """Return the patched object; raise StaysError."""
         made: Json = target
-        for each in self.items:
-            operation = mapping_at(each)
+        for item in self.items:
+            operation = mapping_at(item)
             name, path = operation.get("op"), operation.get("path")
             if name not in _OPERATIONS or not isinstance(path, str):
                 raise StaysError(f"the operation {name} is not carried along")

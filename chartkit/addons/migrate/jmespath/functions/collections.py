@@ -112,26 +112,26 @@ def values(names: Names, args: Sequence[Term]) -> Term:
 def members(names: Names, term: Term) -> Stream:
     """Return the values of an object, one by one; raises `NotConvertible`."""
     object_ = _object(term)
-    found, place = _keys(names, object_), object_.place
+    stream, place = _keys(names, object_), object_.place
     inner = place.type.removeprefix("{}") if place.type.startswith("{}") else "dyn"
     path = f"{place.path}.*" if place.path else ""
-    value = cel.index(where_there(place.value), found.item.value)
+    value = cel.index(where_there(place.value), stream.item.value)
     item = replace(place.settled(), root=value, type=inner, path=path)
-    return Stream(found.generators, item, found.presence)
+    return Stream(stream.generators, item, stream.presence)
 
 
 @declare
 def items(names: Names, args: Sequence[Term]) -> Term:
     """The members of an object as objects of a key and a value."""
     object_, key_name, value_name = args
-    found = members(names, object_)
-    key = found.generators[-1].variable
+    stream = members(names, object_)
+    key = stream.generators[-1].variable
     called = [
         constant_text(each, "the name of a key or a value") for each in (key_name, value_name)
     ]
-    terms = {called[0]: computed(cel.ident(key), TEXT), called[1]: Value(found.item)}
+    terms = {called[0]: computed(cel.ident(key), TEXT), called[1]: Value(stream.item)}
     made = Members(terms)
-    return replace(found, item=made.place(), members=made)
+    return replace(stream, item=made.place(), members=made)
 
 
 @declare

@@ -74,7 +74,7 @@ def join(_names: Names, args: Sequence[Term]) -> Term:
     separator, parts = args
     match parts:
         case Value(Place(ListLiteral(elements))) if elements:
-            glued = [part for each in elements for part in (text(separator), _undyned(each))]
+            glued = [part for element in elements for part in (text(separator), _undyned(element))]
             return computed(cel.concat(*glued[1:]), TEXT)
         case Stream() if parts.item.type == TEXT:
             return computed(cel.method(parts.required().list(), "join", text(separator)), TEXT)
@@ -307,8 +307,8 @@ def semver_compare(_names: Names, args: Sequence[Term]) -> Term:
     read = cel.call("semver", found)
     inside = disjunction(
         *(
-            conjunction(*(_ordered(read, sign, str(other)) for sign, other in each))
-            for each in alternatives
+            conjunction(*(_ordered(read, sign, str(other)) for sign, other in alternative))
+            for alternative in alternatives
         )
     )
     is_version = cel.call("isSemver", found)

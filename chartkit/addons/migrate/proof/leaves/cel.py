@@ -75,9 +75,9 @@ def cel_leaves(policy: CelPolicy) -> Iterator[Leaf]:
         ):
             for key, text in selector.labels.items() if selector is not None else ():
                 yield Leaf((*path, key), (text, f"{text}x", ABSENT), policy.id, 1, legacy=False)
-            for one in selector.expressions if selector is not None else ():
-                values = (*one.values, "unlike", ABSENT)
-                yield Leaf((*path, one.key), values, policy.id, legacy=False)
+            for requirement in selector.expressions if selector is not None else ():
+                values = (*requirement.values, "unlike", ABSENT)
+                yield Leaf((*path, requirement.key), values, policy.id, legacy=False)
     reader = _Reader(policy)
     for name, text in _expressions(policy):
         yield from reader.leaves(name, text)
@@ -93,10 +93,10 @@ def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
     """Yield the expressions of a policy, with the field that each stands in."""
     for named in policy.conditions:
         yield f"matchConditions/{named.name}", named.expression
-    for index, one in enumerate(policy.validations):
-        yield f"validations[{index}]", one.expression
-        if one.message_expression:
-            yield f"validations[{index}]/message", one.message_expression
+    for index, validation in enumerate(policy.validations):
+        yield f"validations[{index}]", validation.expression
+        if validation.message_expression:
+            yield f"validations[{index}]/message", validation.message_expression
     for key in ("conditions", "mutations", "generate", "matchImageReferences", "images"):
         for index, text in enumerate(expressions_in(policy.spec.get(key), _EXPRESSION)):
             yield f"{key}[{index}]", text
@@ -109,7 +109,7 @@ class _Reader:
 
     def __init__(self, policy: CelPolicy) -> None:
         self._policy = policy
-        self._texts = {one.name: one.expression for one in policy.variables}
+        self._texts = {expression.name: expression.expression for expression in policy.variables}
         self._variables: dict[str, tuple[Paths, tuple[Json, ...]]] = {}
         self._found: list[tuple[Path, list[Json]]] = []
         self._lookups: list[Lookup] = []
@@ -209,10 +209,10 @@ class _Reader:
 
     def _values(self, node: Call) -> list[Json]:
         literals = [*_literals(node), *self._named_literals(node)]
-        texts = [one for one in literals if isinstance(one, str)]
+        texts = [literal for literal in literals if isinstance(literal, str)]
         if node.function == "matches":
             return [value for text in texts for value in matching(text)]
-        values = [value for one in literals for value in around(one)]
+        values = [value for literal in literals for value in around(literal)]
         if node.function in ("startsWith", "endsWith", "contains"):
             values += [f"{text}x" for text in texts] + [f"x{text}" for text in texts]
         if node.function in ("optional.none", "has"):

@@ -85,7 +85,7 @@ def place(path: Path) -> tuple[Path, ...]:
     if path[:2] == (IMAGE, "configData"):
         path = (IMAGE, "config", *path[2:])
     if path[:1] == ("images",) or path[:2] in _REFERENCES:
-        lists = [one for one in _IMAGES if one in path[1:2]] or _IMAGES
+        lists = [image for image in _IMAGES if image in path[1:2]] or _IMAGES
         return tuple(("object", "spec", one, EACH, "image") for one in lists)
     return (_of_texts(path),) if path and path[0] in _ROOTS else ()
 
@@ -105,7 +105,7 @@ def compared(path: Path, literals: Iterable[Json]) -> list[Json]:
     if path == ("serviceAccountNamespace",):
         return [name for one in literals for name in (f"{_ACCOUNT}{one}:app", f"{_ALIKE}{one}:app")]
     if path[:1] == ("images",) or path[:2] in _REFERENCES:
-        return [_image(str(path[-1]), one) for one in literals]
+        return [_image(str(path[-1]), literal) for literal in literals]
     return list(literals)
 
 
@@ -250,7 +250,7 @@ _DEPTH: Final = 50
 def matching(pattern: str) -> list[str]:
     """Return samples of an expression's alternatives, then texts that it may not match."""
     samples = [one for one in _samples(pattern) if _matches(pattern, one)]
-    unlike = [f"{one}!" for one in samples[:2]] + [one[:-1] for one in samples[:2] if one]
+    unlike = [f"{sample}!" for sample in samples[:2]] + [one[:-1] for one in samples[:2] if one]
     return [*dict.fromkeys((*samples[:6], *unlike, "", "unlike"))]
 
 

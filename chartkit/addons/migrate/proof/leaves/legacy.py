@@ -107,8 +107,8 @@ def legacy_leaves(policy: Policy) -> Iterator[Leaf]:
 def cleanup_leaves(policy: Resource) -> Iterator[Leaf]:
     """Yield the leaves of a cleanup policy, whose expressions name the object `target`."""
     spec: Body = policy.body["spec"]
-    found = _Leaves(policy.name, {"target": (_OBJECT,)})
-    yield from found.of_cleanup(spec)
+    leaves = _Leaves(policy.name, {"target": (_OBJECT,)})
+    yield from leaves.of_cleanup(spec)
 
 
 def exception_leaves(exception: Resource) -> Iterator[Leaf]:
@@ -160,8 +160,8 @@ class _Leaves:
     # Match and exclude
 
     def _match(self, match: Match, *, meets: bool) -> None:
-        for one in (match.direct, *match.any, *match.all):
-            self._filter(one, meets=meets)
+        for resource_filter in (match.direct, *match.any, *match.all):
+            self._filter(resource_filter, meets=meets)
 
     def _filter(self, one: ResourceFilter, *, meets: bool) -> None:
         names = (one.name, *one.names) if one.name else one.names
@@ -201,10 +201,10 @@ class _Leaves:
             return
         for key, text in selector.labels.items():
             self._label(path, key, text, meets=meets)
-        for one in selector.expressions:
-            wanted = meets is (one.operator in ("In", "Exists"))
-            for text in one.values or ("x",):
-                self._label(path, one.key, text, meets=wanted)
+        for requirement in selector.expressions:
+            wanted = meets is (requirement.operator in ("In", "Exists"))
+            for text in requirement.values or ("x",):
+                self._label(path, requirement.key, text, meets=wanted)
 
     # Context and conditions
 
@@ -279,8 +279,8 @@ class _Leaves:
             conditions = parsed.conditions
         else:
             conditions = (*(parsed.any or ()), *(parsed.all or ()))
-        for one in conditions:
-            self._reader.compare(one.key, one.value)
+        for condition in conditions:
+            self._reader.compare(condition.key, condition.value)
 
     # Validation
 

@@ -62,12 +62,12 @@ def _bindings(cluster: Body, key: str) -> list[Body]:
 
 def _names(binding: Body, user: User, namespace: str) -> bool:
     """Return whether a subject of a binding is the user."""
-    for each in mappings_at(binding, "subjects"):
-        name = each.get("name")
-        account = f"{_ACCOUNT}{each.get('namespace') or namespace}:{name}"
+    for subject in mappings_at(binding, "subjects"):
+        name = subject.get("name")
+        account = f"{_ACCOUNT}{subject.get('namespace') or namespace}:{name}"
         known = {"User": [user.name], "Group": list(user.groups)}
-        is_account = each.get("kind") == "ServiceAccount" and account == user.name
-        if is_account or name in known.get(str(each.get("kind")), ()):
+        is_account = subject.get("kind") == "ServiceAccount" and account == user.name
+        if is_account or name in known.get(str(subject.get("kind")), ()):
             return True
     return False
 

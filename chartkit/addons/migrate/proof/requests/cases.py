@@ -159,10 +159,10 @@ def in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
     """Yield one of each in turns until all have ended."""
     waiting = list(found)
     while waiting:
-        for one in tuple(waiting):
-            case = next(one, None)
+        for cases in tuple(waiting):
+            case = next(cases, None)
             if case is None:
-                waiting.remove(one)
+                waiting.remove(cases)
             else:
                 yield case
 
@@ -266,13 +266,13 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
         if one.groups & other.groups
     ]
     chance.shuffle(together)
-    for one, other in together[:400]:
-        pairs = [(value, beside) for value in one.values for beside in other.values]
+    for facet, other in together[:400]:
+        pairs = [(value, beside) for value in facet.values for beside in other.values]
         chance.shuffle(pairs)
         for value, beside in pairs[:24]:
             base = chance.choice(bases)
             mixed = chance.random() < 0.3
-            yield _with(base, [(one, value), (other, beside)], space.kind, mixed=mixed)
+            yield _with(base, [(facet, value), (other, beside)], space.kind, mixed=mixed)
 
 
 def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
@@ -294,7 +294,7 @@ _STAGES: Final = (_given, _meeting, _single, _operated, _learned, _pairs, _by_ch
 
 
 def _groups(space: Space) -> list[str]:
-    return sorted({group for one in space.facets for group in one.groups})
+    return sorted({group for facet in space.facets for group in facet.groups})
 
 
 def _met_bases(space: Space) -> list[Case]:
@@ -318,7 +318,7 @@ def _met_bases(space: Space) -> list[Case]:
 def _met(base: Case, facet: Facet, kind: GroupVersionKind) -> Case:
     """Return a request in which a place is met by a value that an API server stores."""
     tried = [_with(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
-    return next((one for one in tried if not any(refused(one.document))), tried[0])
+    return next((case for case in tried if not any(refused(case.document))), tried[0])
 
 
 def _missed(facet: Facet) -> Json:

@@ -170,7 +170,7 @@ def world_of(document: Body, world: World) -> World:
 def by_resource(found: Sequence[Resource]) -> dict[str, list[Body]]:
     """Return objects by the resource that URLs name: `v1/configmaps`."""
     cluster: dict[str, list[Body]] = {}
-    for one in found:
-        key = f"{one.api_version}/{resource_name(one.kind)}"
-        cluster.setdefault(key, []).append(as_submitted(one).body)
+    for resource in found:
+        key = f"{resource.api_version}/{resource_name(resource.kind)}"
+        cluster.setdefault(key, []).append(as_submitted(resource).body)
     return cluster

@@ -191,7 +191,7 @@ def _roots() -> frozenset[str | None]:
 def required(type_name: str) -> tuple[tuple[str, str], ...]:
     """Return the fields that an object of a type cannot do without, with their types."""
     known = fields(type_name)
-    names = [name for name, one in known.items() if one.required]
+    names = [name for name, field in known.items() if field.required]
     others = [*_REQUIRED.get(type_name, ()), *(["spec"] if type_name in _roots() else [])]
     names += [name for name in others if name in known and name not in names]
     return tuple((name, known[name].type) for name in names)

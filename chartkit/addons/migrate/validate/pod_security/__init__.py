@@ -51,9 +51,9 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
     pod = pod_of(scope.object, scope.kinds)
     body: Body = rule.validate.pod_security or {}
     facts: list[Fact] = []
-    for each in _facts(body, pod):
-        if each.expression != cel.TRUE and not _is_implied(each, facts, pod):
-            facts.append(each)
+    for fact in _facts(body, pod):
+        if fact.expression != cel.TRUE and not _is_implied(fact, facts, pod):
+            facts.append(fact)
     if not facts:
         raise NotConvertible("every control is excluded", "validate/podSecurity/exclude")
     level, version = body.get("level") or "", body.get("version") or ""

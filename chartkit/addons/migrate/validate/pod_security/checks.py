@@ -74,7 +74,7 @@ def always(text: str) -> Fits:
     """Return the test of a bad value that can only be this text."""
 
     def fit(values: Values) -> Expr:
-        return cel.literal(any(compile_wildcard(each)(text) for each in values))
+        return cel.literal(any(compile_wildcard(value)(text) for value in values))
 
     return fit
 

@@ -57,7 +57,7 @@ class PodPlaces:
 
     def variables(self, expressions: Sequence[Expr]) -> tuple[Variable, ...]:
         """Return the variables that expressions about containers name."""
-        if not any(tree.count(each, cel.variable(_ALL)) for each in expressions):
+        if not any(tree.count(expression, cel.variable(_ALL)) for expression in expressions):
             return ()
         first, *others = (place.or_value([]) for place in self.lists.values())
         for each in others:
@@ -71,7 +71,7 @@ def _loop(elements: Expr, body: Expr) -> Expr:
 
 def pod_of(object_: Place, kinds: Sequence[GroupVersionKind]) -> PodPlaces:
     """Return the Pod of objects of several kinds; raises `NotConvertible`."""
-    paths = {"spec" if each.kind == _POD else POD_SPECS.get(each.kind, "") for each in kinds}
+    paths = {"spec" if kind.kind == _POD else POD_SPECS.get(kind.kind, "") for kind in kinds}
     path = paths.pop() if len(paths) == 1 else ""
     if not path:
         raise NotConvertible("its kinds do not all have their Pods in one place", "match")

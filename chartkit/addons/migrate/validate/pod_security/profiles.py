@@ -47,7 +47,7 @@ def app_armor(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[F
         f"the type of an AppArmor profile must be {either(ALLOWED)}",
         _types_allowed(pod, "appArmorProfile", exclusions),
     )
-    if any(each.field.startswith(_METADATA) for each in exclusions):
+    if any(exclusion.field.startswith(_METADATA) for exclusion in exclusions):
         raise NotConvertible("an exclusion of a single annotation", "validate/podSecurity/exclude")
     require_one(exclusions, images=False)
     annotations = pod.metadata.child("annotations")

@@ -238,8 +238,8 @@ def _validate(rule: NamedFormat, text: str) -> OptionalValue:
     "format.named('email').hasValue()  // false",
 )
 def _named(name: str) -> OptionalValue:
-    found = FORMATS.get(name)
-    return NONE if found is None else OptionalValue(True, found)
+    named_format = FORMATS.get(name)
+    return NONE if named_format is None else OptionalValue(True, named_format)
 
 
 _SAMPLES: Final = MappingProxyType(

@@ -37,7 +37,7 @@ def list_of_objects_to_map(
     if len(keys) != len(values):
         lengths = f"list1: {len(keys)}, list2: {len(values)}"
         raise CelError(f"listObjToMap must take lists of equal length. {lengths}")
-    keys, values = [_native(each) for each in keys], [_native(each) for each in values]
+    keys, values = [_native(each) for each in keys], [_native(value) for value in values]
     found: dict[Value, Value] = {}
     for key_object, value_object in zip(keys, values, strict=True):
         key = _fields(key_object, None).get(key_name)

@@ -41,7 +41,7 @@ def find_key(entries: Mapping[object, Value], key: Value, default: Value) -> Val
         return entries.get(key, default)
     if kind is bool:
         # Python holds true for 1.
-        return entries[key] if any(each is key for each in entries) else default
+        return entries[key] if any(entry is key for entry in entries) else default
     number = lossless_int(key)
     if number is None:
         return default
@@ -52,7 +52,7 @@ def find_key(entries: Mapping[object, Value], key: Value, default: Value) -> Val
 
 
 def _has_number(entries: Mapping[object, Value], number: int) -> bool:
-    return any(each == number and each.__class__ in (int, Uint) for each in entries)
+    return any(entry == number and entry.__class__ in (int, Uint) for entry in entries)
 
 
 @overload(

@@ -64,8 +64,8 @@ def _subjects(
     project_path = path or Path()
     if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
         hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
-        place = None if path is None else Location(str(path))
-        raise InputError("there is no version to check", place, hint)
+        location = None if path is None else Location(str(path))
+        raise InputError("there is no version to check", location, hint)
     return [
         compatibility.environment(replace(each, versions=read_matrix(matrix, each.versions)), today)
         for each in read_project(project_path).environments.values()

@@ -191,8 +191,8 @@ def _repository(
 def _require_own_baselines(project: Project, environments: Sequence[Environment]) -> None:
     """Raise InputError where no environment has a baseline, or two would write one."""
     if not any(environment.baseline for environment in environments):
-        place = project.locate("environments")
-        raise InputError("no environment has a baseline", place, "baseline: FILE")
+        location = project.locate("environments")
+        raise InputError("no environment has a baseline", location, "baseline: FILE")
     first: dict[Path, str] = {}
     for each in environments:
         if each.baseline and first.setdefault(each.baseline, each.name) != each.name:

@@ -21,9 +21,9 @@ class EmbeddedDocument(Document):
 
     def locate(self, *path: str | int) -> Location:
         """Return the location of a value in the outer document, its path the inner one."""
-        place = self.outer.locate(*self.prefix, *path)
-        steps = pointer_steps(place.path)[len(self.prefix) :]
-        return replace(place, path=pointer_of(*steps), places=self)
+        location = self.outer.locate(*self.prefix, *path)
+        steps = pointer_steps(location.path)[len(self.prefix) :]
+        return replace(location, path=pointer_of(*steps), places=self)
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines around one of the outer document."""
@@ -42,8 +42,8 @@ class EmbeddedText(Document):
         inner = Document.locate(self, *path)
         lines = self.source.text.split("\n")
         offset = sum(len(line) + 1 for line in lines[: inner.line - 1])
-        place = self.outer.character(offset + max(inner.column - 1, 0), *self.prefix)
-        return replace(place, path=inner.path, places=self)
+        location = self.outer.character(offset + max(inner.column - 1, 0), *self.prefix)
+        return replace(location, path=inner.path, places=self)
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines around one of the outer document."""

@@ -132,21 +132,21 @@ class Document:
         return Location(self.source.file, line or self.line, column, pointer, self)
 
     def character(self, offset: int, *path: str | int) -> Location:
-        place = self.locate(*path)
+        location = self.locate(*path)
         node = _compose(self.source.text[self.start : self.end])
         for step in map(str, path):
             node = _child(node, step)
         if not isinstance(node, yaml.ScalarNode):
-            return place
+            return location
         start = self.start + node.start_mark.index
         raw = self.source.text[start : self.start + node.end_mark.index]
         found = offset_in_source(raw, node.style, node.value, offset)
         if found is None:
-            return place
+            return location
         before = self.source.text[: start + found]
         line = self.source.lines + before.count("\n") + 1
         column = len(before) - before.rfind("\n")
-        return replace(place, line=line, column=column)
+        return replace(location, line=line, column=column)
 
     def value_of(self, *_path: str | int) -> None:
         """Return None: no chart's value is shown here."""
@@ -260,10 +260,10 @@ def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]
                 return documents
         built = read_documents(text, file, lines)
     except InputError as error:
-        place = error.location
-        if place is not None and place.line:
-            place = replace(place, line=place.line + lines)
-        raise InputError(error.message, place, error.hint) from None
+        location = error.location
+        if location is not None and location.line:
+            location = replace(location, line=location.line + lines)
+        raise InputError(error.message, location, error.hint) from None
     pairs = zip(built, extents(text, built), strict=True)
     return [Document(each.body, source, _moved(extent, lines)) for each, extent in pairs]
 

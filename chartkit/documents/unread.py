@@ -26,13 +26,13 @@ UNREADABLE: Final = (InputError, RenderError, OSError)
 _WORDS: Final = (b"apiVersion", b"kind")
 
 
-def unread_at(place: Location, error: Exception) -> Diagnostic:
+def unread_at(location: Location, error: Exception) -> Diagnostic:
     """Return the row about what cannot be read at a place, for one of the errors in `UNREADABLE`;
     the place counts where the error names none."""
     if isinstance(error, ChartkitError):
-        return replace(unread(error), location=error.location or place)
+        return replace(unread(error), location=error.location or location)
     reason = getattr(error, "strerror", None) or error
-    return Diagnostic(UNREAD, Severity.ERROR, f"cannot be read: {reason}", place)
+    return Diagnostic(UNREAD, Severity.ERROR, f"cannot be read: {reason}", location)
 
 
 def holds_no_object(content: bytes) -> bool:

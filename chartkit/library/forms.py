@@ -25,12 +25,12 @@ _OWN_FIELD = re.compile(
 _BY_INDEX = re.compile(r"\b(?:object|oldObject)(?:\[|\.\?)")
 
 
-def require_name(body: Body, policy: FolderPolicy, place: Location) -> None:
+def require_name(body: Body, policy: FolderPolicy, location: Location) -> None:
     """Raise InputError if a policy's name is not its folder's."""
     name = mapping_at(body, "metadata").get("name")
     if name != policy.name:
         hint = "name it as its folder is named"
-        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+        raise InputError(f"policy '{policy.name}' calls itself '{name}'", location, hint)
 
 
 def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
@@ -64,7 +64,7 @@ def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     return body
 
 
-def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Location) -> None:
+def _require_validations(spec: Body, policy: FolderPolicy, rules: int, location: Location) -> None:
     validations = spec.get("validations")
     if not isinstance(validations, list) or not all(
         isinstance(each, dict) and isinstance(each.get("expression"), str) for each in validations
@@ -72,9 +72,9 @@ def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Lo
         message = f"the CEL form of policy '{policy.name}' has no validations with an expression"
         near = [] if "validations" in spec else nearest("validations", spec, 1)
         if near and policy.cel is not None:
-            place = source_documents(policy.cel.text, place.file)[0].locate("spec", near[0])
+            location = source_documents(policy.cel.text, location.file)[0].locate("spec", near[0])
         hint = f"did you mean 'validations' by '{near[0]}'?" if near else None
-        raise InputError(message, place, hint)
+        raise InputError(message, location, hint)
     if len(validations) != rules:
         message = (
             f"the CEL form of policy '{policy.name}' has "
@@ -82,10 +82,10 @@ def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Lo
             f"{counted(rules, 'rule')}"
         )
         hint = "write one validation for each rule, in their order: values name rules"
-        raise InputError(message, place, hint)
+        raise InputError(message, location, hint)
 
 
-def _require_pod_fields(spec: Body, policy: FolderPolicy, place: Location) -> None:
+def _require_pod_fields(spec: Body, policy: FolderPolicy, location: Location) -> None:
     """A policy for Pods is extended by writing its text anew, and that finds not all ways to say a
     thing, and no name in a Pod's template."""
     for _, text in texts_below(spec):
@@ -93,12 +93,12 @@ def _require_pod_fields(spec: Body, policy: FolderPolicy, place: Location) -> No
         if match:
             message = f"policy '{policy.name}' speaks of {match[0]}, which Pods of controllers lack"
             hint = "take it out, or match other resources beside Pods: then it is not extended"
-            raise InputError(message, place, hint)
+            raise InputError(message, location, hint)
         match = _BY_INDEX.search(text)
         if match:
             message = f"policy '{policy.name}' says '{match[0]}', which controllers do not get"
             hint = "write object.spec or object.metadata: so it is found when it is extended"
-            raise InputError(message, place, hint)
+            raise InputError(message, location, hint)
 
 
 CLEANUP_VERSION: Final = "kyverno.io/v2"
@@ -113,18 +113,18 @@ def cleans(body: Json) -> bool:
     return isinstance(body, dict) and body.get("kind") in (CLEANUP, DELETING)
 
 
-def check_cleanup(body: Body, policy: FolderPolicy, place: Location) -> None:
+def check_cleanup(body: Body, policy: FolderPolicy, location: Location) -> None:
     """Raises InputError for a cleanup policy that has no schedule, matches nothing, or that an
-    older Kyverno than it claims does not serve; place: where it stands."""
+    older Kyverno than it claims does not serve; location: where it stands."""
     spec = body.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     if body.get("apiVersion") != CLEANUP_VERSION:
         hint = f"write it as {CLEANUP_VERSION}"
         raise InputError(
-            f"policy '{policy.name}' is no {CLEANUP} of {CLEANUP_VERSION}", place, hint
+            f"policy '{policy.name}' is no {CLEANUP} of {CLEANUP_VERSION}", location, hint
         )
     if not isinstance(spec.get("schedule"), str) or not isinstance(spec.get("match"), dict):
-        raise InputError(f"policy '{policy.name}' has no schedule, or matches nothing", place)
+        raise InputError(f"policy '{policy.name}' has no schedule, or matches nothing", location)
     if policy.minimum_kyverno < SINCE:
         claimed = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
         message = (
@@ -134,8 +134,8 @@ def check_cleanup(body: Body, policy: FolderPolicy, place: Location) -> None:
         raise InputError(message, claimed, f'say minimumKyverno: "{SINCE}"')
 
 
-def require_same_purpose(body: Body, cel: Body, policy: FolderPolicy, place: Location) -> None:
-    """Raises InputError where one form deletes and the other does not; place: that in CEL."""
+def require_same_purpose(body: Body, cel: Body, policy: FolderPolicy, location: Location) -> None:
+    """Raises InputError where one form deletes and the other does not; location: that in CEL."""
     if cleans(body) != cleans(cel):
         message = f"policy '{policy.name}' is a {body['kind']}, and in CEL a {cel['kind']}"
-        raise InputError(message, place, f"{DELETING} stands beside {CLEANUP}")
+        raise InputError(message, location, f"{DELETING} stands beside {CLEANUP}")

@@ -212,10 +212,10 @@ def read_library(
     return Library(MappingProxyType(policies), tuple(upstream))
 
 
-def _policies(root: Path, place: Location) -> Iterator[FolderPolicy]:
+def _policies(root: Path, location: Location) -> Iterator[FolderPolicy]:
     if not root.is_dir():
         hint = "make the folder, or take it out of the list"
-        raise InputError(f"there is no policy library '{root}'", place, hint)
+        raise InputError(f"there is no policy library '{root}'", location, hint)
     shared = read_shared_parameters(root)
     own = [path.parent for path in sorted(root.rglob(POLICY_FILE))]
     folders = [folder for folder in own if not _is_plain(root, folder)]
@@ -224,7 +224,7 @@ def _policies(root: Path, place: Location) -> Iterator[FolderPolicy]:
         raise InputError("a policy needs a folder of its own", Location(str(root)), hint)
     if not folders and not upstream_library(root).references:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
-        raise InputError(f"the policy library '{root}' is empty", place, hint)
+        raise InputError(f"the policy library '{root}' is empty", location, hint)
     library = library_name(root)
     for folder in folders:
         yield read_policy(folder, folder.parent.relative_to(root).as_posix(), shared, library)
@@ -287,9 +287,9 @@ def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str
     found: dict[str, Parameter] = {}
     for position, name in enumerate(document.body.get("sharedParameters", [])):
         if name not in shared:
-            place = document.locate("sharedParameters", position)
+            location = document.locate("sharedParameters", position)
             hint = suggestion(name, shared) or f"define it in {PARAMETERS_FILE}"
-            raise InputError(f"there is no shared parameter '{name}'", place, hint)
+            raise InputError(f"there is no shared parameter '{name}'", location, hint)
         found[name] = shared[name]
     own = document.body.get("parameters", {})
     return found | {name: Parameter(name, body) for name, body in own.items()}

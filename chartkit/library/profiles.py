@@ -144,8 +144,8 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
     ]
     resolved = resolve(profiles, library)
     for name, value in environment.parameters.items():
-        place = environment.locate("parameters", name)
-        check_for_all(name, value, library, place)
+        location = environment.locate("parameters", name)
+        check_for_all(name, value, library, location)
     resolved = _with_parameters(resolved, environment.parameters)
     where = f"environment '{environment.name}'"
     resolved = _with_policies(resolved, environment.policies, library, where)
@@ -250,16 +250,16 @@ def _with_profile(resolved: Selection, profile: Profile, library: Library) -> Se
     locate = profile.document.locate
     parameters = profile.spec.get("parameters", {})
     for name, value in parameters.items():
-        place = locate("spec", "parameters", name)
-        check_for_all(name, value, library, place)
+        location = locate("spec", "parameters", name)
+        check_for_all(name, value, library, location)
     resolved = _with_parameters(resolved, parameters)
     for reference, body in profile.spec.get("policies", {}).items():
         path = ("spec", "policies", reference)
         policy = _meant(resolved, library, reference, locate(*path))
         given = body.get("parameters", {})
         for name, value in given.items():
-            place = locate(*path, "parameters", name)
-            check_for_policy(name, value, policy, place)
+            location = locate(*path, "parameters", name)
+            check_for_policy(name, value, policy, location)
         settings = PolicySettings(
             location=locate(*path),
             enabled=body.get("enabled", True),

@@ -135,12 +135,12 @@ def _read_template(
 def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
     """A parameter that leaves nothing of one form leaves nothing of the other."""
     if bool(plain) != bool(cel) or cel > 1:
-        place = Location(policy.cel.file if policy.cel else "", 1)
+        location = Location(policy.cel.file if policy.cel else "", 1)
         message = (
             f"policy '{policy.name}' has {plain} ClusterPolicy and {cel} in CEL, at its defaults "
             "or an example's parameters"
         )
-        raise InputError(message, place, "put both forms under the same `when`")
+        raise InputError(message, location, "put both forms under the same `when`")
 
 
 def outcomes(text: str) -> list[str]:
@@ -192,17 +192,17 @@ def calls(name: str, text: str, cases: Iterable[Body]) -> str:
 
 def _checked(document: Document, policy: FolderPolicy) -> Body:
     body = document.body
-    place = Location(policy.template.file, 1)
+    location = Location(policy.template.file, 1)
     if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
         hint = f"a policy of the library is a kyverno.io/v1 ClusterPolicy, or a {CLEANUP}"
-        raise InputError(f"policy '{policy.name}' is no ClusterPolicy", place, hint)
-    require_name(body, policy, place)
+        raise InputError(f"policy '{policy.name}' is no ClusterPolicy", location, hint)
+    require_name(body, policy, location)
     if cleans(body):
-        check_cleanup(body, policy, place)
+        check_cleanup(body, policy, location)
         return body
     rules = mapping_at(body, "spec").get("rules")
     if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
-        raise InputError(f"policy '{policy.name}' has no rules, or one without a name", place)
+        raise InputError(f"policy '{policy.name}' has no rules, or one without a name", location)
     check_minimum(policy, body)
     return body
 
@@ -216,9 +216,9 @@ def check_minimum(policy: FolderPolicy, body: Body) -> None:
     computed, use = cluster_policy_fields.minimum_version(body)
     if use is None or computed <= policy.minimum_kyverno:
         return
-    place = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
+    location = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
     message = (
         f"policy '{policy.name}' claims Kyverno {policy.minimum_kyverno}, but spec."
         f"{use.field.text} came with {use.field.since}"
     )
-    raise InputError(message, place, f'say minimumKyverno: "{computed}"')
+    raise InputError(message, location, f'say minimumKyverno: "{computed}"')

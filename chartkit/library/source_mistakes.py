@@ -141,9 +141,9 @@ def covered_values(policy: LibraryPolicy) -> Iterator[Diagnostic]:
             is_parameter = isinstance(value, str) and _PARAMETER.fullmatch(value)
             if value is None or isinstance(value, bool) or is_parameter:
                 continue
-            place: Location = document.locate(*path)
+            location: Location = document.locate(*path)
             message = f"{'.'.join(path)}: must be true or false, and is {value!r}"
-            yield Diagnostic(_SCHEMA, Severity.ERROR, message, place)
+            yield Diagnostic(_SCHEMA, Severity.ERROR, message, location)
 
 
 def _documents(policy: LibraryPolicy) -> Iterator[Document]:

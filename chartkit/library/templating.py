@@ -90,30 +90,30 @@ def render_text(
     try:
         return _compiled(text, root, printed).render(context)
     except TemplateError as error:
-        place = Location(file, getattr(error, "lineno", None) or _line_of(error))
+        location = Location(file, getattr(error, "lineno", None) or _line_of(error))
         undefined = _UNDEFINED.fullmatch(error.message or "")
         hint = None
         if undefined:
-            place = _at_word(place, text, undefined[1])
+            location = _at_word(location, text, undefined[1])
             hint = suggestion(undefined[1], context)
-        raise RenderError(f"template: {error.message}", place, hint) from error
+        raise RenderError(f"template: {error.message}", location, hint) from error
     except InputError as error:
         # A function of the context refused its arguments.
         if error.location is None or error.location.line:
             raise
-        place = replace(error.location, line=_line_of(error))
-        raise InputError(error.message, place, error.hint) from error
+        location = replace(error.location, line=_line_of(error))
+        raise InputError(error.message, location, error.hint) from error
     except _EXPRESSION as error:
         text = f"template: {type(error).__name__}: {error}"
         raise RenderError(text, Location(file, _line_of(error))) from error
 
 
-def _at_word(place: Location, text: str, word: str) -> Location:
+def _at_word(location: Location, text: str, word: str) -> Location:
     """Return the place of a word in the line of a place; that itself where the line has it not at
     all, or twice."""
-    line = text.split("\n")[place.line - 1] if place.line else ""
+    line = text.split("\n")[location.line - 1] if location.line else ""
     found = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
-    return replace(place, column=found[0] + 1) if len(found) == 1 else place
+    return replace(location, column=found[0] + 1) if len(found) == 1 else location
 
 
 def _line_of(error: Exception) -> int:

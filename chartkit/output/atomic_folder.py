@@ -41,8 +41,8 @@ def lock(folder: Path) -> Iterator[None]:
             _take(handle)
         except OSError:
             hint = "wait until it has ended"
-            place = Location(str(folder))
-            raise InputError("another render of this project is running", place, hint) from None
+            location = Location(str(folder))
+            raise InputError("another render of this project is running", location, hint) from None
         yield
     finally:
         os.close(handle)

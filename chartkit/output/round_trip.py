@@ -35,8 +35,8 @@ def loaded(text: str, file: str = "<text>", offset: int = 0) -> tuple[Any, Any]:
 def _not_editable(error: Exception, file: str, offset: int) -> InputError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem, _, _ = single_line(getattr(error, "problem", None) or str(error)).partition(" with ")
-    place = Location(file, offset + mark.line + 1, mark.column + 1) if mark else Location(file)
-    return InputError(f"{NOT_EDITABLE}: {problem}", place)
+    location = Location(file, offset + mark.line + 1, mark.column + 1) if mark else Location(file)
+    return InputError(f"{NOT_EDITABLE}: {problem}", location)
 
 
 def _list_indentation(target: Any) -> int:

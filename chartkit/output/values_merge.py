@@ -182,13 +182,13 @@ def _is_unset(value: Any) -> bool:
 
 
 def _diagnostic(conflict: _Conflict, document: Document | None, file: str) -> Diagnostic:
-    place = document.locate(*conflict.path) if document else Location(file)
+    location = document.locate(*conflict.path) if document else Location(file)
     name = ".".join(conflict.path)
     edited, generated = _shown(conflict.edited), _shown(conflict.generated)
     message = f"'{name}' was changed by hand ({_shown(conflict.base)} → {edited})"
     message += f", and chartkit generates {generated} now"
     hint = "--prefer edits keeps what is written, --prefer generated takes the new value"
-    return Diagnostic(RULE_CONFLICT, Severity.ERROR, message, place, hint)
+    return Diagnostic(RULE_CONFLICT, Severity.ERROR, message, location, hint)
 
 
 def _shown(value: Json) -> str:

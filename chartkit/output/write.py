@@ -173,8 +173,8 @@ def require_own(tree: Tree, project: Path) -> None:
     for path in sorted(within - {Path()}):
         if (tree.folder / path).is_symlink():
             hint = "put a folder there: chartkit writes its files"
-            place = Location(str(tree.folder / path))
-            raise InputError("is a link", place, hint)
+            location = Location(str(tree.folder / path))
+            raise InputError("is a link", location, hint)
 
 
 def unchanged(tree: Tree) -> bool:

@@ -162,13 +162,13 @@ def _chain(document: Document, name: str) -> list[str]:
     """Return an environment and those that it extends, the nearest first."""
     environments, chain = document.body["environments"], [name]
     while (parent := environments[chain[-1]].get(EXTENDS)) is not None:
-        place = document.locate("environments", chain[-1], EXTENDS)
+        location = document.locate("environments", chain[-1], EXTENDS)
         if parent in chain:
             names = " → ".join((*chain[chain.index(parent) :], parent))
-            raise InputError(f"environment '{parent}' extends itself: {names}", place)
+            raise InputError(f"environment '{parent}' extends itself: {names}", location)
         if parent not in environments:
             hint = suggestion(parent, environments) or f"there are {', '.join(environments)}"
-            raise InputError(f"there is no environment '{parent}'", place, hint)
+            raise InputError(f"there is no environment '{parent}'", location, hint)
         chain.append(parent)
     return chain
 

@@ -126,8 +126,8 @@ class Project:
             return clusters
         known = ", ".join(self.environments)
         hint = suggestion(name, self.environments) or f"it has {known}"
-        place = self.document.locate("environments")
-        raise InputError(f"there is no environment '{name}'", place, hint)
+        location = self.document.locate("environments")
+        raise InputError(f"there is no environment '{name}'", location, hint)
 
     def locate(self, *path: str | int) -> Location:
         """The place of a key in chartkit.yaml."""

@@ -90,8 +90,8 @@ class AzureWriter(_Annotations):
 
 def _values(finding: Finding) -> Sequence[str | int]:
     """Return a finding's file, line, column (0 where there is no file) and rule."""
-    place = finding.location if finding.file else None
-    line, column = (place.line, place.column) if place else (0, 0)
+    location = finding.location if finding.file else None
+    line, column = (location.line, location.column) if location else (0, 0)
     return finding.repository_file, line, column, finding.rule.id
 
 

@@ -142,8 +142,8 @@ def incomplete_lists(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         )
         message = f"the list is not whole: {more} missing"
         hint = "list all: kubectl get does, with --chunk-size=0 in one answer"
-        place = document.locate("metadata")
-        yield Diagnostic(RULE, Severity.WARNING, message, place, hint)
+        location = document.locate("metadata")
+        yield Diagnostic(RULE, Severity.WARNING, message, location, hint)
 
 
 def answer_fault(resource: Resource) -> str:
@@ -168,24 +168,24 @@ def overlooked(
         mode = mapping_at(each.body, "spec", "evaluation").get("mode")
         annotations = mapping_at(each.body, "metadata", "annotations")
         for name in filter(_is_misspelt, annotations):
-            place = each.location.within(pointer_of("metadata", "annotations", name))
+            location = each.location.within(pointer_of("metadata", "annotations", name))
             said, meant = f"the annotation {name} has no effect", did_you_mean([ANNOTATION])
-            yield Diagnostic(RULE, Severity.WARNING, said, place, meant)
+            yield Diagnostic(RULE, Severity.WARNING, said, location, meant)
         if fault := _unserved(each.api_version, each.kind):
             said, meant = fault
             yield Diagnostic(RULE, Severity.WARNING, said, each.location.within("/kind"), meant)
         for field in field_faults(each.body):
             said = f"{field.shown} {field.problem}"
-            place = each.location.within(pointer_of(*field.path))
-            yield Diagnostic(RULE, Severity.WARNING, said, place, field.hint)
+            location = each.location.within(pointer_of(*field.path))
+            yield Diagnostic(RULE, Severity.WARNING, said, location, field.hint)
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
             yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
         elif group == CEL_GROUP and mode in UNEVALUATED_MODES:
-            place = each.location.within("/spec/evaluation/mode")
+            location = each.location.within("/spec/evaluation/mode")
             message = f"{each.kind} '{each.name}' of mode {mode} is only scanned"
             hint = "Kyverno's authorization server asks such policies, its controllers do not"
-            yield _note(message, place, hint)
+            yield _note(message, location, hint)
         elif group == _CLI_GROUP:
             message = f"{each.kind} of {_CLI_GROUP} has no effect here: it is only scanned"
             yield _note(message, each.location, _CLI_OPTIONS.get(each.kind))

@@ -199,8 +199,8 @@ def read_inputs(
             "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
         )
         first = chart.values[0]
-        place = first.location if isinstance(first, Document) else Location(str(first))
-        raise InputError("no chart is scanned that takes it", place, hint)
+        location = first.location if isinstance(first, Document) else Location(str(first))
+        raise InputError("no chart is scanned that takes it", location, hint)
     return found
 
 
@@ -425,8 +425,8 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
         note(warning)
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)
     if not found:
-        place = Location(str(folder))
-        note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", place))
+        location = Location(str(folder))
+        note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", location))
     return [in_namespace(resource, options.namespace) for resource in found]
 
 

@@ -210,5 +210,5 @@ def _findings(previews: Sequence[Preview]) -> Iterator[Finding]:
         resource = preview.resource
         for result in preview.problems:
             text = f"{resource_id(resource)}: {result.message}"
-            place = resource.location
-            yield diagnostic_finding(Diagnostic(rule_id(result), Severity.ERROR, text, place))
+            location = resource.location
+            yield diagnostic_finding(Diagnostic(rule_id(result), Severity.ERROR, text, location))

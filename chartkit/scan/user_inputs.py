@@ -213,10 +213,10 @@ def read_user_inputs(
         raise InputError("--set takes NAME=VALUE, for names outside request.object")
     read = NO_VALUES
     if kyverno or given:
-        body, place = (
+        body, location = (
             (kyverno[0].body, kyverno[0].location) if kyverno else (None, Location("--set"))
         )
-        read = read_values(body, place, given)
+        read = read_values(body, location, given)
     return UserInputs(read, tuple(charts), _user(user_info), _context(context))
 
 

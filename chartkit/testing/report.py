@@ -115,8 +115,8 @@ def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
     yield from map(diagnostic_finding, diagnostics(results))
     for case in results:
         if case.error:
-            place = Location(case.path)
-            yield diagnostic_finding(Diagnostic("test", Severity.ERROR, case.error, place))
+            location = Location(case.path)
+            yield diagnostic_finding(Diagnostic("test", Severity.ERROR, case.error, location))
         for row in case.rows:
             if row.verdict is Verdict.FAIL:
                 rule = f"{row.policy}/{row.rule}" if row.rule else row.policy

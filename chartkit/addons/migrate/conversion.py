@@ -53,8 +53,8 @@ class RuleOutcome:
 def left(legacy: Resource, type_: str, reason: NotConvertible) -> RuleOutcome:
     """Return the outcome of an object without rules that is left to be done by hand."""
     path = f"/spec/{reason.path}" if reason.path else ""
-    place = replace(legacy.location, path=path)
-    return RuleOutcome("", type_, place, reason=reason.message, nearest=reason.nearest)
+    location = replace(legacy.location, path=path)
+    return RuleOutcome("", type_, location, reason=reason.message, nearest=reason.nearest)
 
 
 @dataclass(frozen=True, slots=True)

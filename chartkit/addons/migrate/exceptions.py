@@ -110,8 +110,8 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
     if stays:
         outcome = replace(left(legacy, EXCEPTION, stays[0]), replaced_by=names)
         return Conversion(legacy, documents, (outcome,), legacy.body)
-    place = replace(legacy.location, path="")
-    return Conversion(legacy, documents, (RuleOutcome("", EXCEPTION, place, names),))
+    location = replace(legacy.location, path="")
+    return Conversion(legacy, documents, (RuleOutcome("", EXCEPTION, location, names),))
 
 
 def exceptions_in_cel(

@@ -121,6 +121,6 @@ def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]
 
 
 def _fault(resource: Resource, message: str, pointer: str, hint: str | None = None) -> Diagnostic:
-    place = resource.location.within(pointer)
+    location = resource.location.within(pointer)
     named = f"{KIND} '{resource.name}': " if resource.name else ""
-    return Diagnostic(RULE, Severity.WARNING, f"{named}{message}", place, hint)
+    return Diagnostic(RULE, Severity.WARNING, f"{named}{message}", location, hint)

@@ -100,8 +100,8 @@ class CustomResources:
                 continue
             seen.add(name)
             message = f"no definition of {kind.group}/{kind.kind}: its objects are not validated"
-            place = resource.location.within("/kind")
-            yield Diagnostic(DIAGNOSTIC, Severity.NOTE, message, place, "--crds PATH names it")
+            location = resource.location.within("/kind")
+            yield Diagnostic(DIAGNOSTIC, Severity.NOTE, message, location, "--crds PATH names it")
 
 
 def _has(value: Json, path: FieldPath) -> bool:

@@ -74,11 +74,11 @@ def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> I
         names = rule_names(policy)
         for at, rule in enumerate(one.get("ruleNames") or ()):
             if not any(map(compile_wildcard(str(rule)), names)):
-                place = resource.location.within(f"/spec/exceptions/{index}/ruleNames/{at}")
+                location = resource.location.within(f"/spec/exceptions/{index}/ruleNames/{at}")
                 message = f"exception {resource.name} names rule '{rule}' of {policy.policy.key}, "
                 message += "which there is not"
                 hint = suggestion(str(rule), names) or f"its rules are {', '.join(names)}"
-                yield Diagnostic(UNKNOWN_RULE, Severity.ERROR, message, place, hint)
+                yield Diagnostic(UNKNOWN_RULE, Severity.ERROR, message, location, hint)
 
 
 def _without_effect(

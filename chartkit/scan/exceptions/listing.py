@@ -47,8 +47,8 @@ def listed_exceptions(
     found: dict[tuple[str, int, str], tuple[FiledException, list[str]]] = {}
     for environment in chosen or project.environments.values():
         for resource in read_files(environment.exceptions, note):
-            place = resource.location
-            key = (place.file, place.line, place.path)
+            location = resource.location
+            key = (location.file, location.line, location.path)
             found.setdefault(key, (filed(resource), []))[1].append(environment.name)
     wanted = project.exception_rules.annotations
     return [

@@ -37,8 +37,8 @@ def of_findings(requests: Requests, reason: str, until: date, namespace: str) ->
                 )
                 message += "not Kyverno's"
                 hint = "the API server runs it: narrow its binding"
-                place = resource.location
-                without[message] = Diagnostic(_RULE, Severity.WARNING, message, place, hint)
+                location = resource.location
+                without[message] = Diagnostic(_RULE, Severity.WARNING, message, location, hint)
             else:
                 bodies[body["metadata"]["name"]] = body
 

@@ -83,63 +83,63 @@ def read_suppressions(
     resource: Resource, today: date, are_allowed: bool = True
 ) -> tuple[list[Suppression], list[Diagnostic]]:
     """Return the suppressions of an object that hold, and a warning for each of the others."""
-    place = resource.location.within(pointer_of("metadata", "annotations", ANNOTATION))
+    location = resource.location.within(pointer_of("metadata", "annotations", ANNOTATION))
     if not are_allowed:
         hint = "put it into the baseline, or write a PolicyException"
-        return [], [_warning(f"{ANNOTATION} does not count: suppressions are off", place, hint)]
+        return [], [_warning(f"{ANNOTATION} does not count: suppressions are off", location, hint)]
     try:
-        items = _items(mapping_at(resource.body, "metadata", "annotations")[ANNOTATION], place)
+        items = _items(mapping_at(resource.body, "metadata", "annotations")[ANNOTATION], location)
     except InputError as error:
-        return [], [_warning(error.message, place, error.hint)]
+        return [], [_warning(error.message, location, error.hint)]
     suppressions: list[Suppression] = []
     warnings: list[Diagnostic] = []
     for item in items:
         try:
-            suppressions.append(_suppression(item, place, today))
+            suppressions.append(_suppression(item, location, today))
         except InputError as error:
-            warnings.append(_warning(error.message, place, error.hint))
+            warnings.append(_warning(error.message, location, error.hint))
     return suppressions, warnings
 
 
-def _warning(message: str, place: Location, hint: str | None) -> Diagnostic:
-    return Diagnostic(SUPPRESSION, Severity.WARNING, message, place, hint)
+def _warning(message: str, location: Location, hint: str | None) -> Diagnostic:
+    return Diagnostic(SUPPRESSION, Severity.WARNING, message, location, hint)
 
 
-def _items(value: Json, place: Location) -> list[Json]:
+def _items(value: Json, location: Location) -> list[Json]:
     if not isinstance(value, str):
-        raise InputError(f"{ANNOTATION} is no text", place, _HINT)
+        raise InputError(f"{ANNOTATION} is no text", location, _HINT)
     try:
         items = parse_yaml(value)
     except InputError as error:
         what = f"{ANNOTATION} is no YAML: {single_line(error.message)}"
-        raise InputError(what, place, _HINT) from None
+        raise InputError(what, location, _HINT) from None
     items = [items] if isinstance(items, dict) else items
     if not isinstance(items, list) or not items:
-        raise InputError(f"{ANNOTATION} is no list", place, _HINT)
+        raise InputError(f"{ANNOTATION} is no list", location, _HINT)
     return items
 
 
-def _suppression(item: Json, place: Location, today: date) -> Suppression:
+def _suppression(item: Json, location: Location, today: date) -> Suppression:
     """Return the suppression of an item; raise InputError for one that does not hold."""
     if not isinstance(item, dict) or not all(isinstance(text, str) for text in item.values()):
-        raise InputError(f"an item of {ANNOTATION} is no mapping of texts", place, _HINT)
+        raise InputError(f"an item of {ANNOTATION} is no mapping of texts", location, _HINT)
     body: Body = item
     for key in body:
         if key not in _KEYS:
             hint = suggestion(key, _KEYS) or _HINT
-            raise InputError(f"{ANNOTATION} has the unknown key '{key}'", place, hint)
+            raise InputError(f"{ANNOTATION} has the unknown key '{key}'", location, hint)
     policy = body.get("policy", "").strip()
     if not policy:
-        raise InputError(f"an item of {ANNOTATION} names no policy", place, _HINT)
+        raise InputError(f"an item of {ANNOTATION} names no policy", location, _HINT)
     reason = " ".join(body.get("reason", "").split())
     if not reason:
         what = f"the suppression of {policy} has no reason and does not count"
-        raise InputError(what, place, "add 'reason'")
-    until = parse_date(body["until"].strip(), place) if "until" in body else None
+        raise InputError(what, location, "add 'reason'")
+    until = parse_date(body["until"].strip(), location) if "until" in body else None
     if until is not None and until < today:
         what = f"the suppression of {policy} ended on {until.isoformat()}"
-        raise InputError(what, place, f"it was: {reason}; fix the finding, or renew 'until'")
-    return Suppression(policy, body.get("rule", "").strip(), reason, until, place)
+        raise InputError(what, location, f"it was: {reason}; fix the finding, or renew 'until'")
+    return Suppression(policy, body.get("rule", "").strip(), reason, until, location)
 
 
 def unneeded(

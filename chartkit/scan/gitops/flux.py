@@ -147,8 +147,8 @@ def _add_reference(
     # A text of a ConfigMap or Secret as values; None for an empty one.
     if config.kind == "Secret" and key not in mapping_at(config.body, "stringData"):
         # What is Base64 in the file has no lines there.
-        place = config.location.within(pointer_of("data", key))
-        values = text_document(Resource({}, replace(place, places=None)), text, "data", key)
+        location = config.location.within(pointer_of("data", key))
+        values = text_document(Resource({}, replace(location, places=None)), text, "data", key)
     else:
         section = "stringData" if config.kind == "Secret" else "data"
         values = text_document(config, text, section, key)
@@ -176,5 +176,5 @@ def _entry(config: Resource, key: str) -> str | None:
     try:
         return base64.b64decode(value, validate=True).decode("utf-8")
     except (binascii.Error, ValueError):
-        place = config.location.within("/data")
-        raise InputError(f"'{key}' is not Base64 of a text", place) from None
+        location = config.location.within("/data")
+        raise InputError(f"'{key}' is not Base64 of a text", location) from None

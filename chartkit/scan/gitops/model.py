@@ -81,8 +81,8 @@ class DeclaredRelease:
     def _add(
         self, rule: str, severity: Severity, message: str, pointer: str, hint: str | None
     ) -> None:
-        place = self.owner.location.within(pointer)
-        self.faults.append(Diagnostic(rule, severity, f"{self.name}: {message}", place, hint))
+        location = self.owner.location.within(pointer)
+        self.faults.append(Diagnostic(rule, severity, f"{self.name}: {message}", location, hint))
 
 
 def mapping_document(resource: Resource, value: Json, *path: str | int) -> ValuesSource | None:
@@ -100,15 +100,15 @@ def text_document(resource: Resource, text: str, *path: str | int) -> Document |
     """Return a text in an object as values; None for an empty one. Raise InputError, at the text's
     place."""
     places, prefix = resource.location.places, pointer_steps(resource.location.path)
-    place = resource.location.within(pointer_of(*path))
+    location = resource.location.within(pointer_of(*path))
     if places is None:
-        places = _Nowhere(place)
+        places = _Nowhere(location)
     try:
         document = embedded_text(text, resource.location.file, places, (*prefix, *map(str, path)))
     except InputError as error:
-        raise InputError(error.message, place, error.hint) from None
+        raise InputError(error.message, location, error.hint) from None
     if document is not None and not isinstance(document.body, dict):
-        raise InputError("must be a mapping of values", place)
+        raise InputError("must be a mapping of values", location)
     return document
 
 

@@ -41,8 +41,8 @@ def declared_releases(
                 yield from argo.read_applications(resource, repository)
         except InputError as error:
             message = f"{resource.kind} '{resource.name}': values {error.message}"
-            place = error.location or resource.location
-            note(Diagnostic(RULE, Severity.WARNING, message, place, error.hint))
+            location = error.location or resource.location
+            note(Diagnostic(RULE, Severity.WARNING, message, location, error.hint))
 
 
 def release_objects(
@@ -117,9 +117,9 @@ def _rendered(
         return render_inputs(folder, chart, note)
     except (RenderError, InputError) as error:
         rule, severity = (RULE, Severity.WARNING) if lacks_values else (UNREAD, Severity.ERROR)
-        place = error.location or release.owner.location
+        location = error.location or release.owner.location
         failed = f"{release.name}: its chart '{release.chart}' does not render: {error.message}"
-        note(Diagnostic(rule, severity, failed, place, error.hint))
+        note(Diagnostic(rule, severity, failed, location, error.hint))
         return []
 
 

@@ -31,8 +31,8 @@ class ReleasedValues:
             f"{self.release.name}: the chart '{self.release.chart}' is not here: its values are "
             "not checked"
         )
-        place = self.release.owner.location.within(self.release.pointer)
-        return Diagnostic(RULE, Severity.NOTE, message, place, "--chart FOLDER names it")
+        location = self.release.owner.location.within(self.release.pointer)
+        return Diagnostic(RULE, Severity.NOTE, message, location, "--chart FOLDER names it")
 
 
 def declares_releases(documents: Sequence[Document]) -> bool:

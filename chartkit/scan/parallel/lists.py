@@ -90,14 +90,14 @@ class ItemPlaces:
         first = max(line - _AROUND, 1)
         return first, [known[at] for at in range(first, line + _AROUND + 1) if at in known]
 
-    def outer(self, place: Location) -> Location:
+    def outer(self, location: Location) -> Location:
         """Return a location of the slice as one of the whole List."""
-        root, name, number, *rest = (*place.path.split("/", 3), "", "")[:4]
+        root, name, number, *rest = (*location.path.split("/", 3), "", "")[:4]
         if not number.isdecimal():
-            return replace(place, places=self)
+            return replace(location, places=self)
         below = f"/{rest[0]}" if rest and rest[0] else ""
         path = f"{root}/{name}/{int(number) + self.span.first}{below}"
-        return replace(place, path=path, places=self)
+        return replace(location, path=path, places=self)
 
     def _local(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
         if len(path) < 2 or not str(path[1]).isdecimal():
@@ -121,11 +121,11 @@ def _split(content: bytes) -> list[str]:
 
 
 def _numbered(resource: Resource, span: Span, lines: int, file: str) -> Resource:
-    place = resource.location
-    if place.places is None:
+    location = resource.location
+    if location.places is None:
         return resource
-    places = ItemPlaces(span, lines, file, place.places)
-    return Resource(resource.body, places.outer(place))
+    places = ItemPlaces(span, lines, file, location.places)
+    return Resource(resource.body, places.outer(location))
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,8 +203,8 @@ def _slices(
             elif each.location is None:
                 yield each, 0, False
             else:
-                place = replace(each.location, file=named(each.location.file))
-                yield replace(each, location=place), 0, False
+                location = replace(each.location, file=named(each.location.file))
+                yield replace(each, location=location), 0, False
 
 
 def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list[Resource]:

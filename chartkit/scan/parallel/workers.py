@@ -159,12 +159,12 @@ class Pool(Generic[T, R]):
         task = self._tasks[ended.given[0]]
         task.attempts += 1
         if task.attempts == _ATTEMPTS:
-            name, place = self._name(task.content)
+            name, location = self._name(task.content)
             code = os.waitstatus_to_exitcode(status)
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             end_of = f"was ended from outside ({how})"
             message = f"the process at {name} {end_of}, and so was a second one"
-            error = ChartkitError(message, place, _HINT)
+            error = ChartkitError(message, location, _HINT)
             self._answers[ended.given.popleft()] = False, error
         if ended.given:
             new = self._start()

@@ -173,8 +173,8 @@ class _TestFile:
             for index, entry in enumerate(mappings_at(one.body, *path, "policies")):
                 name = str(entry.get("name"))
                 if name in named:
-                    place = one.locate(*path, "policies", index)
-                    self.mentions.append(Mention(place, _VALUES.format(name=name)))
+                    location = one.locate(*path, "policies", index)
+                    self.mentions.append(Mention(location, _VALUES.format(name=name)))
 
     def _adopt(
         self,

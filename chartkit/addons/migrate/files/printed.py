@@ -238,14 +238,14 @@ def printed(body: Body, margin: Margin) -> str:
     document = read_text(text)[0]
     lines = text.splitlines(keepends=True)
     for path, value in _long_texts(ordered, ()):
-        place = document.locate(*path)
-        line, column = lines[place.line - 1], place.column - 1
+        location = document.locate(*path)
+        line, column = lines[location.line - 1], location.column - 1
         key = line[column:].partition(": ")[0]
         wrapped = textwrap.wrap(
             value, _WIDTH - column - 2, break_long_words=False, break_on_hyphens=False
         )
         below = (f"{' ' * (column + 2)}{part}\n" for part in wrapped)
-        lines[place.line - 1] = "".join([f"{line[:column]}{key}: >-\n", *below])
+        lines[location.line - 1] = "".join([f"{line[:column]}{key}: >-\n", *below])
     folded = "".join(lines)
     text = folded if [each.body for each in read_text(folded)] == [ordered] else text
     lines = text.splitlines(keepends=True)
@@ -279,9 +279,9 @@ def _places(
     document: Document, above: Mapping[FieldPath, Sequence[str]]
 ) -> Iterable[tuple[int, int, Sequence[str]]]:
     for path, lines in above.items():
-        place = document.locate(*path)
-        at = place.line - 1
-        column = place.column - 1 if path else 0
+        location = document.locate(*path)
+        at = location.line - 1
+        column = location.column - 1 if path else 0
         # A list item's place is behind its dash.
         yield at, column - 2 if path and isinstance(path[-1], int) else column, lines
 

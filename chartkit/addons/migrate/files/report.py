@@ -115,14 +115,14 @@ def _note_lines(each: MigratedObject) -> Iterator[str]:
         for word, text in _notes(outcome):
             rule = f" rule {outcome.rule}" if outcome.rule else ""
             yield from _wrapped(f"{each.locate(outcome)}: {name}{rule}: {word}: {text}")
-    place = each.legacy.resource.location
+    location = each.legacy.resource.location
     for text in each.needs:
-        yield from _wrapped(f"{place}: {name}: {_NEEDS}: {text}")
+        yield from _wrapped(f"{location}: {name}: {_NEEDS}: {text}")
     if each.proof is not None:
         for difference in faults(each.proof):
             word = "differs, as allowed" if each.allowed else "differs"
             sentence = difference_sentence(difference)
-            yield from _wrapped(f"{place}: {name}: {word}: {sentence}, for")
+            yield from _wrapped(f"{location}: {name}: {word}: {sentence}, for")
             yield from (f"    {line}" for line in shown_lines(smallest(difference)))
 
 
@@ -236,7 +236,7 @@ def _object_body(each: MigratedObject) -> Body:
     }
 
 
-def _rule_body(outcome: RuleOutcome, place: Location) -> Body:
+def _rule_body(outcome: RuleOutcome, location: Location) -> Body:
     return {
         "name": outcome.rule,
         "type": outcome.type,
@@ -245,8 +245,8 @@ def _rule_body(outcome: RuleOutcome, place: Location) -> Body:
         "reason": outcome.reason,
         "changes": list(outcome.changes),
         "nearest": outcome.nearest,
-        "file": place.file,
-        "line": place.line,
+        "file": location.file,
+        "line": location.line,
     }
 
 
@@ -296,17 +296,17 @@ def _findings(migration: Migration) -> Iterator[Finding]:
                 severity = Severity.NOTE if word == _CHANGES else Severity.WARNING
                 rule = f"migrate/{word.replace(' ', '-')}"
                 message = f"{name} {outcome.rule}: {text}"
-                place = migrated_object.locate(outcome)
-                yield diagnostic_finding(Diagnostic(rule, severity, message, place))
+                location = migrated_object.locate(outcome)
+                yield diagnostic_finding(Diagnostic(rule, severity, message, location))
         for text in migrated_object.needs:
-            place = migrated_object.legacy.resource.location
-            needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", place)
+            location = migrated_object.legacy.resource.location
+            needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", location)
             yield diagnostic_finding(needed)
         for difference in () if migrated_object.proof is None else faults(migrated_object.proof):
             severity = Severity.NOTE if migrated_object.allowed else Severity.ERROR
             text = f"{name}: {difference_sentence(difference)}, for\n{smallest(difference)}"
-            place = migrated_object.legacy.resource.location
-            yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, place))
+            location = migrated_object.legacy.resource.location
+            yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, location))
     for mention in migration.mentions:
         text = f"not carried along: {mention.what}"
         yield diagnostic_finding(Diagnostic("migrate", Severity.WARNING, text, mention.location))

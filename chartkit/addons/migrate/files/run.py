@@ -229,8 +229,8 @@ def _without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject
     return replace(inventory, objects=kept, faults=faults), patching
 
 
-def _file(place: Location) -> Path:
-    return Path(place.file).resolve()
+def _file(location: Location) -> Path:
+    return Path(location.file).resolve()
 
 
 def _each(
@@ -278,11 +278,11 @@ class _Migrator:
         says nothing by itself."""
         if not conversion.documents or is_exception(legacy.resource):
             return None
-        place = legacy.resource.location
-        forms = [Resource(body, place) for body in conversion.documents]
+        location = legacy.resource.location
+        forms = [Resource(body, location) for body in conversion.documents]
         if conversion.remaining is not None:
-            forms.append(Resource(conversion.remaining, place))
-        objects = (*self.tested.get(_file(place), ()), *self.given)
+            forms.append(Resource(conversion.remaining, location))
+        objects = (*self.tested.get(_file(location), ()), *self.given)
         old, new = self.batch.exceptions_from(legacy.resource)
         options = replace(
             proof_options(conversion, self.options.seconds),

@@ -207,6 +207,6 @@ def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:
         for index, one in enumerate(listed):
             policy = replaced.get(str(one.get("policyName")))
             if policy is not None:
-                place = migrated_object.legacy.locate(f"/spec/exceptions/{index}")
+                location = migrated_object.legacy.locate(f"/spec/exceptions/{index}")
                 text = _EXCEPTION.format(name=resource_id(policy.legacy.resource))
-                yield Mention(place, text)
+                yield Mention(location, text)

@@ -204,12 +204,12 @@ class LegacyObject:
 
     def locate(self, pointer: str) -> Location:
         """Return the place of a part of the object; without a document, that of the object."""
-        place = self.resource.location
+        location = self.resource.location
         if not pointer:
-            return place
+            return location
         if self.document is None:
-            return replace(place, path=pointer)
-        steps = f"{place.path}{pointer}".split("/")[1:]
+            return replace(location, path=pointer)
+        steps = f"{location.path}{pointer}".split("/")[1:]
         return self.document.locate(*map(_step, steps))
 
 
@@ -403,9 +403,9 @@ def _guarded(folder: Path) -> Diagnostic | None:
         with contextlib.suppress(InputError):
             text = read_source(file)
             if (named := _LEGACY_KIND.search(text)) and _GROUP in text:
-                place = Location(str(file), text.count("\n", 0, named.start()) + 1)
+                location = Location(str(file), text.count("\n", 0, named.start()) + 1)
                 hint = "name those of each environment with -f"
-                return Diagnostic(OTHER_VALUES, Severity.NOTE, _NOT_WITH_THESE, place, hint)
+                return Diagnostic(OTHER_VALUES, Severity.NOTE, _NOT_WITH_THESE, location, hint)
     return None
 
 
@@ -461,7 +461,7 @@ def _unreadable(error: ChartkitError) -> Diagnostic:
 
 
 def _helm_syntax(file: str, line: int) -> Diagnostic:
-    place = Location(file, line)
+    location = Location(file, line)
     chart = next((path for path in Path(file).parents if is_chart(path)), None)
     hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
-    return Diagnostic(HELM_SYNTAX, Severity.ERROR, _NOT_RENDERED, place, hint)
+    return Diagnostic(HELM_SYNTAX, Severity.ERROR, _NOT_RENDERED, location, hint)

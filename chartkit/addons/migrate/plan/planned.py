@@ -126,15 +126,15 @@ def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[RuleOutcome]) -
     """Return the plan of a rule by the first outcome of its name, which is taken out."""
     outcome = next((each for each in outcomes if each.rule == rule.name), None)
     if outcome is None:
-        place = legacy.locate(rule.pointer)
-        return PlannedRule(rule, Convertibility.UNKNOWN, place)
+        location = legacy.locate(rule.pointer)
+        return PlannedRule(rule, Convertibility.UNKNOWN, location)
     outcomes.remove(outcome)
-    place = legacy.locate(outcome.location.path or rule.pointer)
+    location = legacy.locate(outcome.location.path or rule.pointer)
     if not outcome.converted:
         notes = (outcome.reason,)
-        return PlannedRule(rule, Convertibility.BY_HAND, place, notes, nearest=outcome.nearest)
+        return PlannedRule(rule, Convertibility.BY_HAND, location, notes, nearest=outcome.nearest)
     verdict = Convertibility.CHANGES if outcome.changes else Convertibility.CONVERTS
-    return PlannedRule(rule, verdict, place, outcome.changes, outcome.replaced_by)
+    return PlannedRule(rule, verdict, location, outcome.changes, outcome.replaced_by)
 
 
 def _by_type(planned: PlannedObject) -> Iterator[tuple[str, list[PlannedRule]]]:

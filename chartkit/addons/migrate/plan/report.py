@@ -225,9 +225,9 @@ def _findings(plan: Plan) -> Iterator[Finding]:
     for planned in plan.objects:
         name = resource_id(planned.legacy.resource)
         if not planned.rules:
-            place = planned.legacy.resource.location
+            location = planned.legacy.resource.location
             text = f"{name}: {_NO_RULES}"
-            yield diagnostic_finding(Diagnostic("migrate", Severity.NOTE, text, place))
+            yield diagnostic_finding(Diagnostic("migrate", Severity.NOTE, text, location))
         for rule in planned.rules:
             converts = rule.verdict is Convertibility.CONVERTS
             severity = Severity.NOTE if converts else Severity.WARNING

@@ -144,9 +144,9 @@ def _require_no_aliases_in_lists(document: Document) -> None:
             above.pop()
         elif isinstance(event, yaml.AliasEvent) and above and above[-1]:
             mark: Any = event.start_mark
-            place = Location(document.source.file, mark.line + 1, mark.column + 1)
+            location = Location(document.source.file, mark.line + 1, mark.column + 1)
             hint = "write the values out in place of *aliases in lists"
-            raise InputError("has aliases in lists, which cannot be moved", place, hint)
+            raise InputError("has aliases in lists, which cannot be moved", location, hint)
 
 
 def _written(text: str) -> Document | None:

@@ -239,10 +239,10 @@ def _require_enforced(
             )
             enforced = settings is not None and settings.action is Action.ENFORCE
             if not plan.namespaces and not enforced:
-                place = settings.action_at if settings else None
+                location = settings.action_at if settings else None
                 hint = "change it there"
                 message = f"{environment.name} gives {name} another action than {plan.environment}"
-                raise InputError(message, place, hint)
+                raise InputError(message, location, hint)
 
 
 def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promotion:

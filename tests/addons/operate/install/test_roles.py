@@ -46,6 +46,7 @@ def test_uninstall_waits_for_the_aggregator(aggregated: World) -> None:
     assert aggregated.done()
 
 
+@pytest.mark.slow
 def test_install_removes_what_a_removal_by_hand_left(world: World) -> None:
     write_project(world.project, extra=[_role()])
     world.server.put(f"{_ROLES}/{NAME}", {**_role(), "rules": None})
@@ -67,6 +68,7 @@ def test_a_role_with_rules_is_left_alone(world: World) -> None:
     assert world.server.names("ClusterRole") == {NAME}
 
 
+@pytest.mark.slow
 def test_uninstall_again_removes_what_is_left(world: World) -> None:
     world.server.put(f"{_ROLES}/{NAME}", {**_role(), "rules": None})
     code, out, _ = world.run("uninstall")

@@ -29,6 +29,7 @@ def _actions(world: World) -> list[str]:
     return actions
 
 
+@pytest.mark.slow
 def test_what_another_manager_wrote_is_told_and_taken_over(world: World) -> None:
     write_project(world.project, policies=[_binding("Audit")])
     world.done()

@@ -119,7 +119,9 @@ class FunctionSpec:
 
     signature: as the documentation shows it, `trim(string, string) string`; parameters: the types
     it takes; variadic: the last one may stand any number of times (and Kyverno then checks no
-    types); example: a call; implementation: takes the checked arguments.
+    types); example: a call; implementation: takes the checked arguments; cel: the same in CEL, of
+    the implementation's parameters, where they are texts: `text.split(separator)`. Migration takes
+    it; empty where it knows more than that, or where CEL has nothing like it.
     """
 
     name: str
@@ -129,6 +131,18 @@ class FunctionSpec:
     variadic: bool
     counts: bool
     implementation: Callable[..., Json]
+    cel: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the implementation's parameters, but for the budget."""
+        first = int(self.counts)
+        return self.implementation.__code__.co_varnames[first : first + len(self.parameters)]
+
+    @property
+    def result(self) -> str:
+        """Return the type of the result, as the signature has it."""
+        return self.signature.rpartition(")")[2].strip()
 
     @property
     def doc(self) -> str:
@@ -136,8 +150,10 @@ class FunctionSpec:
         return self.implementation.__doc__ or ""
 
 
-def function(signature: str, example: str) -> Callable[[Callable[..., Any]], FunctionSpec]:
-    """Declare a function; the decorated name becomes its `FunctionSpec`.
+def function(
+    signature: str, example: str, cel: str = ""
+) -> Callable[[Callable[..., Any]], FunctionSpec]:
+    """Declare a function; the decorated name becomes its `FunctionSpec`, which says what `cel` is.
 
     signature: name, types and result, as in `join(string, array[string]) string`; `...` stands
     after a last type that may be repeated, `|` between types. The docstring is its documentation,
@@ -151,7 +167,7 @@ def function(signature: str, example: str) -> Callable[[Callable[..., Any]], Fun
         counts = implementation.__code__.co_varnames[:1] == ("budget",)
         variadic = listed.endswith("...")
         return FunctionSpec(
-            name, signature, tuple(types), example, variadic, counts, implementation
+            name, signature, tuple(types), example, variadic, counts, implementation, cel
         )
 
     return declare

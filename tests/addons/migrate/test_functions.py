@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from chartkit.addons.migrate.jmespath import call
+from chartkit.engine.jmespath import calls
+from chartkit.engine.jmespath.declaration import function
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
 
@@ -95,6 +98,18 @@ def test_functions(query: str, operator: str, value: str, expression: str) -> No
     found = converted(_condition(query, value, operator), "Pod")
     assert found.reason == ""
     assert found.expressions == [expression]
+
+
+def test_a_declaration_brings_its_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    @function("tail(string, string) string", "tail('a/b', '/')", cel="text.split(mark)[1] + mark")
+    def tail(text: str, mark: str) -> str:
+        """Return the second part of a text."""
+        return text.split(mark)[1] + mark
+
+    monkeypatch.setattr(call, "DECLARED", {**call.DECLARED, "tail": tail})
+    monkeypatch.setattr(calls, "FUNCTIONS", {**calls.FUNCTIONS, "tail": tail})
+    found = converted(_condition("tail(NOTE, '/')", "b/"), "Pod")
+    assert found.expressions == [f"{_NOTE}.split('/')[1] + '/' != 'b/'"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, TIME
 from chartkit.addons.migrate.jmespath.functions import FUNCTIONS
-from chartkit.addons.migrate.jmespath.functions.declaration import required
+from chartkit.addons.migrate.jmespath.functions.declaration import by_declaration, required
 from chartkit.addons.migrate.jmespath.projections import BY_EXPRESSION
 from chartkit.addons.migrate.jmespath.terms import (
     Constant,
@@ -37,6 +37,8 @@ _OF_NUMBERS: Final = ("max", "min", "sum")
 def called(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return what a function gives; raises `NotConvertible`."""
     function = FUNCTIONS.get(node.value)
+    if function is None and node.value in DECLARED:
+        function = by_declaration(DECLARED[node.value])
     known = function is not None or node.value in BY_EXPRESSION
     if node.value not in DECLARED or not (known or _is_constant(node)):
         raise NotConvertible(f"the function {node.value} has no form in CEL yet")

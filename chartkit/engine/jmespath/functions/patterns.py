@@ -115,7 +115,11 @@ def replace(budget: Budget, text: str, old: str, new: str, count: float) -> str:
     return text.replace(old, new, most)
 
 
-@function("replace_all(string, string, string) string", "replace_all('a-b-c', '-', '.')")
+@function(
+    "replace_all(string, string, string) string",
+    "replace_all('a-b-c', '-', '.')",
+    cel="text.replace(old, new)",
+)
 def replace_all(budget: Budget, text: str, old: str, new: str) -> str:
     """Replaces every occurrence of a text."""
     budget.take(len(text) + text.count(old) * len(new), "replace_all()")
@@ -146,7 +150,11 @@ def trim_prefix(text: str, prefix: str) -> str:
     return text.removeprefix(prefix)
 
 
-@function("split(string, string) array[string]", "split('a,b,c', ',')")
+@function(
+    "split(string, string) array[string]",
+    "split('a,b,c', ',')",
+    cel="text.split(separator)",
+)
 def split(text: str, separator: str) -> list[str]:
     """The parts of a text between the occurrences of another."""
     return text.split(separator) if separator else list(text)

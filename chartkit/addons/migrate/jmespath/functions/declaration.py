@@ -11,8 +11,11 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Term, Value, computed
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.jmespath.declaration import Type
+from chartkit.engine.cel.syntax.reading import read
+from chartkit.engine.cel.syntax.tree import Ident, transform
+from chartkit.engine.jmespath.declaration import FunctionSpec, Type
 
 Function = Callable[[Names, Sequence[Term]], Term]
 """The result for the names that an expression sees, and the arguments."""
@@ -24,6 +27,28 @@ def declare(function: Function) -> Function:
     """Enter a function under its own name."""
     FUNCTIONS[function.__name__.strip("_")] = function
     return function
+
+
+def by_declaration(spec: FunctionSpec) -> Function | None:
+    """Return a function of texts as its declaration has it in CEL; None where it has nothing."""
+    if not spec.cel:
+        return None
+    template = read(spec.cel, ENVIRONMENTS["vpol"])
+
+    def function(_names: Names, args: Sequence[Term]) -> Term:
+        given = dict(zip(spec.names, map(text, args), strict=True))
+
+        def filled(part: Expr) -> Expr:
+            return (
+                given.get(part.name, part) if isinstance(part, Ident) else transform(part, filled)
+            )
+
+        return computed(filled(template), _RESULTS[spec.result])
+
+    return function
+
+
+_RESULTS: Final = {"string": TEXT, "bool": "bool", "array[string]": "[]string"}
 
 
 def there(term: Value) -> Place:

@@ -61,14 +61,6 @@ _tests("ends_with", "endsWith")
 
 
 @declare
-def split(_names: Names, args: Sequence[Term]) -> Term:
-    """The parts of a text between separators."""
-    whole, separator = args
-    parts = cel.method(text(whole), "split", text(separator))
-    return Value(Place(parts, (), "[]string"))
-
-
-@declare
 def join(_names: Names, args: Sequence[Term]) -> Term:
     """Texts with a separator between them."""
     separator, parts = args
@@ -98,13 +90,6 @@ def replace(_names: Names, args: Sequence[Term]) -> Term:
     count = max(-1, constant_number(most, "a number of replacements"))
     arguments = (text(old), text(new), *((count,) if count >= 0 else ()))
     return computed(cel.method(text(whole), "replace", *arguments), TEXT)
-
-
-@declare
-def replace_all(_names: Names, args: Sequence[Term]) -> Term:
-    """A text with another replaced wherever it is."""
-    whole, old, new = map(text, args)
-    return computed(cel.method(whole, "replace", old, new), TEXT)
 
 
 @declare

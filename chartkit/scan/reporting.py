@@ -175,7 +175,7 @@ class ScanReport:
         options, outputs, console = reporting.options, reporting.outputs, reporting.console
         selection, policies = reporting.selection, requests.policies.policies
         now = datetime.now(UTC)
-        self.options = ReportOptions(
+        report_options = ReportOptions(
             detailed=options.detailed,
             colour=console.screen.colour,
             now=now,
@@ -195,12 +195,13 @@ class ScanReport:
             reporting.gate,
             selection,
             outputs,
-            self.options,
+            report_options,
             options.query,
             guidance,
             now.date(),
         )
         facts = self.recipe.guided(facts)
+        self.options = replace(report_options, policies=facts)
         traits = PolicyTraits(policies, facts)
         matcher = open_baseline(reporting.gate, now.date())
         self._gate_options = reporting.gate

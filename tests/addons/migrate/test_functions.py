@@ -9,6 +9,7 @@ import pytest
 from chartkit.addons.migrate.jmespath import call
 from chartkit.engine.jmespath import calls
 from chartkit.engine.jmespath.declaration import function
+from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
 
@@ -106,8 +107,8 @@ def test_a_declaration_brings_its_conversion(monkeypatch: pytest.MonkeyPatch) ->
         """Return the second part of a text."""
         return text.split(mark)[1] + mark
 
-    monkeypatch.setattr(call, "DECLARED", {**call.DECLARED, "tail": tail})
-    monkeypatch.setattr(calls, "FUNCTIONS", {**calls.FUNCTIONS, "tail": tail})
+    monkeypatch.setattr(call, "DECLARED", {**FUNCTIONS, "tail": tail})
+    monkeypatch.setattr(calls, "FUNCTIONS", {**FUNCTIONS, "tail": tail})
     found = converted(_condition("tail(NOTE, '/')", "b/"), "Pod")
     assert found.expressions == [f"{_NOTE}.split('/')[1] + '/' != 'b/'"]
 

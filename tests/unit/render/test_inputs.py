@@ -227,7 +227,7 @@ _WATCH = """
 import json, os, sys
 from pathlib import Path
 from chartkit.project.project import read_project
-from chartkit.render import inputs, pipeline
+from chartkit.render import cache, pipeline
 from chartkit.render.checks.run import check_environment
 from chartkit.render.model import written_folders
 from chartkit.render.pipeline import RenderOptions, render_project
@@ -258,7 +258,7 @@ def check(subject, *rest):
     touched.clear()
     found = check_environment(subject, *rest)
     env = subject.environment
-    own = [*inputs._paths(project, (env,)), root / "rendered" / env.file_name]
+    own = [*cache._paths(project, (env,)), root / "rendered" / env.file_name]
     strange.update(unknown(touched, map(os.path.abspath, own)))
     touched.update(before)
     return found
@@ -277,7 +277,7 @@ strange, pipeline.check_environment = set(), check
 result = render_project(project, RenderOptions(tuple(project.environments.values()), check=True))
 seen = {each for each in touched if each.startswith(str(root) + os.sep)}
 folders = written_folders(project)
-known = [os.path.abspath(each) for each in (*inputs._paths(project, every), *folders)]
+known = [os.path.abspath(each) for each in (*cache._paths(project, every), *folders)]
 print(json.dumps({
     "rows": len(result.rows),
     "seen": sorted(seen),

@@ -67,6 +67,7 @@ def test_bad_examples_fail_at_the_field_that_is_named(policy: FolderPolicy) -> N
     assert [one for one, outcome in judged if outcome in (Outcome.NONE, Outcome.UNCHANGED)] == []
 
 
+@pytest.mark.slow
 def test_real_manifests_fail_at_the_field_that_is_named() -> None:
     folders = ("pod-security", "best-practices")
     judged = [(str(one), change(one)) for one in of_real(shared("real").parent, folders)]

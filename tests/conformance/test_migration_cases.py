@@ -34,6 +34,7 @@ def test_recorded_cases_agree_where_they_convert(
     assert shares.converted >= least
 
 
+@pytest.mark.slow
 def test_recorded_queries_agree_where_they_convert(
     record_property: Callable[[str, object], None],
 ) -> None:

@@ -24,6 +24,7 @@ UPSTREAM: Final = Path(__file__).parent / "data" / "pod_security_upstream.json"
 """What upstream's chart says of the fixtures of Pod Security Admission, where that differs."""
 
 
+@pytest.mark.slow
 def test_psa_parity_page_is_true(request: pytest.FixtureRequest) -> None:
     text = PAGE.read_text("utf-8")
     by_hand, mark, written = text.partition(MARK)

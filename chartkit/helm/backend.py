@@ -1,4 +1,5 @@
-"""Picks the Helm to use: the library, or the `helm` program."""
+"""Picks the Helm to use, the library or the `helm` program, and asks it with the rights of its user
+for releases and registries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kyverno's controllers, their Deployments among rendered objects, and flags of theirs."""
+"""Kyverno's controllers: their Deployments among rendered objects, their flags and names."""
 
 from __future__ import annotations
 

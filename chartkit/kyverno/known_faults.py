@@ -1,4 +1,4 @@
-"""Faults and advisories of single releases of Kyverno, and what they concern."""
+"""Faults, advisories and changes of single releases of Kyverno, and what they concern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says to people, in blocks that text and Markdown each show in their own way."""
+"""The blocks of a report for people, which text and Markdown each show in their own way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has changed since a revision or another time, and scans again when files change."""
+"""Finds what changed since a revision or another time, and scans again when files change."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """What the reports of a scan need to know besides its results; outputs: the reports;
+    """All that the reports of a scan need besides its results; outputs: the reports;
     uses_default: whether the default profile judges."""
 
     gate: GateOptions

@@ -1,4 +1,4 @@
-"""The syntax tree of an expression."""
+"""The syntax tree of an expression, and the clock, chance and hosts that its functions ask."""
 
 from __future__ import annotations
 

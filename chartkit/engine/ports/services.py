@@ -1,7 +1,6 @@
-"""Calls of services that policies make, as a port that callers fill.
+"""Calls of services that policies make, and the objects of a cluster, as ports that callers fill.
 
-Requests and answers are here as they go over the wire. ClusterPolicies
-(`context.entries.service_call`) and expressions (`cel.cluster_host`) make of an
+Requests and answers are here as they go over the wire. ClusterPolicies and expressions make of an
 answer the same as Kyverno.
 """
 

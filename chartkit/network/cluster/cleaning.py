@@ -1,5 +1,5 @@
 """Objects of a cluster without what no policy needs: no field managers, and in a recording no data
-of Secrets but public keys."""
+of Secrets but public keys; and the public keys in Secrets that cosign is given."""
 
 from __future__ import annotations
 

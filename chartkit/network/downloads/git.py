@@ -1,9 +1,4 @@
-"""Takes a revision of a repository from a server that speaks git's protocol over HTTP (version 2).
-
-The requests are chartkit's own, within its limits of addresses, redirects, sizes and times; the
-program `git` only reads what came, which it checks by its digests.
-Source: Documentation/gitprotocol-{http,v2,pack}.adoc of git.
-"""
+"""Takes a revision of a repository from a server that speaks git's protocol 2, over HTTP or SSH."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The lock file of what was vendored: where it came from, and the digest of every file."""
+"""Folders of what was vendored: the lock file, with the origin and digest of every file, the paths
+that are taken, and the folder replaced in one step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deployers by name, and their folders in a project."""
+"""The deployers by name: the files that Argo CD, Flux, Helmfile and Terraform need of a project."""
 
 from __future__ import annotations
 

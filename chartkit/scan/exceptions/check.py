@@ -1,4 +1,4 @@
-"""What is wrong with a project's PolicyExceptions, and the objects to check them with."""
+"""Finds faults in a project's PolicyExceptions, with the objects to check them with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chartkit adopt` from its options to the files of a project."""
+"""`chartkit adopt` from its options, and what a cluster has, to the files of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision about each policy: what evidence allows, and why it does not."""
+"""The decision about each policy: what evidence allows, and the caveats that speak against it."""
 
 from __future__ import annotations
 

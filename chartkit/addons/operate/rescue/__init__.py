@@ -1,6 +1,6 @@
 """Opens a cluster that Kyverno's webhooks lock, and restores them afterwards.
 
 All that it changes are webhook configurations, whose requests no webhook ever sees: it works while
-admission is refused. `webhooks` reads them, `refusals` finds what was refused, `diagnosis` puts
-both together, `change` carries it out and back, `record` keeps what there was.
+admission is refused. `diagnosis` finds which of them lock the cluster; `webhooks` reads them, opens
+them, keeps what there was, and restores it.
 """

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, on standard error."""
+"""Logs and traces of a server: JSON, an object a line, on standard error; OpenTelemetry's spans."""
 
 from __future__ import annotations
 

@@ -8,9 +8,6 @@ from chartkit.addons.migrate.jmespath.functions.declaration import FUNCTIONS
 __all__ = [
     "FUNCTIONS",
     "collections",
-    "encodings",
     "numbers",
-    "patterns",
     "texts",
-    "times",
 ]

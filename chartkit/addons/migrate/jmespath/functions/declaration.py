@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -29,6 +30,7 @@ def declare(function: Function) -> Function:
     return function
 
 
+@cache
 def by_declaration(spec: FunctionSpec) -> Function | None:
     """Return a function of texts as its declaration has it in CEL; None where it has nothing."""
     if not spec.cel:

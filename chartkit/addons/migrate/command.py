@@ -25,8 +25,7 @@ def migrate() -> None:
 migrate.add_command(migrate_values, "values")
 
 
-_INPUTS: Final = (
-    click.argument("paths", nargs=-1, metavar="PATH…"),
+INVENTORY_OPTIONS: Final = (
     click.option(
         "-f",
         "--values",
@@ -45,6 +44,7 @@ _INPUTS: Final = (
     record_option,
     helm_option(),
 )
+_INPUTS: Final = (click.argument("paths", nargs=-1, metavar="PATH…"), *INVENTORY_OPTIONS)
 
 
 @migrate.command("plan", short_help="List the policies of kyverno.io, and what to do about each.")

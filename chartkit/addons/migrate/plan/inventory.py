@@ -30,6 +30,7 @@ from chartkit.model import (
     mappings_at,
     path_step,
 )
+from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import (
@@ -218,13 +219,14 @@ class Inventory:
     """objects: in the order of the inputs; faults: what the inputs have that cannot be read or that
     Kyverno refuses; unread: what could not be read of a cluster, and charts that others depend on
     and that are not there, a line each; documents: those of the texts that could be read, by file;
-    charts: the folders of the charts that were."""
+    charts: the folders of the charts that were; resources: all objects, none of a cluster."""
 
     objects: tuple[LegacyObject, ...]
     faults: tuple[Diagnostic, ...] = ()
     unread: tuple[str, ...] = ()
     documents: Mapping[Path, Sequence[Document]] = field(default_factory=dict)
     charts: Sequence[Path] = ()
+    resources: Sequence[Resource] = ()
 
 
 def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inventory:
@@ -233,19 +235,25 @@ def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inve
     Raise InputError for options that cannot be combined and paths without objects, and SourceError
     where a cluster does not answer.
     """
-    source = _cluster(options)
+    source = cluster_source(options)
     if source is None:
         chart = ChartOptions(
             options.values, options.release, options.namespace, options.kube_version
         )
         return _Files(chart, stdin, note).read(options.paths)
-    from chartkit.network.cluster.installed import legacy_there
     from chartkit.scan.cluster import open_cluster
 
     with open_cluster(source) as reader:
-        legacy_objects = [_legacy(resource) for resource in legacy_there(reader)]
-        unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
-        return Inventory(tuple(legacy_objects), unread=unread)
+        return cluster_inventory(reader)
+
+
+def cluster_inventory(reader: Reader) -> Inventory:
+    """Return the legacy objects of a cluster."""
+    from chartkit.network.cluster.installed import legacy_there
+
+    legacy_objects = [_legacy(resource) for resource in legacy_there(reader)]
+    unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
+    return Inventory(tuple(legacy_objects), unread=unread)
 
 
 def without_copies(inventory: Inventory, paths: Sequence[str]) -> Inventory:
@@ -268,8 +276,8 @@ def _is_generated(found: LegacyObject) -> bool:
     return found.document is None or found.origin.tool is Tool.HELM
 
 
-def _cluster(options: InventoryOptions) -> ClusterSource | None:
-    """Return the cluster or recording to read, None for files."""
+def cluster_source(options: InventoryOptions) -> ClusterSource | None:
+    """Return the cluster or recording to read, None for files; raise InputError."""
     recordings = [Path(path) for path in options.paths if is_recording(Path(path))]
     is_cluster = options.cluster or bool(recordings)
     if not is_cluster:
@@ -302,7 +310,7 @@ class _Files:
     documents: dict[Path, Sequence[Document]] = field(default_factory=dict)
     charts: list[Path] = field(default_factory=list)
     again: int = 0
-    count: int = 0
+    resources: list[Resource] = field(default_factory=list)
 
     def read(self, paths: Sequence[str]) -> Inventory:
         found: list[LegacyObject] = []
@@ -315,11 +323,16 @@ class _Files:
         if self.chart.values and not self.charts:
             raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
         return Inventory(
-            tuple(found), tuple(self.faults), tuple(self.unread), self.documents, self.charts
+            tuple(found),
+            tuple(self.faults),
+            tuple(self.unread),
+            self.documents,
+            self.charts,
+            self.resources,
         )
 
     def _progress(self) -> tuple[int, int, int, int]:
-        return self.count, len(self.faults), len(self.unread), self.again
+        return len(self.resources), len(self.faults), len(self.unread), self.again
 
     def _is_new(self, path: Path) -> bool:
         """Return whether a file or a chart has not been read yet."""
@@ -351,7 +364,7 @@ class _Files:
         except RenderError as error:
             self.faults.append(_unreadable(error))
             return
-        self.count += len(rendered)
+        self.resources += rendered
         legacy = list(filter(is_legacy, rendered))
         if not legacy and (template := _guarded(folder)) is not None:
             self.note(template)
@@ -372,7 +385,7 @@ class _Files:
             self.faults.append(_fault(file, error))
             return
         for document, contained in found:
-            self.count += len(contained)
+            self.resources += contained
             legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)

@@ -63,7 +63,7 @@ def convert_cleanup(legacy: Resource) -> Conversion:
         CLEANUP,
         legacy.location,
         (f"{kind}/{legacy.name}",),
-        changes=(said,) if said else (),
+        remarks=(said,) if said else (),
         assumed=assumed,
     )
     return Conversion(legacy, (document,), (outcome,))

@@ -31,8 +31,9 @@ class RuleOutcome:
     rule: its name; empty for an object without rules (a cleanup policy, an exception); type: its
     type, as `validate.pattern`; replaced_by: `Kind/name` of the documents that take over, none
     where it is left to be done by hand; reason: why it is left; changes: behaviour that differs,
-    a sentence each; nearest: the nearest CEL of a rule that is left;
-    assumed: types of fields that no table knows, by path.
+    a sentence each; remarks: sentences about what is assumed and about values that hardly any
+    object has; nearest: the nearest CEL of a rule that is left; assumed: types of fields that no
+    table knows, by path.
     """
 
     rule: str
@@ -41,6 +42,7 @@ class RuleOutcome:
     replaced_by: tuple[str, ...] = ()
     reason: str = ""
     changes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     nearest: str = ""
     assumed: Mapping[str, str] = field(default_factory=dict)
 

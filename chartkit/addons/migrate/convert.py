@@ -11,7 +11,7 @@ from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policie
 from chartkit.addons.migrate.assembly import Made, assemble, by_action
 from chartkit.addons.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, type_of
-from chartkit.addons.migrate.differences import PROPERTIES, described
+from chartkit.addons.migrate.differences import PROPERTIES, REMARKS, described
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
 from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.generate import convert_generate
@@ -264,7 +264,8 @@ def _outcome(
         type_of(rule.body),
         place,
         names,
-        changes=(*changes, *([said] if said else [])),
+        changes=tuple(each for each in changes if each not in REMARKS),
+        remarks=(*(each for each in changes if each in REMARKS), *([said] if said else [])),
         assumed=assumed,
     )
 

@@ -171,6 +171,18 @@ REPORTED: Final = (
     "background scans of Kyverno report on it where they report on policies of Kubernetes"
 )
 """A change of policies without background scans that become Kubernetes' own."""
+OWN_TEXTS: Final = (
+    "a text that a variable gives is compared as it is: no wildcard, size or operator in it"
+)
+"""A change of patterns with variables."""
+REMARKS: Final = frozenset(
+    (
+        *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, KIND_IN_SCANS),
+        *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, SERVICE_ACCOUNTS, TIMES),
+    )
+)
+"""Sentences about values that hardly any object has, and about errors in place of failures: they
+are shown, and make no change of a rule."""
 
 
 _MAPS: Final = ("labels", "annotations")

@@ -76,7 +76,9 @@ def converted(rule: str, kind: str = "ConfigMap") -> Converted:
     legacy = Resource(policy(rule, kind), Location("policy.yaml"))
     conversion = convert(legacy)
     outcome = conversion.outcomes[0]
-    return Converted(legacy, conversion.documents, outcome.reason, outcome.changes)
+    return Converted(
+        legacy, conversion.documents, outcome.reason, (*outcome.changes, *outcome.remarks)
+    )
 
 
 def deny(key: str, operator: str, value: str) -> str:

@@ -131,6 +131,8 @@ def _notes(outcome: RuleOutcome) -> Iterator[tuple[str, str]]:
         yield "by hand", outcome.reason
     for change in outcome.changes:
         yield _CHANGES, change
+    for remark in outcome.remarks:
+        yield "note", remark
 
 
 def _wrapped(text: str) -> list[str]:
@@ -244,6 +246,7 @@ def _rule_body(outcome: RuleOutcome, location: Location) -> Body:
         "replacedBy": list(outcome.replaced_by),
         "reason": outcome.reason,
         "changes": list(outcome.changes),
+        "remarks": list(outcome.remarks),
         "nearest": outcome.nearest,
         "file": location.file,
         "line": location.line,

@@ -298,7 +298,7 @@ def proof_options(conversion: Conversion, seconds: float | None = None) -> Proof
     processor time. Without them it ends after a number of requests, and so with the same result on
     every machine, unless they take far longer than usual."""
     outcomes = conversion.outcomes
-    changes = [change for outcome in outcomes for change in outcome.changes]
+    changes = [change for outcome in outcomes for change in (*outcome.changes, *outcome.remarks)]
     assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
     named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
     options = ProofOptions(passed_over=frozenset({Aspect.MESSAGE}), named=named)

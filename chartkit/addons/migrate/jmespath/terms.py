@@ -30,9 +30,9 @@ from chartkit.engine.cel.syntax.tree import (
     Binary,
     Call,
     Ident,
+    Index,
     ListLiteral,
     Literal,
-    MapLiteral,
     Select,
 )
 from chartkit.engine.jmespath.compiler import compile_node
@@ -274,15 +274,46 @@ def double_of(term: Term) -> Expr:
 
 def mixed(terms: Iterable[Term]) -> list[Expr]:
     """Return terms as members of one list or map, which CEL wants to have one type."""
-    terms = list(terms)
     expressions = [expression_of(term) for term in terms]
-    kinds = {type(each.value) if isinstance(each, Literal) else None for each in expressions}
-    if len(expressions) < 2 or (len(kinds) == 1 and None not in kinds):
+    types = [_static_type(each) for each in expressions]
+    if len(expressions) < 2 or (len(set(types)) == 1 and None not in types):
         return expressions
     return [
-        cel.call("dyn", each) if isinstance(each, Literal | ListLiteral | MapLiteral) else each
-        for each in expressions
+        each if type_ == UNKNOWN else cel.call("dyn", each)
+        for each, type_ in zip(expressions, types, strict=True)
     ]
+
+
+_TEXT_METHODS: Final = frozenset(
+    ("join", "lowerAscii", "replace", "substring", "trim", "upperAscii", "charAt", "format")
+)
+_TYPED: Final = frozenset(("request", "variables", "namespaceObject"))
+"""Variables whose fields have types that the checker knows."""
+
+
+def _static_type(expr: Expr) -> str | None:
+    """Return the type that CEL's checker gives an expression; None where that is not told."""
+    match expr:
+        case Literal(value):
+            return type(value).__name__
+        case Binary("+", Literal(str()), _) | Binary("+", _, Literal(str())):
+            return "str"
+        case Binary("+", left, _):
+            return "str" if _static_type(left) == "str" else None
+        case Call("string" | "json.marshal", None, _):
+            return "str"
+        case Call(function, target) if target is not None and function in _TEXT_METHODS:
+            return "str"
+        case Call("orValue", Select() | Index() as read, (Literal(),)):
+            return _static_type(read)
+        case Call("dyn", None, _):
+            return UNKNOWN
+        case Select(operand) | Index(operand):
+            while isinstance(operand, Select | Index):
+                operand = operand.operand
+            is_untyped = isinstance(operand, Ident) and operand.name not in _TYPED
+            return UNKNOWN if is_untyped else None
+    return None
 
 
 def is_truthy(term: Term) -> Expr:

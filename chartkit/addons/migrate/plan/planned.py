@@ -133,8 +133,9 @@ def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[RuleOutcome]) -
     if not outcome.converted:
         notes = (outcome.reason,)
         return PlannedRule(rule, Convertibility.BY_HAND, location, notes, nearest=outcome.nearest)
+    notes = (*outcome.changes, *outcome.remarks)
     verdict = Convertibility.CHANGES if outcome.changes else Convertibility.CONVERTS
-    return PlannedRule(rule, verdict, location, outcome.changes, outcome.replaced_by)
+    return PlannedRule(rule, verdict, location, notes, outcome.replaced_by)
 
 
 def _by_type(planned: PlannedObject) -> Iterator[tuple[str, list[PlannedRule]]]:

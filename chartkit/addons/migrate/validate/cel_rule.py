@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY
+from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY, OWN_TEXTS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.verdict import is_name
@@ -58,9 +58,6 @@ def _validation(body: Body, rule: Rule) -> Body:
 
 _VARIABLE: Final = re.compile(r"\{\{.*\}\}")
 _PLAIN: Final = re.compile(r"[A-Za-z./:_-]*")
-_TEXTS: Final = (
-    "a text that a variable gives is compared as it is: no wildcard, size or operator in it"
-)
 
 
 class VariableText(str):
@@ -91,7 +88,7 @@ def with_variables(pattern: Json, names: Names) -> Json:
     if not isinstance(term, Value) or term.place.type not in (TEXT, "quantity"):
         raise NotConvertible("a variable in a pattern whose type is not known")
     if term.place.type == TEXT and not is_name(term.place):
-        names.note(_TEXTS)
+        names.note(OWN_TEXTS)
     leaf = VariableText("variable")
     leaf.place = term.place
     return leaf

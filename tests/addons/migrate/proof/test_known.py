@@ -109,7 +109,7 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
     background = "background: false" if "serviceAccountName" in rule else ""
     old = legacy(rule, f"[{kind}]", background)
     conversion = convert(old)
-    changes = {change for one in conversion.outcomes for change in one.changes}
+    changes = {change for one in conversion.outcomes for change in (*one.changes, *one.remarks)}
     forms = [Resource(body, old.location) for body in conversion.documents]
     assert forms, conversion.outcomes
     options = proof_options(conversion, 2.0)

@@ -374,8 +374,8 @@ spec:
 @pytest.mark.parametrize(
     ("expression", "deletes", "changes"),
     [
-        ("object.spec.replicas > 1", False, 2),
-        ("request.operation == 'DELETE' || object.spec.replicas > 1", True, 1),
+        ("object.spec.replicas > 1", False, 1),
+        ("request.operation == 'DELETE' || object.spec.replicas > 1", True, 0),
     ],
 )
 def test_deletions_of_a_rule_in_cel(expression: str, deletes: bool, changes: int) -> None:

@@ -284,7 +284,7 @@ def _migrations() -> list[Scenario]:
         ),
         Scenario(
             "migrate proof",
-            [["migrate", "policies", "p.yaml", "--budget", "50ms", "--jobs", "1"]],
+            [["migrate", "policies", "p.yaml", "--proof-seconds", "0.1", "--jobs", "1"]],
             {"p.yaml": next(one for name, one in _parts(POLICY) if name != "all")},
             weight=10,
         ),

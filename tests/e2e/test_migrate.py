@@ -138,7 +138,7 @@ def _one(folder: Path) -> Path:
 
 def test_migrate_policies_to_standard_output(tmp_path: Path) -> None:
     folder = _one(tmp_path)
-    done = chartkit(folder, "migrate", "policies", "policies", "--budget", "300ms")
+    done = chartkit(folder, "migrate", "policies", "policies", "--proof-seconds", "0.3")
     new, left = done.out.split("---\n")
     assert done.code == 1
     assert new.startswith("apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\n")
@@ -176,7 +176,7 @@ def test_migrate_policies_writes_nothing_for_bad_input(tmp_path: Path) -> None:
 
 def test_migrate_policies_reports(tmp_path: Path) -> None:
     folder = _one(tmp_path)
-    command = ("migrate", "policies", "policies", "--budget", "300ms", "-o")
+    command = ("migrate", "policies", "policies", "--proof-seconds", "0.3", "-o")
     body = json.loads(chartkit(folder, *command, "json").out)
     (policy,) = body["objects"]
     assert [rule["converted"] for rule in policy["rules"]] == [True, False]
@@ -254,7 +254,7 @@ def test_an_interrupted_migration_writes_nothing(tmp_path: Path) -> None:
         text = _TEAM.replace("name: require-team", f"name: require-team-{number}")
         (tmp_path / f"p{number}.yaml").write_text(text)
     before = _files(tmp_path)
-    command = ["migrate", "policies", ".", "--write", "--jobs", "2", "--budget", "60s"]
+    command = ["migrate", "policies", ".", "--write", "--jobs", "2", "--proof-seconds", "60"]
     with subprocess.Popen(
         [sys.executable, "-c", _INTERRUPTIBLE, str(PROGRAM), *command],
         cwd=tmp_path,

@@ -137,7 +137,7 @@ ANNOTATED = {
     "policies lint": ["policies", "lint", "legacy.yaml"],
     "policies check": ["policies", "check", "policies"],
     "migrate plan": ["migrate", "plan", "legacy.yaml"],
-    "migrate policies": ["migrate", "policies", "legacy.yaml", "--check", "--budget", "100ms"],
+    "migrate policies": ["migrate", "policies", "legacy.yaml", "--check", "--proof-seconds", "0.1"],
     "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
 }

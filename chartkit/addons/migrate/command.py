@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
-from chartkit.addons.migrate.options import InventoryOptions, MigrationOptions
+from chartkit.addons.migrate.options import ConversionOptions, MigrationOptions
 from chartkit.addons.migrate.values.command import migrate_values
-from chartkit.cli.options.groups import Choice, jobs_option, takes
+from chartkit.cli.options.groups import Choice, jobs_option, number_option, takes
 from chartkit.cli.options.output import TEXT, Notes, OutputOptions, reports, show
 from chartkit.cli.options.project import CHART_OPTIONS, context_option, helm_option, record_option
 from chartkit.cli.terminal import progress, take_back
@@ -45,30 +45,70 @@ INVENTORY_OPTIONS: Final = (
     helm_option(),
 )
 _INPUTS: Final = (click.argument("paths", nargs=-1, metavar="PATH…"), *INVENTORY_OPTIONS)
+_CONVERSION: Final = (
+    click.option(
+        "--to",
+        "kinds",
+        type=Choice(["vap", "map"]),
+        multiple=True,
+        help="Convert to ValidatingAdmissionPolicies (vap) or MutatingAdmissionPolicies (map) of "
+        "Kubernetes, with their bindings, where a policy needs nothing of Kyverno; repeatable.",
+    ),
+    click.option(
+        "--prove/--no-prove",
+        default=True,
+        show_default=True,
+        help="Ask both forms of each policy about the same requests, and keep the old form where "
+        "their answers differ.",
+    ),
+    number_option(
+        "--proof-seconds",
+        (0.1, None),
+        None,
+        "The processor time for the proof of one policy. Default: 1,500 requests, which take about "
+        "a second.",
+        unit="N",
+    ),
+    click.option(
+        "--objects",
+        multiple=True,
+        metavar="PATH",
+        help="Manifests, a folder, a chart or a recording of a cluster, whose objects both forms "
+        "are asked about as well; repeatable.",
+    ),
+    click.option(
+        "--allow-difference",
+        "allowed",
+        multiple=True,
+        metavar="POLICY=REASON",
+        help="Take the new form of a policy although the proof finds a difference; repeatable.",
+    ),
+    jobs_option("convert and prove policies"),
+)
 
 
 @migrate.command("plan", short_help="List the policies of kyverno.io, and what to do about each.")
 @takes(
-    InventoryOptions,
+    ConversionOptions,
     *_INPUTS,
+    *_CONVERSION,
 )
 @reports()
-def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
-    """List the policies of kyverno.io, which Kyverno 1.20's chart refuses, and what to do about
-    each rule. PATH is a manifest, a folder, a chart, - (stdin), or a recording of a cluster;
-    --cluster reads a live one.
+def plan_migration(options: ConversionOptions, outputs: OutputOptions) -> None:
+    """List the policies of kyverno.io, which Kyverno 1.20's chart refuses, and what `migrate
+    policies` makes of each rule with the same options. PATH is a manifest, a folder, a chart, -
+    (stdin), or a recording of a cluster; --cluster reads a live one.
 
     Exits 1 if there is any, or if something of a cluster cannot be read, 2 for files that cannot be
     read, Helm code outside charts, and policies that Kyverno refuses.
     """
-    from chartkit.addons.migrate.plan.inventory import read_inventory, without_copies
     from chartkit.addons.migrate.plan.planned import make_plan
     from chartkit.addons.migrate.plan.report import report
 
     outputs.parsed()
     stderr = partial(click.echo, err=True)
-    inventory = read_inventory(options, sys.stdin, lambda note: stderr(str(note)))
-    plan = make_plan(without_copies(inventory, options.paths))
+    steps = partial(progress, "proving" if options.prove else "converting")
+    plan = make_plan(options, sys.stdin, lambda note: stderr(str(note)), steps)
     show(report(plan), outputs)
     for fault in plan.faults:
         stderr(str(fault))
@@ -88,46 +128,11 @@ def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
     ),
     click.option("--write", is_flag=True, help="Write the new policies in place of the old ones."),
     click.option(
-        "--to",
-        "kinds",
-        type=Choice(["vap", "map"]),
-        multiple=True,
-        help="Write ValidatingAdmissionPolicies (vap) or MutatingAdmissionPolicies (map) of "
-        "Kubernetes, with their bindings, where a policy needs nothing of Kyverno; repeatable.",
-    ),
-    click.option(
         "--check",
         is_flag=True,
         help="Write nothing, and exit 1 if something would change or is left to be done by hand.",
     ),
-    click.option(
-        "--prove/--no-prove",
-        default=True,
-        show_default=True,
-        help="Ask both forms of each policy about the same requests, and keep the old form where "
-        "their answers differ.",
-    ),
-    click.option(
-        "--budget",
-        metavar="TIME",
-        help="The processor time for the proof of one policy, as 30s. Default: 1,500 requests, "
-        "which take one or two seconds.",
-    ),
-    click.option(
-        "--objects",
-        multiple=True,
-        metavar="PATH",
-        help="Manifests, a folder, a chart or a recording of a cluster, whose objects both forms "
-        "are asked about as well; repeatable.",
-    ),
-    click.option(
-        "--allow-difference",
-        "allowed",
-        multiple=True,
-        metavar="POLICY=REASON",
-        help="Take the new form of a policy although the proof finds a difference; repeatable.",
-    ),
-    jobs_option("convert and prove policies"),
+    *_CONVERSION,
 )
 @reports("-o")
 def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:

@@ -10,7 +10,6 @@ from typing import Final
 from chartkit.addons.migrate.admission import Target
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.errors import InputError
-from chartkit.go.duration import parse_duration
 from chartkit.kyverno.versions import parse_version
 from chartkit.scan import DEFAULT_NAMESPACE
 
@@ -40,54 +39,22 @@ _KINDS: Final = {"vap": CelKind.VALIDATING_ADMISSION, "map": CelKind.MUTATING_AD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MigrationOptions:
-    """inventory: the inputs; folder: for a file of each legacy file; write: in place; check: write
-    nothing; allowed: policies whose differences are taken, each `POLICY=REASON`; jobs: processes;
-    budget: of a proof, as Go writes a duration, None for a fixed number of requests; kinds: `vap`,
-    `map`."""
+class ConversionOptions:
+    """The options that decide what becomes of a policy.
+
+    inventory: the inputs; prove: whether to prove conversions; proof_seconds: the processor time of
+    a proof, None for a fixed number of requests; objects: paths of objects for all proofs; allowed:
+    policies whose differences are taken, each `POLICY=REASON`; jobs: processes; kinds: `vap`,
+    `map`.
+    """
 
     inventory: InventoryOptions
-    folder: Path | None
-    write: bool
-    check: bool
     prove: bool
-    budget: str | None
+    proof_seconds: float | None
     objects: tuple[str, ...]
     allowed: tuple[str, ...]
     jobs: int
     kinds: tuple[str, ...] = ()
-
-    def checked(self) -> MigrationOptions:
-        """Return the options; raise InputError for those that cannot be combined."""
-        chosen = [
-            name
-            for name, given in (
-                ("--output", self.folder is not None),
-                ("--write", self.write),
-                ("--check", self.check),
-            )
-            if given
-        ]
-        if len(chosen) > 1:
-            raise InputError(f"{' and '.join(chosen)} exclude each other")
-        if not self.prove and (self.objects or self.allowed):
-            raise InputError("--objects and --allow-difference are for proofs, and need --prove")
-        return self
-
-    @property
-    def seconds(self) -> float | None:
-        """The budget in seconds, None where none is given; raise InputError."""
-        if self.budget is None:
-            return None
-        try:
-            seconds = parse_duration(self.budget) / 1e9
-        except ValueError:
-            raise InputError(
-                f"--budget {self.budget}", hint="write a time as 5s or 500ms"
-            ) from None
-        if seconds <= 0:
-            raise InputError(f"--budget {self.budget} leaves no time")
-        return seconds
 
     @property
     def target(self) -> Target:
@@ -106,4 +73,29 @@ class MigrationOptions:
                 hint = "write POLICY=REASON"
                 raise InputError(f"--allow-difference {each} has no reason", hint=hint)
             reasons[policy] = reason.strip()
+        if not self.prove and (self.objects or self.allowed):
+            raise InputError("--objects and --allow-difference are for proofs, and need --prove")
         return reasons
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationOptions(ConversionOptions):
+    """folder: for a file of each legacy file; write: in place; check: write nothing."""
+
+    folder: Path | None
+    write: bool
+    check: bool
+
+    def require_one_output(self) -> None:
+        """Raise InputError for options that exclude each other."""
+        chosen = [
+            name
+            for name, given in (
+                ("--output", self.folder is not None),
+                ("--write", self.write),
+                ("--check", self.check),
+            )
+            if given
+        ]
+        if len(chosen) > 1:
+            raise InputError(f"{' and '.join(chosen)} exclude each other")

@@ -20,7 +20,7 @@ from chartkit.addons.migrate.files.texts import (
     file_texts,
     object_text,
 )
-from chartkit.addons.migrate.options import MigrationOptions
+from chartkit.addons.migrate.options import ConversionOptions, MigrationOptions
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
@@ -168,30 +168,14 @@ class Migration:
 
 def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Progress) -> Migration:
     """Return the migration of the inputs; nothing is converted where some cannot be used."""
-    options = options.checked()
-    reasons, _ = options.reasons, options.seconds
+    options.require_one_output()
     paths = options.inventory.paths
-    inventory, patching = _without_patches(read_inventory(options.inventory, stdin, note))
+    inventory, patching = without_patches(read_inventory(options.inventory, stdin, note))
     if inventory.faults:
         return Migration(inventory)
-    names = {legacy_object.resource.name for legacy_object in inventory.objects}
-    # Refuse a difference that is allowed for a policy that is not there.
-    for reason in sorted(reasons):
-        if reason not in names:
-            message = f"--allow-difference {reason}: no policy has this name"
-            raise InputError(message, hint=suggestion(reason, names))
     tests = test_files(paths)
-    batch = Batch((legacy_object.resource for legacy_object in inventory.objects), options.target)
-    migrator = _Migrator(options, (), {}, batch)
-    if options.prove:
-        given = given_objects(options.objects, inventory.objects, stdin, note)
-        migrator = _Migrator(options, given, objects_of_tests(tests), batch)
-    with progress(len(inventory.objects)) as step:
-        migrated = []
-        for migrated_object in _each(migrator, inventory.objects, options):
-            migrated.append(migrated_object)
-            step()
-    migrated = _with_exceptions(migrated)
+    migrator = migrator_of(options, inventory, tests, stdin, note)
+    migrated = migrator.all(inventory.objects, progress)
     files = file_texts(migrated)
     following = carried(inventory, migrated, migrator.migrated)
     found = rewritten(tests, migrated, files)
@@ -216,7 +200,7 @@ def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]
     return migrated_objects
 
 
-def _without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]]:
+def without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]]:
     """Return the inventory without the objects of files that are kustomize patches, and these."""
     patches = patch_files(inventory)
     if not patches:
@@ -233,34 +217,59 @@ def _file(location: Location) -> Path:
     return Path(location.file).resolve()
 
 
-def _each(
-    one: Callable[[LegacyObject], MigratedObject],
-    objects: Sequence[LegacyObject],
-    options: MigrationOptions,
-) -> Iterator[MigratedObject]:
-    """Yield the migrated objects in order, those of several processes."""
-    jobs = min(options.jobs, len(objects)) if options.prove or len(objects) >= _MANY else 1
-    migrated = in_order(jobs, one, objects, lambda legacy: ("a policy", legacy.resource.location))
-    for legacy, made in zip(objects, migrated, strict=True):
-        # The object itself stays here: its identity tells the items of a List apart.
-        yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
+def migrator_of(
+    options: ConversionOptions,
+    inventory: Inventory,
+    tests: Sequence[Path],
+    stdin: TextIO,
+    note: Note,
+) -> Migrator:
+    """Return the migrator of an inventory; tests: files whose objects are for the proofs.
+
+    Raise InputError for a difference that is allowed for a policy that is not there.
+    """
+    names = {legacy_object.resource.name for legacy_object in inventory.objects}
+    for policy in sorted(options.reasons):
+        if policy not in names:
+            message = f"--allow-difference {policy}: no policy has this name"
+            raise InputError(message, hint=suggestion(policy, names))
+    batch = Batch((legacy_object.resource for legacy_object in inventory.objects), options.target)
+    if not options.prove:
+        return Migrator(options, (), {}, batch)
+    given = given_objects(options.objects, inventory.objects, stdin, note)
+    return Migrator(options, given, objects_of_tests(tests), batch)
 
 
 @dataclass(frozen=True, slots=True)
-class _Migrator:
-    """The migration of one object; given: objects for every proof, tested: those of tests, by the
-    policy's file."""
+class Migrator:
+    """Converts objects and proves the conversions; given: objects for every proof, tested: those of
+    tests, by the policy's file."""
 
-    options: MigrationOptions
+    options: ConversionOptions
     given: Sequence[Resource]
     tested: Mapping[Path, Sequence[Resource]]
     batch: Batch
+
+    def all(self, objects: Sequence[LegacyObject], progress: Progress) -> list[MigratedObject]:
+        """Return the migrated objects in order, made in several processes."""
+        is_long = self.options.prove or len(objects) >= _MANY
+        jobs = min(self.options.jobs, len(objects)) if is_long else 1
+        migrated = []
+        with progress(len(objects)) as step:
+            made = in_order(jobs, self, objects, lambda one: ("a policy", one.resource.location))
+            for legacy, migrated_object in zip(objects, made, strict=True):
+                # The object itself stays here: its identity tells the items of a List apart.
+                migrated.append(replace(migrated_object, legacy=legacy))
+                step()
+        return _with_exceptions(migrated)
 
     def __call__(self, legacy: LegacyObject) -> MigratedObject:
         return self.migrated(legacy, self.options.prove)
 
     def migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
         """Return an object migrated, with a proof or without one."""
+        if legacy.refusal:
+            return MigratedObject(legacy, None, legacy.refusal)
         with Bugs(legacy.resource.location):
             resource = legacy.resource
             try:
@@ -285,7 +294,7 @@ class _Migrator:
         objects = (*self.tested.get(_file(location), ()), *self.given)
         old, new = self.batch.exceptions_from(legacy.resource)
         options = replace(
-            proof_options(conversion, self.options.seconds),
+            proof_options(conversion, self.options.proof_seconds),
             exceptions=tuple(old),
             legacy_attachments=read_exceptions(old),
             new_attachments=read_exceptions(new),

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import Any, Final
 
 import yaml
@@ -18,6 +19,8 @@ from chartkit.addons.migrate.files.printed import (
     comments_in,
     composed,
     difference_notes,
+    difference_sentence,
+    faults,
     indented,
     is_note,
     margins,
@@ -40,6 +43,7 @@ _UNREADY: Final = (
     "watch), background scans report nothing of them, and the new policy, which judges requests "
     "all the same, has ready: false"
 )
+_AS_FIRST: Final = "as for the first rule"
 _MORE: Final = "Kyverno's {controller} must be allowed to {verbs} {resource}"
 _Right = tuple[Controller, str, str]
 
@@ -88,15 +92,17 @@ class MigratedObject:
         """Return the outcome of each rule, in their order."""
         if self.conversion is None:
             return [
-                RuleOutcome(
-                    rule.name, rule.type, Location("", path=rule.pointer), reason=self.reason
+                RuleOutcome(rule.name, rule.type, Location("", path=rule.pointer), reason=reason)
+                for rule, reason in zip(
+                    self.legacy.rules, chain([self.reason], repeat(_AS_FIRST)), strict=False
                 )
-                for rule in self.legacy.rules
             ]
         if not self.differs:
             return self.conversion.outcomes
         return [
-            replace(one, reason=self.fault, replaced_by=(), changes=()) if one.converted else one
+            replace(one, reason=self.fault, replaced_by=(), changes=(), remarks=())
+            if one.converted
+            else one
             for one in self.conversion.outcomes
         ]
 
@@ -111,6 +117,13 @@ class MigratedObject:
     def is_whole(self) -> bool:
         """Return whether nothing of it is left to be done by hand."""
         return self.remaining is None
+
+    def notes(self, outcome: RuleOutcome) -> list[str]:
+        """Return what is to be said of a rule: why it is left, what differs, what changes, and
+        remarks."""
+        differences = faults(self.proof) if self.proof is not None and self.differs else ()
+        sentences = map(difference_sentence, differences) if outcome.reason == self.fault else ()
+        return [*filter(None, [outcome.reason]), *sentences, *outcome.changes, *outcome.remarks]
 
     def locate(self, outcome: RuleOutcome) -> Location:
         """Return the place of a rule, or of the part of it that has no form."""

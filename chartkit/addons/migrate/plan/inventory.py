@@ -4,10 +4,12 @@ them."""
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -16,6 +18,7 @@ from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.engine import compile_any, is_exception, read_exceptions
+from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
@@ -194,7 +197,7 @@ class LegacyObject:
 
     origin: what generated it; rules: its rules by type; refusal: why Kyverno does not take it,
     empty where it does; document: of the file that it is in, None for one that was rendered or is
-    in a cluster.
+    in a cluster; copies: where else the inputs have it.
     """
 
     resource: Resource
@@ -202,6 +205,7 @@ class LegacyObject:
     rules: tuple[LegacyRule, ...]
     refusal: str = ""
     document: Document | None = None
+    copies: tuple[Location, ...] = ()
 
     def locate(self, pointer: str) -> Location:
         """Return the place of a part of the object; without a document, that of the object."""
@@ -256,20 +260,36 @@ def cluster_inventory(reader: Reader) -> Inventory:
     return Inventory(tuple(legacy_objects), unread=unread)
 
 
-def without_copies(inventory: Inventory, paths: Sequence[str]) -> Inventory:
-    """Return an inventory with each object of a project once, as its source where it has one: the
-    project's charts and rendered manifests have it as well; paths: the inputs, of which those with
-    a chartkit.yaml are projects."""
-    roots = [root for root in map(Path, paths) if (root / _PROJECT).is_file()]
-    kept: dict[tuple[object, ...], LegacyObject] = {}
+def without_copies(inventory: Inventory) -> Inventory:
+    """Return an inventory with each object once, as its source where it has one: charts and
+    rendered manifests have it as well.
+
+    The same are objects of one name with the same rules or spec, and those of one name in a project
+    (a folder with a chartkit.yaml), which renders them with other settings for each environment.
+    """
+    project_of = cache(_project)
+    same: dict[tuple[object, ...], list[LegacyObject]] = {}
     for each in inventory.objects:
-        one, file = each.resource, Path(each.resource.location.file)
-        root = next((root for root in roots if file.is_relative_to(root)), None)
-        key = (root, one.kind, one.namespace, one.name) if root is not None else (id(each),)
-        known = kept.setdefault(key, each)
-        if _is_generated(known) and not _is_generated(each):
-            kept[key] = each
-    return replace(inventory, objects=tuple(kept.values()))
+        project = project_of(Path(each.resource.location.file).resolve().parent)
+        key = (each.resource.kind, each.resource.namespace, each.resource.name)
+        same.setdefault((*key, project or _content(each.resource.body)), []).append(each)
+    kept = []
+    for copies in same.values():
+        source = next((each for each in copies if not _is_generated(each)), copies[0])
+        places = (each.resource.location for each in copies if each is not source)
+        kept.append(replace(source, copies=tuple(places)))
+    return replace(inventory, objects=tuple(kept))
+
+
+def _project(folder: Path) -> Path | None:
+    """Return the project that a folder is in, None for a folder of none."""
+    return next((each for each in (folder, *folder.parents) if (each / _PROJECT).is_file()), None)
+
+
+def _content(body: Body) -> str:
+    """Return the part of an object that says what it does, as a text."""
+    spec = mapping_at(body, "spec")
+    return json.dumps(spec.get("rules", spec), sort_keys=True, default=str)
 
 
 def _is_generated(found: LegacyObject) -> bool:
@@ -405,8 +425,10 @@ class _Files:
 
 
 def is_status(resource: Resource) -> bool:
-    """Return whether an object is the status alone that a test waits for: a policy has a spec."""
-    return "status" in resource.body and "spec" not in resource.body
+    """Report whether an object is the status that a test waits for: it has one, and no rules."""
+    spec = mapping_at(resource.body, "spec")
+    acts = "rules" in spec if resource.kind in POLICY_KINDS else bool(spec)
+    return "status" in resource.body and not acts
 
 
 def _guarded(folder: Path) -> Diagnostic | None:

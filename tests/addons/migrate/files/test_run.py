@@ -93,7 +93,7 @@ def test_an_allowed_difference_of_no_policy_names_the_nearest(tmp_path: Path) ->
 
 def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     _folder(tmp_path, "a", "b", "c")
-    one, two = (migrated(tmp_path, prove=True, jobs=jobs, budget=None) for jobs in (1, 2))
+    one, two = (migrated(tmp_path, prove=True, jobs=jobs, proof_seconds=None) for jobs in (1, 2))
     assert in_format(report(one), "json") == in_format(report(two), "json")
     assert [each.legacy.resource.name for each in two.objects] == ["a", "b", "c"]
     assert one.text == two.text
@@ -180,7 +180,7 @@ def test_objects_that_are_given_are_asked_about(
         "resources: [own.yaml]\n"
         "results: [{policy: p, rule: team, kind: ConfigMap, resources: [own], result: fail}]\n"
     )
-    found = migrated(policy, prove=True, objects=(str(tmp_path / "c.yaml"),), budget="100ms")
+    found = migrated(policy, prove=True, objects=(str(tmp_path / "c.yaml"),), proof_seconds=0.1)
     assert asked == ["own", "given"]
     assert found.exit_code(check=False) == 0
 
@@ -214,7 +214,7 @@ spec:
 @pytest.mark.slow
 def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p") + _EXCEPTION)
-    found = migrated(tmp_path, prove=True, budget="1s")
+    found = migrated(tmp_path, prove=True, proof_seconds=1)
     policy, exception = found.objects
     assert policy.proof is not None
     assert policy.proof.equal, policy.proof.differences
@@ -226,7 +226,7 @@ def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return convert(batch, legacy)[0], []
 
     monkeypatch.setattr(Batch, "exceptions_from", forgetting)
-    (policy, _) = migrated(tmp_path, prove=True, budget="1s").objects
+    (policy, _) = migrated(tmp_path, prove=True, proof_seconds=1).objects
     assert policy.proof is not None
     assert not policy.proof.equal
 

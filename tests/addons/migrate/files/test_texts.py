@@ -197,8 +197,6 @@ def test_exit_codes(tmp_path: Path) -> None:
         {"objects": ("x",)},
         {"allowed": ("p",), "prove": True},
         {"allowed": ("nobody=why",), "prove": True},
-        {"budget": "soon", "prove": True},
-        {"budget": "0s", "prove": True},
     ],
 )
 def test_options_that_cannot_be(tmp_path: Path, changes: dict[str, Any]) -> None:

@@ -231,9 +231,12 @@ def test_an_object_of_a_project_counts_once(tmp_path: Path) -> None:
     }.items():
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "p.yaml").write_text("---\n".join(texts))
-    alone = without_copies(_read(tmp_path), [str(tmp_path)])
+    (tmp_path / "rendered/prd/p.yaml").write_text("---\n".join(rendered).replace("?*", "shop-*"))
+    alone = without_copies(_read(tmp_path))
     (tmp_path / "chartkit.yaml").write_text("environments: {}\n")
-    found = without_copies(_read(tmp_path), [str(tmp_path)])
+    found = without_copies(_read(tmp_path / "policies", tmp_path / "rendered"))
     places = {each.resource.name: each.resource.location.file for each in found.objects}
-    assert (len(alone.objects), len(found.objects)) == (5, 2)
+    assert (len(alone.objects), len(found.objects)) == (4, 2)
+    own = next(each for each in alone.objects if each.resource.name == "own" and each.copies)
+    assert list(map(str, own.copies)) == [f"{tmp_path}/rendered/dev/p.yaml:1"]
     assert places["own"] == str(tmp_path / "policies/p.yaml")

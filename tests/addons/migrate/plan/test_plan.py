@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chartkit.addons.migrate.conversion import RuleOutcome, legacy_rules
-from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, origin_of
-from chartkit.addons.migrate.plan.planned import Converter, Convertibility, Plan, make_plan
+from chartkit.addons.migrate.conversion import Conversion, RuleOutcome, legacy_rules
+from chartkit.addons.migrate.files.texts import MigratedObject
+from chartkit.addons.migrate.options import ConversionOptions
+from chartkit.addons.migrate.plan.inventory import LegacyObject, origin_of
+from chartkit.addons.migrate.plan.planned import Convertibility, Plan, make_plan
 from chartkit.addons.migrate.plan.report import report
-from chartkit.errors import InputError
+from chartkit.addons.migrate.proof import Answer, Aspect, Case, Coverage, Difference, Proof, Result
 from chartkit.model import Diagnostic, Location, Resource, Severity
+from tests.addons.migrate.files.migrations import OPTIONS, migrated
 from tests.command_reports import OWN, in_format
 
 _PLACE = Location("p.yaml", 1, 0, "/spec/rules/2/validate")
-_NAMES = ("same", "loud", "hard", "new", "twice", "twice")
 
 
 def _outcome(
@@ -25,85 +31,60 @@ def _outcome(
     return RuleOutcome(rule, "validate.pattern", _PLACE, replaced_by, reason, changes)
 
 
-_OUTCOMES = (
-    _outcome("twice", replaced_by=("ValidatingPolicy/p",)),
-    _outcome("hard", "asks a service by POST"),
-    _outcome("loud", changes=("An absent label fails.",), replaced_by=("ValidatingPolicy/p",)),
-    _outcome("same", replaced_by=("ValidatingPolicy/p", "MutatingPolicy/p")),
-    _outcome("twice", "compares with itself"),
-)
+_SAME = _outcome("same", replaced_by=("ValidatingPolicy/p", "MutatingPolicy/p"))
+_LOUD = _outcome("loud", changes=("An absent label fails.",), replaced_by=("ValidatingPolicy/p",))
+_HARD = _outcome("hard", "asks a service by POST")
 
 
-def _policy(name: str = "p", *rules: str, refusal: str = "") -> LegacyObject:
-    bodies = [{"name": each, "validate": {"pattern": {}}} for each in rules]
+def _object(name: str, *outcomes: RuleOutcome, reason: str = "") -> MigratedObject:
+    bodies = [{"name": each.rule, "validate": {"pattern": {}}} for each in outcomes]
     body = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": name}}
     resource = Resource({**body, "spec": {"rules": bodies}}, Location("p.yaml", 1))
-    return LegacyObject(resource, origin_of(resource), legacy_rules(resource), refusal)
+    legacy = LegacyObject(resource, origin_of(resource), legacy_rules(resource))
+    conversion = None if reason else Conversion(resource, (), outcomes)
+    return MigratedObject(legacy, conversion, reason)
 
 
-def _convert(_policy: Resource) -> Sequence[RuleOutcome]:
-    return _OUTCOMES
-
-
-def _know_nothing(_policy: Resource) -> Sequence[RuleOutcome]:
-    return ()
-
-
-def _refuse(_policy: Resource) -> Sequence[RuleOutcome]:
-    raise InputError("no form at all")
-
-
-def _plan(*objects: LegacyObject, convert: Converter = _convert) -> Plan:
-    return make_plan(Inventory(objects), convert)
-
-
-def test_verdicts_come_from_the_converter() -> None:
-    (planned,) = _plan(_policy("p", *_NAMES)).objects
-    assert [rule.verdict for rule in planned.rules] == [
+def test_verdicts_come_from_the_outcomes_of_rules() -> None:
+    plan = Plan([_object("p", _SAME, _LOUD, _HARD)])
+    (planned,) = plan.objects
+    assert [plan.verdict(each) for each in planned.outcomes] == [
         Convertibility.CONVERTS,
         Convertibility.CHANGES,
         Convertibility.BY_HAND,
-        Convertibility.UNKNOWN,
-        Convertibility.CONVERTS,
-        Convertibility.BY_HAND,
     ]
-    assert planned.rules[1].notes == ("An absent label fails.",)
-    assert planned.rules[2].notes == ("asks a service by POST",)
-    assert planned.rules[0].replaced_by == ("ValidatingPolicy/p", "MutatingPolicy/p")
-    assert planned.rules[2].location == Location("p.yaml", 1, 0, _PLACE.path)
+    unproved = replace(plan, is_proved=False)
+    assert {unproved.verdict(each) for each in (_SAME, _LOUD)} == {Convertibility.NOT_PROVED}
+    assert unproved.verdict(_HARD) is Convertibility.BY_HAND
+    assert [planned.notes(each) for each in planned.outcomes] == [
+        [],
+        ["An absent label fails."],
+        ["asks a service by POST"],
+    ]
 
 
-@pytest.mark.parametrize(
-    ("convert", "refusal", "verdict", "notes"),
-    [
-        (_know_nothing, "", Convertibility.UNKNOWN, ()),
-        (_refuse, "", Convertibility.BY_HAND, ("no form at all",)),
-        (_convert, "has no match", Convertibility.BY_HAND, ("has no match",)),
-    ],
-)
-def test_a_verdict_on_a_whole_object(
-    convert: Converter, refusal: str, verdict: Convertibility, notes: tuple[str, ...]
-) -> None:
-    (planned,) = _plan(_policy("p", "a", "b", refusal=refusal), convert=convert).objects
-    first, second = planned.rules
-    assert (first.verdict, first.notes) == (verdict, notes)
-    assert (second.verdict, second.notes) == (verdict, ("as for the first rule",) if notes else ())
+def test_a_verdict_on_a_whole_object() -> None:
+    (planned,) = Plan([_object("p", _SAME, _LOUD, reason="has no match")]).objects
+    assert [planned.notes(each) for each in planned.outcomes] == [
+        ["has no match"],
+        ["as for the first rule"],
+    ]
 
 
 def test_exit_codes_say_what_blocks() -> None:
     fault = Diagnostic("unreadable", Severity.ERROR, "m")
-    assert _plan().exit_code == 0
+    assert Plan([]).exit_code == 0
     # What converts blocks as well, until it is replaced.
-    assert _plan(_policy("p", "same")).exit_code == 1
-    assert make_plan(Inventory((), unread=("policies.kyverno.io: forbidden",))).exit_code == 1
-    assert make_plan(Inventory((), (fault,))).exit_code == 2
-    assert make_plan(Inventory((_policy(),), (fault,))).exit_code == 2
+    assert Plan([_object("p", _SAME)]).exit_code == 1
+    assert Plan([], unread=["policies.kyverno.io: forbidden"]).exit_code == 1
+    assert Plan([], [fault]).exit_code == 2
+    assert Plan([_object("p")], [fault]).exit_code == 2
 
 
 def test_totals_count_objects_and_rules() -> None:
-    plan = _plan(_policy("p", *_NAMES), _policy("q", "same"), _policy("empty"))
+    plan = Plan([_object("p", _SAME, _LOUD, _HARD), _object("q", _SAME), _object("empty")])
     body = json.loads(in_format(report(plan), "json"))
-    expected = {"rules": 7, "converts": 3, "changes": 1, "by-hand": 2, "unknown": 1}
+    expected = {"rules": 4, "converts": 2, "changes": 1, "by-hand": 1, "not-proved": 0}
     assert body["kinds"] == {"ClusterPolicy": {"objects": 3, **expected}}
     assert body["types"] == {"validate.pattern": {"objects": 2, **expected}}
     assert body["blocking"] == 3
@@ -112,7 +93,7 @@ def test_totals_count_objects_and_rules() -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_format_ends_with_a_line_and_says_what_blocks(name: str) -> None:
-    plans = _plan(_policy("p", "same")), _plan()
+    plans = Plan([_object("p", _SAME)]), Plan([])
     one, none = (in_format(report(each), name) for each in plans)
     assert one.endswith("\n")
     assert none.endswith("\n")
@@ -122,7 +103,7 @@ def test_every_format_ends_with_a_line_and_says_what_blocks(name: str) -> None:
 
 
 def test_a_gap_is_no_all_clear() -> None:
-    gap = make_plan(Inventory((), unread=("clusterpolicies.kyverno.io: forbidden (403)",)))
+    gap = Plan([], unread=["clusterpolicies.kyverno.io: forbidden (403)"])
     for name in ("text", "markdown"):
         text = in_format(report(gap), name)
         assert "will not refuse" not in text
@@ -132,7 +113,7 @@ def test_a_gap_is_no_all_clear() -> None:
 def test_the_text_fits_80_columns() -> None:
     name, new = "a" * 63, tuple(f"ValidatingPolicy/p-{number}" for number in range(9))
     long = _outcome(name, "", ("a change of many words that goes on " * 5,), new)
-    text = in_format(report(_plan(_policy("p", name), convert=lambda _: [long])), "text")
+    text = in_format(report(Plan([_object("p", long)])), "text")
     assert "\n             a change of many words" in text
     assert "→ ValidatingPolicy/p-0, ValidatingPolicy/p-1," in text
     assert all(len(line) <= 80 for line in text.splitlines())
@@ -140,8 +121,7 @@ def test_the_text_fits_80_columns() -> None:
 
 def test_text_of_strangers_does_nothing() -> None:
     evil = "x\x1b[2J\n::error::y ![z](https://e.example)"
-    outcome = _outcome(evil, evil)
-    plan = _plan(_policy(evil, evil), convert=lambda _: [outcome])
+    plan = Plan([_object(evil, _outcome(evil, evil))])
     text, markdown = in_format(report(plan), "text"), in_format(report(plan), "markdown")
     assert "\x1b" not in text + markdown
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
@@ -149,14 +129,57 @@ def test_text_of_strangers_does_nothing() -> None:
     assert json.loads(in_format(report(plan), "json"))["objects"][0]["name"] == evil
 
 
-def test_the_plan_asks_the_converter() -> None:
-    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
-    pattern = {"metadata": {"labels": {"team": "?*"}}}
-    rule = {"name": "team", "match": match, "validate": {"message": "m", "pattern": pattern}}
-    body = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}}
-    policy = Resource({**body, "spec": {"rules": [rule]}})
-    cleanup = Resource({**body, "apiVersion": "kyverno.io/v2", "kind": "ClusterCleanupPolicy"})
-    found = [LegacyObject(one, origin_of(one), legacy_rules(one)) for one in (policy, cleanup)]
-    converted, _ = (each.rules[0] for each in make_plan(Inventory(tuple(found))).objects)
-    assert converted.verdict is Convertibility.CONVERTS
-    assert converted.replaced_by == ("ValidatingPolicy/p",)
+def test_a_difference_is_a_note_of_the_rules_that_would_convert() -> None:
+    answers = Answer(Result.FAIL, denied=True), Answer(Result.ERROR, errors=("no such key",))
+    difference = Difference(Aspect.RESULT, Case({"object": {}}), *answers)
+    proof = Proof(1, 1, (difference,), Coverage(), {})
+    planned = replace(_object("p", _SAME, _HARD), proof=proof)
+    assert [planned.notes(each) for each in planned.outcomes] == [
+        [
+            "the proof found a difference between both forms",
+            "result: fail; denied, now error; no such key",
+        ],
+        ["asks a service by POST"],
+    ]
+
+
+_POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Service]}}]}
+      preconditions: {all: [{key: KEY, operator: Equals, value: "yes"}]}
+      validate: {message: m, pattern: {metadata: {labels: {team: "?*"}}}}
+"""
+
+
+def _plan_of(folder: Path, **changes: Any) -> Plan:
+    values = {each.name: getattr(OPTIONS, each.name) for each in fields(ConversionOptions)}
+    inventory = replace(OPTIONS.inventory, paths=(str(folder),))
+    options = ConversionOptions(**{**values, "inventory": inventory, **changes})
+    return make_plan(options, io.StringIO(), lambda _: None, lambda _: nullcontext(lambda: None))
+
+
+def test_the_plan_says_what_policies_does(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(_POLICY.replace("KEY", '"yes"'))
+    (tmp_path / "never.yaml").write_text(
+        _POLICY.replace("KEY", '"no"').replace("name: team}", "name: never}")
+    )
+    plan = _plan_of(tmp_path, prove=True, proof_seconds=0.3)
+    migration = migrated(tmp_path, prove=True, proof_seconds=0.3)
+    planned, done = ([each.outcomes for each in of.objects] for of in (plan, migration))
+    assert planned == done
+    assert {
+        each.legacy.resource.name: [plan.verdict(outcome) for outcome in each.outcomes]
+        for each in plan.objects
+    } == {"never": [Convertibility.BY_HAND], "team": [Convertibility.CONVERTS]}
+
+
+def test_a_plan_without_proofs_says_so(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(_POLICY.replace("KEY", '"yes"'))
+    plan = _plan_of(tmp_path)
+    assert [plan.verdict(each) for each in plan.objects[0].outcomes] == [Convertibility.NOT_PROVED]
+    assert "  not proved team, validate.pattern\n" in in_format(report(plan), "text")

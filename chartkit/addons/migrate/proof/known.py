@@ -22,6 +22,7 @@ from chartkit.addons.migrate.differences import (
     JOB_ANNOTATIONS,
     NO_DATA,
     OWN_QUOTES,
+    REPLICATION_CONTROLLERS,
     REPORTED,
     SERVICE_ACCOUNTS,
     SKIPS,
@@ -31,13 +32,14 @@ from chartkit.addons.migrate.differences import (
 from chartkit.addons.migrate.proof.forms import AS_STORED
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
 from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.requests.schema import REPLICATION_CONTROLLER
 from chartkit.engine import Phase
 from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
 from chartkit.engine.json_patch import scalar_text
 from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import Json, Resource, list_of, mapping_at, mappings_at
+from chartkit.model import Body, Json, Resource, list_of, mapping_at, mappings_at
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
@@ -127,12 +129,29 @@ def _has_several(case: Case, wildcard: str) -> bool:
 def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
     if aspect is Aspect.REPORT:
         return SKIPS.text
+    if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
+        return REPLICATION_CONTROLLERS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
         return EXISTING.text if _violated_before(case, ask_new) else ""
     if legacy.result is Result.ERROR and new.result is Result.FAIL:
         known = any("execution error: " in error for error in legacy.errors)
         return ANCHOR_ERRORS.text if known else ERRORS.text
     return ""
+
+
+def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool:
+    """Return whether both forms agree on a ReplicationController that is written as a ReplicaSet,
+    to which policies in CEL are extended."""
+    if mapping_at(case.document, "object").get("kind") != REPLICATION_CONTROLLER.kind:
+        return False
+    other: Body = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+    bodies = {
+        key: {**case.document[key], **other}
+        for key in ("object", "oldObject")
+        if case.document.get(key)
+    }
+    same = replace(case, document={**case.document, **bodies})
+    return ask_new(same, Phase).result is legacy.result
 
 
 def _breaks_queries(case: Case, legacy: Answer) -> bool:

@@ -237,6 +237,6 @@ def test_an_object_of_a_project_counts_once(tmp_path: Path) -> None:
     found = without_copies(_read(tmp_path / "policies", tmp_path / "rendered"))
     places = {each.resource.name: each.resource.location.file for each in found.objects}
     assert (len(alone.objects), len(found.objects)) == (4, 2)
-    own = next(each for each in alone.objects if each.resource.name == "own" and each.copies)
-    assert list(map(str, own.copies)) == [f"{tmp_path}/rendered/dev/p.yaml:1"]
+    source = next(each for each in alone.objects if each.resource.name == "own" and each.copies)
+    assert list(map(str, source.copies)) == [f"{tmp_path}/rendered/dev/p.yaml:1"]
     assert places["own"] == str(tmp_path / "policies/p.yaml")

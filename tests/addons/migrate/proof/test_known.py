@@ -15,6 +15,7 @@ from chartkit.addons.migrate.differences import (
     IMAGE_PARTS,
     NO_DATA,
     OWN_QUOTES,
+    REPLICATION_CONTROLLERS,
     SERVICE_ACCOUNTS,
 )
 from chartkit.addons.migrate.files.run import proof_options
@@ -175,3 +176,42 @@ def test_one_of_several_annotations_is_chance() -> None:
     named = replace(options.named, wildcards=frozenset())
     options = replace(options, named=named)
     assert not prove(conversion.legacy, (Resource(document),), (several,), options=options).equal
+
+
+def test_policies_in_cel_are_not_extended_to_replication_controllers() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern: {metadata: {labels: {team: "?*"}}}
+    - name: mutates
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      mutate: {patchStrategicMerge: {metadata: {labels: {+(tier): none}}}}
+"""
+    conversion = convert(legacy(rule))
+    forms = [Resource(body) for body in conversion.documents]
+    controller = Resource(_REPLICATION_CONTROLLER)
+    options = replace(proof_options(conversion, 30), most_requests=60)
+    proof = prove(conversion.legacy, forms, (controller,), options=options)
+    assert proof.equal, proof.differences
+    assert proof.named[REPLICATION_CONTROLLERS.text] > 0
+
+
+def test_a_rule_about_replication_controllers_has_to_stay_one() -> None:
+    rule = """
+      validate: {message: "no", pattern: {metadata: {labels: {team: "?*"}}}}
+"""
+    conversion = convert(legacy(rule, "[ReplicationController]"))
+    (body,) = conversion.documents
+    rules = [{**body["spec"]["matchConstraints"]["resourceRules"][0], "resources": ["services"]}]
+    other = {**body, "spec": {**body["spec"], "matchConstraints": {"resourceRules": rules}}}
+    options = replace(proof_options(conversion, 30), most_requests=60)
+    assert prove(conversion.legacy, [Resource(body)], options=options).equal
+    assert not prove(conversion.legacy, [Resource(other)], options=options).equal
+
+
+_REPLICATION_CONTROLLER = {
+    "apiVersion": "v1",
+    "kind": "ReplicationController",
+    "metadata": {"name": "x", "namespace": "x"},
+    "spec": {"template": {"spec": {"containers": [{"name": "x", "image": "x"}]}}},
+}

@@ -30,7 +30,10 @@ _SAME: Final = 40.0
 _SCANNED: Final = 150.0
 _THERE: Final = 409
 _WITHOUT_STATUS: Final = ("PolicyException", "CleanupPolicy", "DeletingPolicy")
-_VOLUME: Final = re.compile(r"kube-api-access-\w+")
+_CHOSEN: Final = re.compile(
+    r"(?<=kube-api-access-)\w+|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+)
+"""What the API server chooses anew each time: names of volumes, and UIDs in labels of Jobs."""
 
 Reports = dict[str, dict[str, str]]
 """The gravest result of each policy of the old form for each object."""
@@ -165,16 +168,16 @@ def _named(body: Json, name: str) -> Json:
 def stored(reply: Reply, name: str) -> Body | None:
     """Return the object of an answer, without the names that the API server and rounds choose."""
     body = content(reply.body) if reply.is_good and reply.body.get("kind") != "Status" else None
-    plain: Body | None = _without_volumes(_named(body, name))
+    plain: Body | None = _without_chosen(_named(body, name))
     return plain
 
 
-def _without_volumes(body: Json) -> Json:
+def _without_chosen(body: Json) -> Json:
     if isinstance(body, dict):
-        return {key: _without_volumes(one) for key, one in body.items()}
+        return {key: _without_chosen(one) for key, one in body.items()}
     if isinstance(body, list):
-        return [_without_volumes(one) for one in body]
-    return _VOLUME.sub("kube-api-access", body) if isinstance(body, str) else body
+        return [_without_chosen(one) for one in body]
+    return _CHOSEN.sub("", body) if isinstance(body, str) else body
 
 
 def generated(cluster: Cluster) -> dict[str, tuple[str, Body]]:

@@ -16,3 +16,4 @@ from chartkit.addons.migrate.proof.requests.case import Case as Case
 from chartkit.addons.migrate.proof.requests.case import case_of as case_of
 from chartkit.addons.migrate.proof.run import ProofOptions as ProofOptions
 from chartkit.addons.migrate.proof.run import prove as prove
+from chartkit.addons.migrate.proof.run import requests_of as requests_of

@@ -111,6 +111,13 @@ def prove(
     return _Prover(legacy, converted, options).run(objects, requests)
 
 
+def requests_of(
+    legacy: Resource, converted: Sequence[Resource], options: ProofOptions = DEFAULTS
+) -> Iterator[Case]:
+    """Return the requests that a proof makes, in its order, without asking about them."""
+    return _Prover(legacy, converted, options).requests()
+
+
 class _Prover:
     """One proof."""
 
@@ -175,6 +182,10 @@ class _Prover:
             options.clock() - started,
             dict(self._named),
         )
+
+    def requests(self) -> Iterator[Case]:
+        self._spaces, _ = self._make_spaces(())
+        return self._all(Cases(), (), ())
 
     def _all(
         self,

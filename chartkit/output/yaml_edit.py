@@ -115,6 +115,8 @@ def _fit(block: Block, value: Any, wanted: Any, giver: Leaf | Block | None) -> N
     for index, key, new in _steps(value, wanted):
         if index is None:
             entry = _new(key, new, given.get(key))
+            if block.listed and new and isinstance(new, dict) and all(map(_is_flow, old)):
+                entry.value = Leaf(new, [f" {_flow(new)}"])
         else:
             entry = old[index]
             comments += _comments(old[start:index])
@@ -123,6 +125,10 @@ def _fit(block: Block, value: Any, wanted: Any, giver: Leaf | Block | None) -> N
                 _replace(entry, values[index], new, given.get(key))
         block.entries.append(entry)
     block.entries[-1].tail += _comments(old[start:])
+
+
+def _is_flow(entry: Entry) -> bool:
+    return isinstance(entry.value, Leaf) and bool(_FLOW.match("\n".join(entry.value.lines or [])))
 
 
 def _comments(removed: list[Entry]) -> list[str]:

@@ -12,8 +12,8 @@ from tools.migration_on_cluster.cases import Case
 from tools.migration_on_cluster.cluster import Reply
 from tools.migration_on_cluster.rounds import Reports, Round, stored
 
-_KYVERNO: Final = ("It violates PodSecurity", "failed to verify image")
-"""The beginnings of messages that Kyverno words, and not the policy."""
+_KYVERNO: Final = ("It violates PodSecurity", "failed to verify image", "failed to substitute")
+"""Parts of messages that Kyverno words, and not the policy."""
 _VIOLATIONS: Final = frozenset(("warn", "fail", "error"))
 _NEW_MESSAGE: Final = re.compile(r"[Pp]olicy \S+ (?:failed|error): (?P<text>.*)", re.DOTALL)
 

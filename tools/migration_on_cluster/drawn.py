@@ -2,7 +2,8 @@
 
 One policy after the other is installed in its old form, which refuses what it judges, then in its
 new one; both are asked to create the same objects, those of the proof with which most changes, and
-nothing is stored. Printed are the answers that differ; exit code 1 if there are any.
+nothing is stored. Printed are the answers that differ; exit code 1 if there are any. Kyverno's
+controllers for reports and for the background need to be allowed to read what policies are about.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.convert import Batch, Conversion
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import requests_of
 from chartkit.addons.migrate.proof.forms import Form
@@ -135,12 +138,12 @@ def _objects(
         outcome = (body["kind"], answer.denied, answer.messages, answer.errors, answer.patched)
         by_outcome.setdefault(repr(outcome), []).append(body)
     while by_outcome and most:
-        for outcome, bodies in list(by_outcome.items()):
+        for key, bodies in list(by_outcome.items()):
             if most:
                 yield bodies.pop(0)
                 most -= 1
             if not bodies:
-                del by_outcome[outcome]
+                del by_outcome[key]
 
 
 def _compared(cluster: Cluster, drawn: _Drawn) -> tuple[int, list[str]]:
@@ -151,7 +154,8 @@ def _compared(cluster: Cluster, drawn: _Drawn) -> tuple[int, list[str]]:
         if "namespace" in body["metadata"]:
             name = body["metadata"]["namespace"]
             cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    rounds, texts = [], []
+    rounds: list[Round] = []
+    texts: list[str] = []
     for name, bodies in (("old", case.policies), ("new", case.new)):
         answers = Round(name)
         texts += install(cluster, bodies)
@@ -161,11 +165,15 @@ def _compared(cluster: Cluster, drawn: _Drawn) -> tuple[int, list[str]]:
                 answers.said[f"{case.name}/{index}"] = reply
         for body in bodies:
             cluster.delete(body)
-        wait_until(lambda made=bodies: not any(cluster.get(body) for body in made), 30)
+        wait_until(partial(_are_gone, cluster, bodies), 30)
         rounds.append(answers)
     old, new = rounds
     asked = old.said.keys() & new.said.keys()
     return len(asked), [*texts, *differences([case], old, new)]
+
+
+def _are_gone(cluster: Cluster, bodies: Sequence[Body]) -> bool:
+    return not any(map(cluster.get, bodies))
 
 
 def _say(*words: object) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.surroundings import Mention
 from chartkit.addons.migrate.files.texts import FileText, MigratedObject
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.kubernetes.kinds import NAMESPACED, resource_name
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
-from chartkit.output.round_trip import loaded
+from chartkit.output.yaml_edit import rewritten as edited
 from chartkit.testing.inputs import plain_path
 from chartkit.testing.model import Row, TestFile, Verdict
 from chartkit.testing.reader import FILE_NAME, find_tests, parse_tests, read_test_file
@@ -100,11 +99,12 @@ def rewritten(
 class _Group:
     """Results of one new policy that differ in the result and in objects alone.
 
-    item: the first of them; wanted: the result by object, `""` without objects; rules: those of the
-    legacy policy that it takes over.
+    item: the first of them; index: that of the old result which it comes from; wanted: the result
+    by object, `""` without objects; rules: those of the legacy policy that it takes over.
     """
 
-    item: Any
+    item: Body
+    index: int
     rules: int
     wanted: dict[str, str] = field(default_factory=dict)
 
@@ -121,7 +121,6 @@ class _TestFile:
         self._path = path
         self._policies = policies
         self._texts = texts
-        self._lines = 0
         self.mentions: list[Mention] = []
 
     def text(self) -> FileText | None:
@@ -152,16 +151,11 @@ class _TestFile:
         if not any(_policy(item) in named for item in results):
             return None
         self._mention_values(document, test, named)
-        self._lines = document.source.text.count("\n", 0, document.start)
-        yaml, body = loaded(region, str(self._path), self._lines)
-        kept, groups = _grouped(body["results"], named)
-        plain = [item for group in groups for item in _exploded(group)]
-        self._adopt(test, document, kept, groups, plain)
-        body["results"][:] = [*kept, *(item for group in groups for item in _merged(group))]
-        out = io.StringIO()
-        yaml.dump(body, out)
-        lead = "---\n" if region.startswith("---") and not out.getvalue().startswith("---") else ""
-        return lead + out.getvalue()
+        kept, groups = _grouped(results, named)
+        self._adopt(test, document, kept, groups)
+        merged = [item for group in groups for item in _merged(group)]
+        body = {**document.body, "results": [*(results[index] for index in kept), *merged]}
+        return edited(region, body, self._path, "")
 
     def _mention_values(
         self, document: Document, test: TestFile, named: Mapping[str, MigratedObject]
@@ -180,18 +174,20 @@ class _TestFile:
         self,
         test: TestFile,
         document: Document,
-        kept: Sequence[Any],
+        kept: Sequence[int],
         groups: Sequence[_Group],
-        items: Sequence[Any],
     ) -> None:
         """Run the test in its new form, and take the result of a policy for that of its rules."""
-        every = [*kept, *items]
-        body = {**document.body, "results": json.loads(json.dumps(every, default=str))}
-        (new,) = parse_tests(self._path, read_text(json.dumps(body), str(self._path)))
-        expectations = [
-            replace(expectation, location=self._place(item, index))
-            for index, (expectation, item) in enumerate(zip(new.expectations, every, strict=True))
-        ]
+        items = [document.body["results"][index] for index in kept]
+        items += [item for group in groups for item in _exploded(group)]
+        body = {**document.body, "results": items}
+        text = json.dumps(body, default=str)
+        (new,) = parse_tests(self._path, read_text(text, str(self._path)))
+        indexes = [*kept, *(group.index for group in groups for _ in group.wanted)]
+        expectations = []
+        for at, (expectation, index) in enumerate(zip(new.expectations, indexes, strict=True)):
+            location = replace(document.locate("results", index), path=f"/results/{at}")
+            expectations.append(replace(expectation, location=location))
         found = {}
         for name in test.policies:
             path = test.folder / name
@@ -219,30 +215,25 @@ class _TestFile:
                 text = f"the test of {row.policy} and {row.resource} fails now: {row.reason}"
                 self.mentions.append(Mention(replace(row.location, path=""), text))
 
-    def _place(self, item: Any, index: int) -> Location:
-        """Return the place of a result in the file, with its index among the new ones."""
-        line, column = self._lines + item.lc.line + 1, item.lc.col + 1
-        return Location(str(self._path), line, column, f"/results/{index}")
 
-
-def _policy(item: Any) -> str:
+def _policy(item: Body) -> str:
     return str(item.get("policy") or "").rpartition("/")[2]
 
 
 def _grouped(
-    items: Iterable[Any], named: Mapping[str, MigratedObject]
-) -> tuple[list[Any], list[_Group]]:
-    """Return the results that stay, and those of new policies in groups."""
-    kept: list[Any] = []
+    items: Iterable[Body], named: Mapping[str, MigratedObject]
+) -> tuple[list[int], list[_Group]]:
+    """Return the indexes of results that stay, and those of new policies in groups."""
+    kept: list[int] = []
     groups: dict[str, _Group] = {}
-    for item in items:
+    for index, item in enumerate(items):
         migrated = named.get(_policy(item))
         replacing = [] if migrated is None else list(_replacing(migrated, item))
         if migrated is None or not _takes_over_all(migrated, item):
-            kept.append(item)
+            kept.append(index)
         for body in replacing:
             # A result of a new policy: its name, its kind and no rule.
-            new = copy(item)
+            new = dict(item)
             namespace, slash, _ = str(item["policy"]).rpartition("/")
             new["policy"] = f"{namespace}{slash}{body['metadata']['name']}"
             new.pop("rule", None)
@@ -257,7 +248,7 @@ def _grouped(
                 else 0
             )
             group = groups.setdefault(
-                json.dumps(rest, sort_keys=True, default=str), _Group(new, rules)
+                json.dumps(rest, sort_keys=True, default=str), _Group(new, index, rules)
             )
             for name in item.get("resources") or [""]:
                 wanted = str(item.get("result") or "")
@@ -269,19 +260,19 @@ def _strength(result: str) -> int:
     return _STRENGTH.index(result) if result in _STRENGTH else -1
 
 
-def _outcomes(migrated: MigratedObject, item: Any) -> Iterator[Any]:
+def _outcomes(migrated: MigratedObject, item: Body) -> Iterator[RuleOutcome]:
     rule = str(item.get("rule") or "")
     for prefix in _AUTOGEN:
         rule = rule.removeprefix(prefix)
     return (outcome for outcome in migrated.outcomes if not rule or outcome.rule == rule)
 
 
-def _takes_over_all(migrated: MigratedObject, item: Any) -> bool:
+def _takes_over_all(migrated: MigratedObject, item: Body) -> bool:
     outcomes = list(_outcomes(migrated, item))
     return bool(outcomes) and all(outcome.converted for outcome in outcomes)
 
 
-def _replacing(migrated: MigratedObject, item: Any) -> Iterator[Body]:
+def _replacing(migrated: MigratedObject, item: Body) -> Iterator[Body]:
     """Yield the new policies that take over what a result is about."""
     names = {name for one in _outcomes(migrated, item) for name in one.replaced_by}
     found = [
@@ -300,19 +291,19 @@ def _may_be_about(body: Body, kind: str) -> bool:
     return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})
 
 
-def _exploded(group: _Group) -> Iterator[Any]:
+def _exploded(group: _Group) -> Iterator[Body]:
     for name, wanted in group.wanted.items():
         yield _with(group.item, wanted, [name] if name else None)
 
 
-def _merged(group: _Group) -> Iterator[Any]:
+def _merged(group: _Group) -> Iterator[Body]:
     for wanted in dict.fromkeys(group.wanted.values()):
         names = [name for name, each in group.wanted.items() if each == wanted]
         yield _with(group.item, wanted, None if names == [""] else names)
 
 
-def _with(item: Any, result: str, resources: list[str] | None) -> Any:
-    new = copy(item)
+def _with(item: Body, result: str, resources: list[str] | None) -> Any:
+    new = dict(item)
     new["result"] = result
     if resources is not None:
         new["resources"] = resources

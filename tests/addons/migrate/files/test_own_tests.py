@@ -169,27 +169,29 @@ def test_a_test_that_fails_in_the_new_form_alone_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "column", "problem"),
+    ("old", "new"),
     [
-        ("metadata: {name", "policies: [../policy.yaml]\nmetadata: {name", 1, "duplicate key"),
-        ("resources: [pods.yaml]", "resources: \t[pods.yaml]", 12, "cannot start any token"),
-        ("name: labels}", "name: labels, annotations: {a: 2001-13-45}}", 0, "month must be"),
+        ("resources: [pods.yaml]", "resources: \t[pods.yaml]"),
+        ("name: labels}", "name: labels, annotations: {a: 2001-13-45}}"),
     ],
 )
-def test_a_test_that_cannot_be_edited_is_named_with_its_place(
-    tmp_path: Path, old: str, new: str, column: int, problem: str
-) -> None:
-    # Kyverno's command reads all of them.
+def test_what_is_odd_in_a_test_stays_as_it_is(tmp_path: Path, old: str, new: str) -> None:
     text = "# first\n---\n" + _TEST.replace(old, new)
+    _project(tmp_path, _two(), text)
+    found = migrated(tmp_path)
+    (test,) = found.tests
+    before, _, _ = text.partition("results:")
+    assert test.after.startswith(before)
+    assert not found.mentions
+
+
+def test_a_test_that_cannot_be_edited_is_named(tmp_path: Path) -> None:
+    text = _TEST.replace("resources: [pods.yaml]", "resources: &a [&a pods.yaml]")
     file = _project(tmp_path, _two(), text)
     found = migrated(tmp_path)
     (mention,) = found.mentions
-    assert problem in mention.what
-    assert "the test is not rewritten" in mention.what
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if "policies:" in line]
-    where = {1: lines[-1], 12: lines[-1] + 1, 0: 0}[column]
-    assert (mention.location.file, mention.location.line) == (str(file), where)
-    assert mention.location.column == column
+    assert mention.what.startswith("the test is not rewritten: ")
+    assert mention.location.file == str(file)
     assert found.tests == ()
 
 

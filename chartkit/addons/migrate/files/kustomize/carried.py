@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from chartkit.addons.migrate.files.kustomize.entries import (
     JSON_PATCHES,
@@ -29,7 +29,7 @@ from chartkit.engine.kubernetes.kinds import CEL_GROUP
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Json, Resource, list_of, mapping_at
-from chartkit.output.round_trip import loaded
+from chartkit.output.yaml_edit import rewritten as edited
 
 Place = tuple[Path, str, int]
 """An entry's place: the kustomization, the list, and the index in it."""
@@ -199,10 +199,6 @@ def _unknown(documents: Sequence[Document]) -> str:
         changing = "labels.fields"
     if changing:
         return f"its kustomization has {changing}"
-    try:
-        loaded(documents[0].source.text)
-    except InputError as error:
-        return f"its kustomization {error.message}"
     return ""
 
 
@@ -353,58 +349,50 @@ def _touched(old: Body, new: Body) -> set[str]:
 
 
 def _carried(builds: Builds) -> Carried:
-    places: set[tuple[Path, tuple[str | int, ...]]] = set()
     reasons: dict[tuple[Path, tuple[str | int, ...]], str] = {}
-    changed: dict[Path, dict[tuple[str, int], NewEntry]] = {}
-    texts: dict[Path, str] = {}
-    for (file, key, index), (entry, new) in builds.entries.items():
-        places.add((file, (key, index)))
-        changed.setdefault(file, {})[key, index] = new
-        if entry.file is not None:
-            places.add((entry.file, ()))
-            texts[entry.file] = new.text
     for (file, key, index), reason in builds.reasons.items():
         reasons[file, (key, index)] = reason
     reasons |= {(file, ()): reason for file, reason in builds.file_reasons.items()}
-    files = [
-        _kustomization(builds.documents[file][0], entries) for file, entries in changed.items()
-    ]
+    changed: dict[Path, dict[tuple[str, int], tuple[Entry, NewEntry]]] = {}
+    for (file, key, index), entries in builds.entries.items():
+        changed.setdefault(file, {})[key, index] = entries
+    places: set[tuple[Path, tuple[str | int, ...]]] = set()
+    files: list[FileText] = []
+    texts: dict[Path, str] = {}
+    for file, by_place in changed.items():
+        try:
+            files.append(_kustomization(builds.documents[file][0], by_place))
+        except InputError as error:
+            reason = f"its kustomization {error.message}"
+            reasons |= {(file, place): reason for place in by_place}
+            continue
+        places |= {(file, place) for place in by_place}
+        texts |= {entry.file: new.text for entry, new in by_place.values() if entry.file}
+    places |= {(file, ()) for file in texts}
     for file, text in texts.items():
         source = builds.documents[file][0].source
         files.append(FileText(source.file, source.text, text))
-    count = len(builds.entries)
+    count = sum(1 for _, place in places if place)
     return Carried([each for each in files if each.changes], count, frozenset(places), reasons)
 
 
-def _kustomization(document: Document, entries: Mapping[tuple[str, int], NewEntry]) -> FileText:
-    """Return a kustomization with new entries."""
-    from ruamel.yaml.scalarstring import LiteralScalarString
-
+def _kustomization(
+    document: Document, entries: Mapping[tuple[str, int], tuple[Entry, NewEntry]]
+) -> FileText:
+    """Return a kustomization with new entries; raise InputError where it cannot be edited."""
     before = document.source.text
-    yaml, body = loaded(before, document.source.file)
-    for (key, index), new in entries.items():
+    body = deepcopy(document.body)
+    for (key, index), (_, new) in entries.items():
         entry = body[key][index]
         if isinstance(entry, str):
             if "\n" in entry:
-                body[key][index] = LiteralScalarString(new.text)
+                body[key][index] = new.text
             continue
         if "path" not in entry:
-            entry["patch"] = LiteralScalarString(new.text)
-        if new.target is None:
-            entry.pop("target", None)
-        else:
-            _retarget(entry["target"], new.target)
-    out = io.StringIO()
-    yaml.dump(body, out)
-    return FileText(document.source.file, before, out.getvalue())
-
-
-def _retarget(target: Any, new: Body) -> None:
-    for key in ("version", "name"):
-        if key not in new:
-            target.pop(key, None)
-    for index, (key, value) in enumerate(new.items()):
-        if key in target:
-            target[key] = value
-        else:
-            target.insert(index, key, value)
+            entry["patch"] = new.text
+        target = entry.pop("target", {})
+        if new.target is not None:
+            others = target.keys() - new.target.keys() - {"version", "name"}
+            entry["target"] = {**new.target, **{key: target[key] for key in sorted(others)}}
+    text = edited(before, body, Path(document.source.file), "")
+    return FileText(document.source.file, before, text)

@@ -6,7 +6,7 @@ puts a placeholder in the place of a variable, which the queries around it hold 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs, unquote
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, OBJECT, TEXT, Place, list_type
-from chartkit.addons.migrate.jmespath import Constant, Names, Term, Translator
+from chartkit.addons.migrate.jmespath import Constant, Names, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.call import (
     joined,
     placeholder,
@@ -67,10 +67,13 @@ def term_of(value: Json, names: Names) -> Term:
 
 
 def text_of(value: str, names: Names) -> str | Expr:
-    """Return a message: as it is, or with variables as an expression."""
+    """Return a message: as it is, or with variables as an expression.
+
+    A variable that is not found is blank, where a ClusterPolicy then has no message at all.
+    """
     if not has_variable(value):
         return unescape(value)
-    text = text_expression(value, names)
+    text = text_of_term(_text(value, names, _or_blank))
     match text:
         case Literal(str()) | Call("string" | "json.marshal") | Binary("+", _, Literal(str())):
             return text
@@ -88,13 +91,24 @@ def text_expression(value: str, names: Names) -> Expr:
     return text_of_term(_text(value, names))
 
 
-def _text(text: str, names: Names) -> Term:
+def _or_blank(term: Term) -> Term:
+    """Return a variable of a message as a text that is there."""
+    if not isinstance(term, Value) or not term.strict or not term.place.is_optional:
+        return term
+    place = term.place.taken_for(TEXT)
+    if place.type == TEXT:
+        return computed(place.or_value(""), TEXT)
+    there = text_of_term(Value(place.settled()))
+    return computed(cel.conditional(place.is_present(), there, ""), TEXT)
+
+
+def _text(text: str, names: Names, adapt: Callable[[Term], Term] = lambda term: term) -> Term:
     if has_reference(text):
         raise NotConvertible("a reference in a text with variables")
     while variables := _variables(text):
         if any(variable.shallow for variable in variables):
             raise NotConvertible("a variable that is not searched for others")
-        terms = [query_term(variable.query, names) for variable in variables]
+        terms = [adapt(query_term(variable.query, names)) for variable in variables]
         if is_whole(variables, text):
             return terms[0]
         text, names = _with_placeholders(text, variables, terms, names)

@@ -11,7 +11,10 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import prove
 from chartkit.addons.migrate.texts import term_of
-from chartkit.model import Body, Resource
+from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.request import Request
+from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import converted, deny, same_result
 
 _IMAGE = "request.object.spec.containers[0].image"
@@ -213,6 +216,18 @@ def test_a_message_of_conditions_that_all_must_hold_is_one_text() -> None:
     condition = "{key: '{{ request.namespace }}', operator: Equals, value: c, message: not in c}"
     rule = f"validate: {{message: Never, deny: {{conditions: {{all: [{condition}]}}}}}}"
     assert converted(rule).spec["validations"][0]["message"] == "Never; not in c"
+
+
+def test_what_a_message_names_and_an_object_lacks_is_blank() -> None:
+    name, user = "metadata.name", "spec.securityContext.runAsUser"
+    text = f"{{{{request.object.{name}}}}} runs as {{{{request.object.{user}}}}}."
+    rule = f"validate: {{message: '{text}', pattern: {{spec: {{hostNetwork: false}}}}}}"
+    body = _pod()
+    del body["metadata"]["name"]
+    body["spec"]["hostNetwork"] = True
+    new = compile_cel_policy(Resource(converted(rule, "Pod").documents[0], Location("policy.yaml")))
+    (result,) = evaluate([new], Request(Resource(body, Location("pod.yaml"))))
+    assert result.message == " runs as ."
 
 
 def test_an_object_in_quotes_is_that_of_the_controller() -> None:

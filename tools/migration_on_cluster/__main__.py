@@ -31,13 +31,13 @@ def main() -> int:
     """Run the rounds and print what differs."""
     parser = argparse.ArgumentParser(prog="tools.migration_on_cluster", description=__doc__)
     parser.add_argument("case", nargs="*", help="names of cases; all if none is given")
-    parser.add_argument("--budget", default="2s", help="of the proof of each policy")
+    parser.add_argument("--proof-seconds", default="2", help="of the proof of each policy")
     parser.add_argument("--no-reports", action="store_true", help="do not wait for reports")
     parser.add_argument("--keep", action="store_true", help="leave everything in the cluster")
     options = parser.parse_args()
     with serving() as registry:
         words = _images(registry)
-        cases = read_cases(options.case, words, options.budget)
+        cases = read_cases(options.case, words, options.proof_seconds)
         rounds = _Rounds(Cluster(), cases, not options.no_reports)
         faults = 0
         try:

@@ -53,14 +53,14 @@ class Case:
                 yield body
 
 
-def read_cases(names: Sequence[str], words: Mapping[str, str], budget: str) -> list[Case]:
+def read_cases(names: Sequence[str], words: Mapping[str, str], seconds: str) -> list[Case]:
     """Return the cases with these names, or all; words: replaced in their texts."""
     found = []
     for file in sorted(FOLDER.glob("*.yaml")):
         if names and file.stem not in names:
             continue
         body = _with_words(yaml.safe_load(file.read_text()), words)
-        found.append(_converted(file.stem, body, budget))
+        found.append(_converted(file.stem, body, seconds))
     return found
 
 
@@ -75,13 +75,13 @@ def _with_words(value: Json, words: Mapping[str, str]) -> Json:
     return value
 
 
-def _converted(name: str, body: Body, budget: str) -> Case:
+def _converted(name: str, body: Body, seconds: str) -> Case:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.yaml"
         file.write_text(yaml.safe_dump_all(body["policies"]))
         command = ["-m", "chartkit", "migrate", "policies", str(file), "-o", "json"]
         ended = subprocess.run(
-            [sys.executable, *command, "--budget", budget], capture_output=True, text=True
+            [sys.executable, *command, "--proof-seconds", seconds], capture_output=True, text=True
         )
     if not ended.stdout:
         raise SystemExit(f"{name}: {ended.stderr}")

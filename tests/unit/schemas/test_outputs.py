@@ -47,7 +47,7 @@ COMMANDS = {
     "policies-coverage": ["policies", "coverage", "--standard", "pss"],
     "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34", "--eks"],
     "migrate-plan": ["migrate", "plan", "legacy.yaml"],
-    "migrate-policies": ["migrate", "policies", "legacy.yaml", "--budget", "100ms"],
+    "migrate-policies": ["migrate", "policies", "legacy.yaml", "--proof-seconds", "0.3"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
     "estimate": ["estimate", "pod.yaml", "-p", "legacy.yaml"],
     "preview": ["preview", "pod.yaml", "-p", "legacy.yaml"],

@@ -15,7 +15,8 @@ import pytest
 from chartkit.addons.migrate.conversion import legacy_rules
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.files.texts import MigratedObject, object_text
-from chartkit.addons.migrate.plan.inventory import LegacyObject, origin_of
+from chartkit.addons.migrate.plan.inventory import LegacyObject
+from chartkit.addons.migrate.plan.origin import origin_of
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import compile_any
 from chartkit.model import Body, Resource

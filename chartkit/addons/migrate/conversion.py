@@ -77,6 +77,14 @@ class Conversion:
         """Return whether every rule was converted."""
         return all(outcome.converted for outcome in self.outcomes)
 
+    def remarked(self, remarks: Sequence[str]) -> Conversion:
+        """Return the conversion with remarks on each rule that converts."""
+        outcomes = (
+            replace(each, remarks=(*remarks, *each.remarks)) if each.converted else each
+            for each in self.outcomes
+        )
+        return replace(self, outcomes=tuple(outcomes)) if remarks else self
+
 
 CLEANUP: Final = "cleanup"
 EXCEPTION: Final = "exception"

@@ -54,6 +54,12 @@ _REASONS: Final[Mapping[RuleKind, str]] = {
 """By kind of rule without a converter: why there is none."""
 
 
+_NO_POLICY: Final = (
+    "policy {policy} is not among the inputs: name its file or chart, too, since a new exception "
+    "names the policies that it becomes"
+)
+
+
 def convert(legacy: Resource) -> Conversion:
     """Convert a legacy object on its own; raises CompileError for one that Kyverno refuses."""
     return Batch([legacy]).convert(legacy)
@@ -130,7 +136,7 @@ class Batch:
 
     def _takeover(self, key: str) -> Takeover:
         if key not in self._policies:
-            raise NotConvertible(f"policy {key} is not among what is converted", "exceptions")
+            raise NotConvertible(_NO_POLICY.format(policy=key), "exceptions")
         if key not in self._takeovers:
             try:
                 takeover = self._policy(self._policies[key])[1]

@@ -233,7 +233,7 @@ def migrator_of(
         if policy not in names:
             message = f"--allow-difference {policy}: no policy has this name"
             raise InputError(message, hint=suggestion(policy, names))
-    batch = Batch((legacy_object.resource for legacy_object in inventory.objects), options.target)
+    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
     if not options.prove:
         return Migrator(options, (), {}, batch)
     given = given_objects(options.objects, inventory.objects, stdin, note)
@@ -271,9 +271,9 @@ class Migrator:
         if legacy.refusal:
             return MigratedObject(legacy, None, legacy.refusal)
         with Bugs(legacy.resource.location):
-            resource = legacy.resource
+            resource = legacy.current or legacy.resource
             try:
-                conversion = self.batch.convert(resource)
+                conversion = self.batch.convert(resource).remarked(legacy.replaced)
                 proof = self._proof(legacy, conversion) if proves else None
             except CompileError as error:
                 return MigratedObject(legacy, None, f"does not compile: {error.message}")
@@ -292,14 +292,14 @@ class Migrator:
         if conversion.remaining is not None:
             forms.append(Resource(conversion.remaining, location))
         objects = (*self.tested.get(_file(location), ()), *self.given)
-        old, new = self.batch.exceptions_from(legacy.resource)
+        old, new = self.batch.exceptions_from(conversion.legacy)
         options = replace(
             proof_options(conversion, self.options.proof_seconds),
             exceptions=tuple(old),
             legacy_attachments=read_exceptions(old),
             new_attachments=read_exceptions(new),
         )
-        return prove(legacy.resource, forms, objects, options=options)
+        return prove(conversion.legacy, forms, objects, options=options)
 
 
 def proof_options(conversion: Conversion, seconds: float | None = None) -> ProofOptions:

@@ -8,20 +8,20 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Final, TextIO
 
 from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
+from chartkit.addons.migrate.plan.accepted import accepted
+from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
-from chartkit.engine import compile_any, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
-from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
+from chartkit.errors import ChartkitError, InputError, MissingChartError, RenderError
 from chartkit.helm.embedded_code import first_code
 from chartkit.model import (
     Body,
@@ -30,7 +30,6 @@ from chartkit.model import (
     Resource,
     Severity,
     mapping_at,
-    mappings_at,
     path_step,
 )
 from chartkit.network.cluster.reader import Reader
@@ -48,132 +47,6 @@ from chartkit.scan.inputs import (
     walk,
 )
 from chartkit.scan.policies import MARK
-
-
-class Tool(StrEnum):
-    """A program that generates objects."""
-
-    CHART = "chart"
-    ARGO_CD = "argocd"
-    FLUX = "flux"
-    HELM = "helm"
-    KYVERNO = "kyverno"
-    OWNER = "owner"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Whatever generated an object.
-
-    name: of the Argo CD application, Flux object, Helm release, policy or owner, or the folder of a
-    chart; namespace: of that, empty where it is not known; kind: of a Flux object or an owner;
-    chart: `NAME-VERSION` of a Helm chart, empty for none.
-    """
-
-    tool: Tool
-    name: str = ""
-    namespace: str = ""
-    kind: str = ""
-    chart: str = ""
-
-    def __str__(self) -> str:
-        if self.tool not in _TITLES:
-            return ""
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        chart = f"(chart {self.chart})" if self.chart else ""
-        return " ".join(filter(None, (_TITLES[self.tool], self.kind, name, chart)))
-
-    def as_json(self) -> Body:
-        """Return the origin for programs."""
-        return {
-            "tool": str(self.tool),
-            "kind": self.kind,
-            "name": self.name,
-            "namespace": self.namespace,
-            "chart": self.chart,
-        }
-
-
-_TITLES: Final = {
-    Tool.CHART: "chart",
-    Tool.ARGO_CD: "Argo CD application",
-    Tool.FLUX: "Flux",
-    Tool.HELM: "Helm release",
-    Tool.KYVERNO: "Kyverno's policy",
-    Tool.OWNER: "owner",
-}
-_Marks = Mapping[str, str]
-_CHART: Final = "helm.sh/chart"
-_TRACKING: Final = "argocd.argoproj.io/tracking-id"
-_INSTANCE: Final = "argocd.argoproj.io/instance"
-_FLUX: Final = {
-    "Kustomization": "kustomize.toolkit.fluxcd.io",
-    "HelmRelease": "helm.toolkit.fluxcd.io",
-}
-
-
-def origin_of(resource: Resource, chart: str = "") -> Origin:
-    """Return what generated an object; chart: the folder that it was rendered from, if any.
-
-    The outermost tool counts: Flux and Argo CD run Helm themselves.
-    """
-    if chart:
-        return Origin(Tool.CHART, chart)
-    metadata = mapping_at(resource.body, "metadata")
-    labels, annotations = _marks(metadata, "labels"), _marks(metadata, "annotations")
-    for find in _FINDERS:
-        if origin := find(labels, annotations):
-            return origin
-    for owner in mappings_at(metadata, "ownerReferences"):
-        kind, name = (str(owner.get(key) or "") for key in ("kind", "name"))
-        return Origin(Tool.OWNER, name, kind=kind)
-    return Origin(Tool.NONE)
-
-
-def _marks(metadata: Body, key: str) -> _Marks:
-    return {k: v for k, v in mapping_at(metadata, key).items() if isinstance(v, str)}
-
-
-def _kyverno(labels: _Marks, _annotations: _Marks) -> Origin | None:
-    name = labels.get("generate.kyverno.io/policy-name", "")
-    namespace = labels.get("generate.kyverno.io/policy-namespace", "")
-    return Origin(Tool.KYVERNO, name, namespace) if name else None
-
-
-def _flux(labels: _Marks, _annotations: _Marks) -> Origin | None:
-    for kind, group in _FLUX.items():
-        if name := labels.get(f"{group}/name"):
-            namespace = labels.get(f"{group}/namespace", "")
-            return Origin(Tool.FLUX, name, namespace, kind, labels.get(_CHART, ""))
-    return None
-
-
-def _argo_cd(labels: _Marks, annotations: _Marks) -> Origin | None:
-    """Return the application of an object: `APPLICATION:GROUP/KIND:NAMESPACE/NAME`, where one of
-    another namespace is `NAMESPACE_NAME`."""
-    name = annotations.get(_TRACKING, "").partition(":")[0] or labels.get(_INSTANCE, "")
-    namespace, _, bare = name.rpartition("_")
-    chart = labels.get(_CHART, "")
-    return Origin(Tool.ARGO_CD, bare, namespace, chart=chart) if name else None
-
-
-def _helm(labels: _Marks, annotations: _Marks) -> Origin | None:
-    name = annotations.get("meta.helm.sh/release-name", "")
-    chart = labels.get(_CHART, "")
-    if not name and not chart and labels.get("app.kubernetes.io/managed-by") != "Helm":
-        return None
-    namespace = annotations.get("meta.helm.sh/release-namespace", "")
-    return Origin(Tool.HELM, name, namespace, chart=chart)
-
-
-_FINDERS: Final[tuple[Callable[[_Marks, _Marks], Origin | None], ...]] = (
-    _kyverno,
-    _flux,
-    _argo_cd,
-    _helm,
-)
-
 
 HELM_SYNTAX: Final = "helm-syntax"
 """The ID of findings about Helm code in files that belong to no rendered chart."""
@@ -197,7 +70,8 @@ class LegacyObject:
 
     origin: what generated it; rules: its rules by type; refusal: why Kyverno does not take it,
     empty where it does; document: of the file that it is in, None for one that was rendered or is
-    in a cluster; copies: where else the inputs have it.
+    in a cluster; copies: where else the inputs have it; current: the form that Kyverno takes, None
+    for that of the resource; replaced: what is other in it, a sentence each.
     """
 
     resource: Resource
@@ -206,6 +80,8 @@ class LegacyObject:
     refusal: str = ""
     document: Document | None = None
     copies: tuple[Location, ...] = ()
+    current: Resource | None = None
+    replaced: Sequence[str] = ()
 
     def locate(self, pointer: str) -> Location:
         """Return the place of a part of the object; without a document, that of the object."""
@@ -255,7 +131,7 @@ def cluster_inventory(reader: Reader) -> Inventory:
     """Return the legacy objects of a cluster."""
     from chartkit.network.cluster.installed import legacy_there
 
-    legacy_objects = [_legacy(resource) for resource in legacy_there(reader)]
+    legacy_objects = [_legacy(resource)[0] for resource in legacy_there(reader)]
     unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
     return Inventory(tuple(legacy_objects), unread=unread)
 
@@ -409,19 +285,16 @@ class _Files:
             legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
-                refused = [_legacy(resource, refusal=_NOT_RENDERED) for resource in legacy]
+                refused = [_object(resource, refusal=_NOT_RENDERED) for resource in legacy]
                 yield from _with(document, refused)
             else:
                 yield from _with(document, self._legacy(legacy))
 
     def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
         for resource in found:
-            refused = _refused(resource)
-            self.faults.extend(refused)
-            # The first reason for which Kyverno refuses an object: all of them are faults.
-            more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
-            first = "".join(diagnostic.message for diagnostic in refused[:1]) + more
-            yield _legacy(resource, chart, first)
+            legacy, faults = _legacy(resource, chart)
+            self.faults.extend(faults)
+            yield legacy
 
 
 def is_status(resource: Resource) -> bool:
@@ -448,25 +321,23 @@ def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[Legac
     return (replace(legacy_object, document=document) for legacy_object in objects)
 
 
-def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
+def _legacy(resource: Resource, chart: str = "") -> tuple[LegacyObject, Sequence[Diagnostic]]:
+    """Return a legacy object, and why Kyverno takes no form of it."""
+    current, replaced, faults = accepted(resource)
+    # The first reason for which Kyverno refuses an object: all of them are faults.
+    reasons = [f"{each.message} ({each.hint})" if each.hint else each.message for each in faults]
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    legacy = _object(resource, chart, "".join(reasons[:1]) + more)
+    return replace(legacy, current=current, replaced=replaced), faults
+
+
+def _object(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
     return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource), refusal)
 
 
 def _step(text: str) -> str | int:
     """Return a step of a JSON pointer (RFC 6901) as a key, or as an index if it is a number."""
     return path_step(text.replace("~1", "/").replace("~0", "~"))
-
-
-def _refused(resource: Resource) -> tuple[Diagnostic, ...]:
-    """Return why Kyverno refuses an object, nothing for one that it takes."""
-    try:
-        if is_exception(resource):
-            read_exceptions([resource])
-        else:
-            compile_any(resource)
-    except CompileError as error:
-        return error.diagnostics
-    return ()
 
 
 def _code(document: Document) -> Diagnostic | None:

@@ -14,7 +14,8 @@ from chartkit.addons.migrate.files.own_tests import test_files
 from chartkit.addons.migrate.files.run import Progress, migrator_of, without_patches
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.options import ConversionOptions
-from chartkit.addons.migrate.plan.inventory import Origin, read_inventory, without_copies
+from chartkit.addons.migrate.plan.inventory import read_inventory, without_copies
+from chartkit.addons.migrate.plan.origin import Origin
 from chartkit.model import Diagnostic
 from chartkit.scan.inputs import Note
 

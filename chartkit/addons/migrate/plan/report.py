@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.texts import MigratedObject
-from chartkit.addons.migrate.plan.inventory import Origin
+from chartkit.addons.migrate.plan.origin import Origin
 from chartkit.addons.migrate.plan.planned import Convertibility, Plan, Tally
 from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Body, Diagnostic, Severity

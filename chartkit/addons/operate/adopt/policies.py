@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.plan.inventory import Tool, origin_of
+from chartkit.addons.migrate.plan.origin import Tool, origin_of
 from chartkit.addons.operate.adopt.actions import (
     action_settings,
     described_actions,

@@ -10,6 +10,7 @@ import pytest
 
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.inventory import Inventory, read_inventory, without_copies
+from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 
 _OPTIONS = InventoryOptions(
@@ -49,6 +50,23 @@ metadata: {name: off, namespace: shop}
 spec:
   match: {any: [{resources: {kinds: [Pod]}}]}
   exceptions: [{policyName: p, ruleNames: [team]}]
+"""
+_TWICE = "\n  failurePolicy: Fail", "\n  webhookConfiguration: {failurePolicy: Ignore}"
+_GENERATE = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  SPEC
+  rules:
+    - name: settings
+      match: {any: [{resources: {kinds: [Namespace]}}]}
+      generate:
+        apiVersion: v1
+        kind: ConfigMap
+        name: settings
+        namespace: "{{ request.object.metadata.name }}"
+        data: {data: {a: b}}
 """
 _NEW = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: new}\n"
 
@@ -94,12 +112,58 @@ def test_the_five_kinds_in_every_version(tmp_path: Path) -> None:
     assert [each.resource.location.line for each in found.objects][:2] == [1, 12]
 
 
-def test_versions_that_are_served_no_more_count_and_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "old.yaml").write_text(_CLEANUP.replace("VERSION", "v2alpha1"))
-    found = _read(tmp_path)
-    assert _named(found) == ["ClusterCleanupPolicy/old"]
-    assert found.faults
-    assert found.objects[0].refusal == "; ".join(each.message for each in found.faults)
+@pytest.mark.parametrize(
+    ("text", "replaced"),
+    [
+        (
+            _CLEANUP.replace("VERSION", "v2alpha1"),
+            ["Kyverno does not serve kyverno.io/v2alpha1: it is read as kyverno.io/v2"],
+        ),
+        (
+            _EXCEPTION.replace("VERSION", "v2alpha1"),
+            ["Kyverno does not serve kyverno.io/v2alpha1: it is read as kyverno.io/v2"],
+        ),
+        (
+            _POLICY.replace(
+                "spec:",
+                "spec:\n  failurePolicy: Fail\n  webhookConfiguration: {failurePolicy: Ignore}",
+            ),
+            [
+                "Kyverno does not take spec.failurePolicy: "
+                "webhookConfiguration.failurePolicy takes its place"
+            ],
+        ),
+    ],
+)
+def test_what_kyverno_takes_no_longer_is_replaced(text: str, replaced: list[str]) -> None:
+    found = _read("-", stdin=text)
+    assert found.faults == ()
+    (legacy,) = found.objects
+    assert (legacy.refusal, list(legacy.replaced)) == ("", replaced)
+    assert legacy.current is not None
+    assert legacy.resource.body != legacy.current.body
+
+
+def test_generate_existing_moves_to_the_rules() -> None:
+    text = _GENERATE.replace("SPEC", "generateExistingOnPolicyUpdate: true")
+    (legacy,) = _read("-", stdin=text).objects
+    assert legacy.current is not None
+    assert (
+        legacy.current.body
+        == read_text(
+            _GENERATE.replace("  SPEC\n", "").replace(
+                "generate:", "generate:\n        generateExisting: true"
+            )
+        )[0].body
+    )
+
+
+def test_a_version_is_not_the_only_fault() -> None:
+    text = _CLEANUP.replace("VERSION", "v2alpha1").replace("schedule:", "shedule:")
+    found = _read("-", stdin=text)
+    (legacy,) = found.objects
+    assert legacy.refusal.endswith("unknown field (did you mean 'schedule'?)")
+    assert (legacy.current, legacy.replaced, bool(found.faults)) == (None, (), True)
 
 
 def test_parts_of_objects_have_their_lines() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.migrate.plan.inventory import origin_of
+from chartkit.addons.migrate.plan.origin import origin_of
 from chartkit.model import Json, Resource
 
 _HELM_LABELS = {"app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": "shop-1.2.0"}

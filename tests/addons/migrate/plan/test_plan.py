@@ -14,7 +14,8 @@ import pytest
 from chartkit.addons.migrate.conversion import Conversion, RuleOutcome, legacy_rules
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.options import ConversionOptions
-from chartkit.addons.migrate.plan.inventory import LegacyObject, origin_of
+from chartkit.addons.migrate.plan.inventory import LegacyObject
+from chartkit.addons.migrate.plan.origin import origin_of
 from chartkit.addons.migrate.plan.planned import Convertibility, Plan, make_plan
 from chartkit.addons.migrate.plan.report import report
 from chartkit.addons.migrate.proof import Answer, Aspect, Case, Coverage, Difference, Proof, Result

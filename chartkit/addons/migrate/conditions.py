@@ -12,7 +12,12 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_value
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
+from chartkit.addons.migrate.expressions.verdict import (
+    as_bool,
+    conjunction,
+    disjunction,
+    is_name,
+)
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import is_json, is_path, is_truthy
 from chartkit.addons.migrate.operators import (
@@ -53,14 +58,14 @@ def conditions_hold(body: Json, names: Names) -> Expr:
 
 
 def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:
-    """Return whether blocks of conditions hold: one of `any`, and all of `all`.
+    """Return whether blocks of conditions hold, as a bool: one of `any`, and all of `all`.
 
     preceding: those of them before a condition that has been taken out. They decide whether a rule
     applies, of which no message tells.
     """
     if any(condition.message for condition in (*(blocks.any or ()), *(blocks.all or ()))):
         names.note(CONDITION_MESSAGES)
-    return _together(blocks, names, preceding)
+    return as_bool(_together(blocks, names, preceding))
 
 
 def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> Expr:
@@ -255,6 +260,9 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
         match value:
             case Stream() if has_wildcard(str(constant)):
                 return value.exists(lambda item: fits(item.value, str(constant)))
+            case Stream() if value.is_plain and value.generators[0].elements.is_map:
+                # The keys of an object.
+                return value.generators[0].elements.child(str(constant)).is_present()
             case Stream():
                 return value.exists(lambda item: equals_constant(item, constant))
             case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):

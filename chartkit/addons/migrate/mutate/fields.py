@@ -71,10 +71,9 @@ class Field:
     @property
     def is_map(self) -> bool:
         """Return whether it is a map, or within one: its keys are no fields of a type."""
-        return not self.type_name or all(
-            not sort.fields and sort.others is not None and self.place.type.startswith("{}")
-            for sort in self._maps()
-        )
+        if not self.type_name or not self.place.type.startswith("{}"):
+            return not self.type_name
+        return all(not sort.fields and sort.others is not None for sort in self._maps())
 
     @property
     def is_whole_object(self) -> bool:

@@ -2,93 +2,64 @@
 
 Kyverno makes what is missing on the way of an `add`, and takes a `remove` of nothing for done; the
 new type does neither. Both become conditions. A `replace` of nothing is an error in the old form
-alone: it becomes a `remove`, which is one in the new form, and an `add`.
+alone: it becomes a `remove`, which is one in the new form, and an `add`; so does a `copy`, whose
+value is read. Operations within loops become comprehensions over their lists.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
+from chartkit.addons.migrate.expressions.presence import path_of
+from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.lists import from_end
 from chartkit.addons.migrate.mutate.fields import literal_value, object_type
+from chartkit.addons.migrate.mutate.loops import Loop, some
+from chartkit.addons.migrate.mutate.pointers import (
+    END,
+    LAST,
+    Counter,
+    Path,
+    Step,
+    is_index,
+    joined,
+    shown,
+    steps_of,
+)
 from chartkit.addons.migrate.texts import term_of
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
 from chartkit.engine.context.variables.syntax import has_variable
-from chartkit.engine.json_patch import decode
+from chartkit.engine.json_patch import MISSING
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, pointer_of
+from chartkit.model import Body, Json
 
-_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
-_END: Final = "-"
-_LAST: Final = "-1"
 _PATCH: Final = "JSONPatch"
+_MADE: Final = object()
+"""Stands for a parent that is there, made or not."""
+_MOVED: Final = object()
+"""Stands for a value that comes from elsewhere in the object."""
 
-Step = tuple[Expr, Expr]
+Guarded: TypeAlias = tuple[Expr, Expr]
 """An operation: the condition under which it is done, and the operation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
-    """The object that operations patch: a whole one, or an element of a list.
-
-    place: where it is read; path: its own, empty for a whole one; pointer: what a path begins with;
-    lists: of whose last elements paths speak, by the names of variables.
-    """
-
-    place: Place
-    path: str = ""
-    pointer: tuple[Expr, ...] = ()
-    lists: dict[str, Expr] = field(default_factory=dict)
-
-    def at(self, *path: str | Expr) -> Expr:
-        """Return a path below the object as the patch names it, in parts."""
-        return cel.concat(*self.pointer, *path)
-
-
-def json_patch(text: str, whole: Place, names: Names) -> Expr:
-    """Return the operations of a patch as a list; raises `NotConvertible`."""
-    base = Base(whole)
-    patch = in_order(steps_of(text, base, names))
-    for name, elements in reversed(base.lists.items()):
-        patch = cel.bind(name, elements, patch)
-    return patch
-
-
-def steps_of(text: str, base: Base, names: Names) -> list[Step]:
-    """Return the operations of a patch of an object; raises `NotConvertible`."""
-    written = operations_of(text)
-    for index, one in enumerate(written):
-        for other in written[index + 1 :]:
-            first, second = f"{one['path']}/", f"{other['path']}/"
-            same = first == second and one["path"].endswith(f"/{_END}")
-            if not same and (first.startswith(second) or second.startswith(first)):
-                raise NotConvertible(f"several operations on {other['path']}")
-    steps: dict[Step, None] = {}
-    for each in written:
-        steps |= dict.fromkeys(_operation(each, base, names))
-    return list(steps)
-
-
-def in_order(steps: Sequence[Step]) -> Expr:
-    """Return a list of operations, each where its condition holds."""
-    terms: list[Expr] = []
-    for condition, group in groupby(steps, key=itemgetter(0)):
-        operations = cel.list_of([operation for _, operation in group])
-        if condition != cel.TRUE:
-            operations = cel.conditional(condition, operations, cel.list_of([]))
-        terms.append(operations)
-    return cel.concat(*terms)
+def json_patch(text: str, whole: Place, names: Names, loops: Sequence[Loop] = ()) -> Expr:
+    """Return the operations of a patch of an object, done for each element of the innermost loop,
+    as a list; raises `NotConvertible`."""
+    operations = _Operations(whole, names, loops)
+    for written in operations_of(text):
+        operations.add(written)
+    return operations.expression()
 
 
 def operations_of(text: str) -> list[Body]:
@@ -115,106 +86,282 @@ def _texts(value: Json) -> Iterator[str]:
             for each in value:
                 yield from _texts(each)
         case dict():
-            yield from _texts([each for key, each in value.items() if key != "path"])
+            yield from _texts([each for key, each in value.items() if key not in ("path", "from")])
 
 
-def _operation(operation: Body, base: Base, names: Names) -> Iterator[Step]:
-    """Return an operation behind those that make its parents."""
-    name, path = operation["op"], operation["path"]
-    if base.path and not path.startswith(base.path):
-        raise NotConvertible("a patch of something else than the element of its foreach")
-    path = path.removeprefix(base.path)
-    if "{{" in path or not path.startswith("/"):
-        raise NotConvertible("a path of a patch with variables, or of the whole object")
-    if name == "add" and path.endswith(f"/{_LAST}"):
-        path = path.removesuffix(_LAST) + _END
-    steps = [decode(part) for part in path.split("/")[1:]]
-    parents, place, above = _parents(steps, base)
-    last = steps[-1]
-    if name == "add":
-        yield from parents
-        value = _value(operation["value"], place, last, names)
-        yield cel.TRUE, _patch(name, base.at(*above, pointer_of(last)), value)
-        return
-    if not all(isinstance(each, str) for each in above):
-        raise NotConvertible(f"the path {path} counts from the end of a list")
-    if last in (_END, _LAST) or _is_index(last):
-        raise NotConvertible(f"{name} of an element of a list, {path}")
-    child = place.taken_for(ANY_MAP).child(last)
-    if name == "remove":
-        yield child.is_present(), _patch(name, base.at(path))
-    elif name == "replace":
-        if child.is_optional:
-            # It is an error where there is nothing to replace.
-            yield cel.TRUE, _patch("remove", base.at(path))
-            name = "add"
-        yield cel.TRUE, _patch(name, base.at(path), _value(operation["value"], place, last, names))
-    else:
-        raise NotConvertible(f"the operation {name} of a JSON patch")
+class _Operations:
+    """The operations of a patch in their order.
 
+    Each knows what those before it made and removed: `changed` has the values that paths have come
+    to have, and `shifted` the lists whose elements have other numbers than in the object.
+    """
 
-def _parents(steps: Sequence[str], base: Base) -> tuple[list[Step], Place, tuple[str | Expr, ...]]:
-    """Return the operations that make what is missing on the way, the last parent's place, and the
-    path to it in parts."""
-    place = base.place
-    made: list[Step] = []
-    path: tuple[str | Expr, ...] = ("",)
-    for step, following in pairwise(steps):
-        if step == _LAST:
-            path, place, making = _last(path, place, following, base)
-            made.append(making)
-            continue
-        path = (*path, pointer_of(step))
-        if _is_index(step):
-            if not place.is_list or place.is_optional or step != "0":
-                raise NotConvertible(f"the element {_shown(path)}, which may be absent")
+    def __init__(self, whole: Place, names: Names, loops: Sequence[Loop]) -> None:
+        self._whole = whole
+        self._names = names
+        self._loops = tuple(loops)
+        self._steps: list[dict[Guarded, None]] = [{} for _ in range(len(loops) + 1)]
+        self._lists: dict[str, Expr] = {}
+        self._changed: dict[Path, object] = {}
+        self._shifted: set[Path] = set()
+        self._ordered_from = len(loops)
+
+    def add(self, operation: Body) -> None:
+        """Add an operation behind those that make its parents."""
+        name = operation["op"]
+        if name not in _HANDLERS:
+            raise NotConvertible(f"the operation {name} of a JSON patch")
+        path = operation["path"]
+        if name == "add" and path.endswith(f"/{LAST}"):
+            path = path.removesuffix(LAST) + END
+        steps = self._steps_of(path)
+        _HANDLERS[name](self, steps, operation)
+
+    def _steps_of(self, path: str) -> Path:
+        return steps_of(path, [loop.counter for loop in self._loops], self._names)
+
+    def expression(self) -> Expr:
+        """Return the operations as a list."""
+        patch = self._around(0)
+        for name, elements in reversed(self._lists.items()):
+            patch = cel.bind(name, elements, patch)
+        return patch
+
+    def _around(self, level: int) -> Expr:
+        """Return what is done within the first loops."""
+        guarded = list(self._steps[level])
+        if level == len(self._loops):
+            return _in_order(guarded)
+        inner = self._loop(level)
+        if not guarded:
+            return inner
+        # What every element needs is made once.
+        needed = some(self._loops[level:])
+        guarded = [(conjunction(condition, needed), made) for condition, made in guarded]
+        return cel.concat(_in_order(guarded), inner)
+
+    def _loop(self, level: int) -> Expr:
+        loop = self._loops[level]
+        guarded = list(self._steps[level + 1])
+        is_innermost = level + 1 == len(self._loops)
+        conditions = {condition for condition, _ in guarded}
+        if is_innermost and len(conditions) == 1:
+            # The loop is over those elements alone that are changed.
+            loop = loop.where(*conditions)
+            operations = [operation for _, operation in guarded]
+            is_single = len(operations) == 1
+            body = operations[0] if is_single else cel.list_of(operations)
+        else:
+            body, is_single = self._around(level + 1), False
+        made = loop.mapped(body)
+        if loop.is_descending and level >= self._ordered_from:
+            made = cel.method(made, "reverse")
+        return made if is_single else cel.method(made, "flatten")
+
+    def _emit(self, level: int, name: str, path: Path, value: Expr | None, when: Expr) -> None:
+        fields = {"op": cel.literal(name), "path": joined(path)}
+        if value is not None:
+            fields["value"] = value
+        self._steps[level][when, cel.struct(_PATCH, fields)] = None
+
+    def _do(self, name: str, path: Path, value: Expr | None = None, when: Expr = cel.TRUE) -> None:
+        """Add an operation that is done for each element."""
+        self._emit(len(self._loops), name, path, value, when)
+        self._ordered_from = min(self._ordered_from, _level(path))
+
+    def _change(self, path: Path, value: object) -> None:
+        """Note what a path has come to have; MISSING for nothing."""
+        *above, last = path
+        if isinstance(last, Counter) or last == END or is_index(last):
+            self._shifted.add(tuple(above))
+            return
+        for known in list(self._changed):
+            if known[: len(path)] == path:
+                del self._changed[known]
+        self._changed[path] = value
+
+    def _present(self, path: Path, place: Place) -> Expr:
+        """Return whether there is a value at a path, after the operations so far."""
+        for end in range(len(path), 0, -1):
+            value: object = self._changed.get(path[:end], _MADE)
+            if path[:end] not in self._changed or (value is _MADE and end < len(path)):
+                continue
+            if value is _MOVED and end < len(path):
+                raise NotConvertible(f"an operation on what is moved to {shown(path[:end])}")
+            for step in path[end:]:
+                value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
+            return cel.literal(value is not MISSING)
+        return cel.TRUE if path_of(place.value) in self._names.known else place.is_present()
+
+    def _parent(self, steps: Sequence[Step], *, making: bool) -> tuple[Path, Place]:
+        """Return the path and the place of what holds the end of a path; making: whether what is
+        missing on the way is made."""
+        place, path = self._whole, Path()
+        for step, following in pairwise(steps):
+            if path in self._shifted and (isinstance(step, Counter) or is_index(step)):
+                raise NotConvertible(f"elements of {shown(path)} whose numbers change")
+            if step == LAST and making:
+                path, place = self._last(path, place, following)
+                continue
+            place = self._below(path, place, step)
+            path = (*path, step)
+            if following in (END, LAST) or is_index(following):
+                place = place.taken_for(ANY_LIST)
+            # A loop over a list has elements where there is one.
+            is_there = isinstance(following, Counter)
+            present = cel.TRUE if is_there else self._present(path, place)
+            if making and present != cel.TRUE:
+                if is_index(following) or is_index(step):
+                    raise NotConvertible(f"an element of {shown(path)}, which may be absent")
+                level = min(_level(path), len(self._loops))
+                self._emit(level, "add", path, _empty(following), cel.negate(present))
+            if making and path not in self._changed:
+                self._changed[path] = _MADE
+        return path, place
+
+    def _below(self, path: Path, place: Place, step: Step) -> Place:
+        """Return the place of a member of an object, or of an element of a list."""
+        if isinstance(step, Counter):
+            return step.element(path, place)
+        if isinstance(step, Expr):
+            place = place.taken_for(ANY_MAP)
+            if not place.type.startswith("{}"):
+                raise NotConvertible(f"a variable key of {shown(path)}, which is no map")
+            return place.entry(step)
+        if step == LAST and place.is_list:
+            return from_end(place, -1)
+        if step in (END, LAST):
+            raise NotConvertible(f"the path {shown((*path, step))} counts from the end of a list")
+        if not is_index(step) or place.is_map:
+            return place.taken_for(ANY_MAP).child(step)
+        if not place.is_list:
+            raise NotConvertible(f"the element {shown((*path, step))}, which may be absent")
+        if step == "0" and not place.is_optional:
             # A list that is required has an element: the API server refuses an empty one.
-            inner = place.type.removeprefix("[]")
-            place = Place(cel.path(place.value, 0), (), inner, f"{place.path}[]")
-            continue
-        if step == _END:
-            raise NotConvertible(f"the path {_shown(path)} counts from the end of a list")
-        place = place.taken_for(ANY_MAP).child(step)
-        if following in (_END, _LAST):
-            place = place.taken_for(ANY_LIST)
-        if place.is_optional:
-            if _is_index(following):
-                raise NotConvertible(f"an element of {_shown(path)}, which may be absent")
-            absent = cel.negate(place.is_present())
-            made.append((absent, _patch("add", base.at(*path), _empty(following))))
-    return made, place, path
+            return replace(place.at(0), root=cel.path(place.value, 0), optional=())
+        return place.at(int(step))
+
+    def _last(self, path: Path, place: Place, following: Step) -> tuple[Path, Place]:
+        """Return the path to the last element of a list and its place; it is made where there is
+        none."""
+        name = place.path.rpartition(".")[2]
+        taken = self._loops or name in self._lists or path in self._shifted
+        if not place.is_list or is_index(following) or taken:
+            raise NotConvertible(f"the last element of {shown(path)}, which may be no list")
+        self._lists[name] = place.or_value([])
+        place = replace(place, root=cel.ident(name), optional=(), given=cel.TRUE)
+        size = cel.method(place.value, "size")
+        is_empty = cel.equal(size, 0)
+        self._emit(0, "add", (*path, END), _empty(following), is_empty)
+        last = cel.call("string", cel.compare("-", size, 1))
+        return (*path, cel.conditional(is_empty, "0", last)), from_end(place, -1)
+
+    def _add(self, steps: Sequence[Step], operation: Body) -> None:
+        above, place = self._parent(steps, making=True)
+        path = (*above, steps[-1])
+        if _level(path) < len(self._loops) and isinstance(steps[-1], Counter):
+            raise NotConvertible("elements added to a list within a loop over another")
+        if steps[-1] == END:
+            place = place.element("element")
+        else:
+            place = self._below(above, place, steps[-1])
+        self._do("add", path, _value(operation["value"], place, self._names))
+        self._change(path, operation["value"])
+
+    def _remove(self, steps: Sequence[Step], _operation: Body) -> None:
+        path, place = self._end(steps)
+        if isinstance(steps[-1], Counter):
+            if not self._loops[-1].is_descending or steps[-1] != self._loops[-1].counter:
+                raise NotConvertible(
+                    "elements removed in ascending order, which changes the numbers of those "
+                    "after them: order: Descending removes all of them"
+                )
+        elif _level(path) < len(self._loops):
+            raise NotConvertible("a foreach that removes something else than its element has")
+        present = self._present(path, place)
+        if present != cel.FALSE:
+            self._do("remove", path, when=present)
+        self._change(path, MISSING)
+
+    def _replace(self, steps: Sequence[Step], operation: Body) -> None:
+        path, place = self._end(steps)
+        value = _value(operation["value"], place, self._names)
+        present = self._present(path, place)
+        if present != cel.TRUE and not (isinstance(steps[-1], str) and is_index(steps[-1])):
+            if _level(path) < len(self._loops):
+                raise NotConvertible("a foreach that replaces something else than its element has")
+            # It is an error where there is nothing to replace.
+            self._do("remove", path)
+            self._do("add", path, value)
+        else:
+            self._do("replace", path, value)
+        if not is_index(steps[-1]) and not isinstance(steps[-1], Counter):
+            self._change(path, operation["value"])
+
+    def _copy(self, steps: Sequence[Step], operation: Body) -> None:
+        path, _ = self._end(steps)
+        _, source = self._source(operation)
+        self._do("add", path, source.value)
+        self._change(path, _MOVED)
+
+    def _move(self, steps: Sequence[Step], operation: Body) -> None:
+        path, _ = self._end(steps)
+        source, _ = self._source(operation)
+        if self._loops:
+            raise NotConvertible("the operation move in a foreach")
+        fields = {"op": "move", "from": joined(source), "path": joined(path)}
+        self._steps[0][cel.TRUE, cel.struct(_PATCH, fields)] = None
+        self._change(source, MISSING)
+        self._change(path, _MOVED)
+
+    def _source(self, operation: Body) -> tuple[Path, Place]:
+        """Return what is moved or copied; raises `NotConvertible` where it has changed."""
+        path, place = self._end(self._steps_of(operation["from"]))
+        if any(path[: len(known)] == known[: len(path)] for known in self._changed):
+            raise NotConvertible(f"{shown(path)} is changed and copied")
+        return path, place
+
+    def _end(self, steps: Sequence[Step]) -> tuple[Path, Place]:
+        """Return the path to what is there, and its place."""
+        above, place = self._parent(steps, making=False)
+        path = (*above, steps[-1])
+        if above in self._shifted:
+            raise NotConvertible(f"elements of {shown(above)} whose numbers change")
+        return path, self._below(above, place, steps[-1])
 
 
-def _last(
-    path: tuple[str | Expr, ...], place: Place, following: str, base: Base
-) -> tuple[tuple[str | Expr, ...], Place, Step]:
-    """Return the path to the last element of a list and its place, and the operation that makes it
-    where there is none."""
-    name = place.path.rpartition(".")[2]
-    if not place.is_list or _is_index(following) or base.path or name in base.lists:
-        raise NotConvertible(f"the last element of {_shown(path)}, which may be no list")
-    base.lists[name] = place.or_value([])
-    place = replace(place, root=cel.ident(name), optional=(), given=cel.TRUE)
-    size = cel.method(place.value, "size")
-    is_empty = cel.equal(size, 0)
-    making = is_empty, _patch("add", base.at(*path, "/-"), _empty(following))
-    last = cel.call("string", cel.compare("-", size, 1))
-    index = cel.conditional(is_empty, "0", last)
-    return (*path, "/", index), from_end(place, -1), making
+_HANDLERS: Final[dict[str, Callable[[_Operations, Sequence[Step], Body], None]]] = {
+    "add": _Operations._add,
+    "remove": _Operations._remove,
+    "replace": _Operations._replace,
+    "copy": _Operations._copy,
+    "move": _Operations._move,
+}
 
 
-def _empty(following: str) -> Expr:
+def _level(path: Path) -> int:
+    """Return the number of loops whose elements a path leads into."""
+    return sum(isinstance(step, Counter) for step in path[:-1])
+
+
+def _in_order(steps: Sequence[Guarded]) -> Expr:
+    """Return a list of operations, each where its condition holds."""
+    terms: list[Expr] = []
+    for condition, group in groupby(steps, key=itemgetter(0)):
+        operations = cel.list_of([operation for _, operation in group])
+        if condition != cel.TRUE:
+            operations = cel.conditional(condition, operations, cel.list_of([]))
+        terms.append(operations)
+    return cel.concat(*terms)
+
+
+def _empty(following: Step) -> Expr:
     """Return what is made for a step of a path to follow."""
-    return cel.literal([] if following in (_END, _LAST) else {})
+    return cel.literal([] if following in (END, LAST) else {})
 
 
-def _shown(path: Sequence[str | Expr]) -> str:
-    return "".join(each if isinstance(each, str) else _LAST for each in path)
-
-
-def _value(value: Json, parent: Place, key: str, names: Names) -> Expr:
-    is_element = key == _END or _is_index(key)
-    place = parent.element("element") if is_element else parent.taken_for(ANY_MAP).child(key)
+def _value(value: Json, place: Place, names: Names) -> Expr:
+    """Return a value that is written at a place; raises `NotConvertible`."""
     _check_texts(value, names)
     # Kyverno's webhook breaks off at an object in a list or a map (kyverno/kyverno#17611).
     type_name = object_type(place.path) if isinstance(value, dict) else ""
@@ -230,14 +377,3 @@ def _check_texts(value: Json, names: Names) -> None:
         place = found.place.taken_for(TEXT) if found.place.path else found.place
         if place.type != TEXT:
             raise NotConvertible("a variable in a patch that may be no text")
-
-
-def _is_index(step: str) -> bool:
-    return _INDEX.fullmatch(step) is not None
-
-
-def _patch(name: str, path: Expr, value: Expr | None = None) -> Expr:
-    fields: dict[str, Expr] = {"op": cel.literal(name), "path": path}
-    if value is not None:
-        fields["value"] = value
-    return cel.struct(_PATCH, fields)

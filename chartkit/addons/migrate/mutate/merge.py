@@ -6,7 +6,7 @@ a value replaces one that server-side apply calls atomic, the policy sets `useSe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,9 +15,10 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, Place
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, loop_variable
-from chartkit.addons.migrate.jmespath import Constant, Names, Translator, Value
+from chartkit.addons.migrate.jmespath import Constant, Generator, Names, Translator, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.addons.migrate.mutate.fields import Field, constant, literal_value, made
+from chartkit.addons.migrate.mutate.loops import Loop
 from chartkit.addons.migrate.texts import term_of
 from chartkit.addons.migrate.validate.pattern import pattern_verdict
 from chartkit.engine.cel.syntax import Expr
@@ -52,6 +53,13 @@ def plain_key(written: str) -> str:
     """Return a key without its anchor."""
     anchor = anchor_of(written)
     return written if anchor is None else anchor.key
+
+
+def _written_key(written: str) -> str | None:
+    """Return the key that is written, None for one that is a condition alone."""
+    anchor = anchor_of(written)
+    is_condition = anchor is not None and anchor.kind is not AnchorKind.ADDITION
+    return None if is_condition else plain_key(written)
 
 
 def has_additions(patch: Body) -> bool:
@@ -126,34 +134,21 @@ Entries = dict[str, tuple[Expr, bool]]
 """The members of an object: values, and whether optional."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """The elements of a list that a foreach patches.
-
-    elements: the list; variable: of the loop over it; where: what an element must meet; is_strict:
-    whether it is an error if there is no list.
-    """
-
-    elements: Place
-    variable: str
-    where: Expr = cel.TRUE
-    is_strict: bool = True
-
-
 @dataclass(slots=True)
 class StrategicMerge:
     """The conversion of one patch.
 
     conditions: what must hold for the patch to be applied at all; replaces: whether it replaces
-    what server-side apply calls atomic; patches_loop: whether it patches the elements of its loop;
-    empty: the lists that are empty where the patch is applied.
+    what server-side apply calls atomic; loops: those of a foreach, by the path of their lists;
+    patched_loops: the paths of those whose elements it patches; empty: the lists that are empty
+    where the patch is applied.
     """
 
     names: Names
-    loop: Loop | None = None
+    loops: Mapping[str, Loop] = field(default_factory=dict)
     conditions: list[Expr] = field(default_factory=list)
     replaces: bool = False
-    patches_loop: bool = False
+    patched_loops: set[str] = field(default_factory=set)
     empty: Known = NOTHING
 
     def configuration(self, patch: Body, whole: Field) -> Expr:
@@ -171,8 +166,9 @@ class StrategicMerge:
                 is_optional = False
             case list():
                 value = self._list(patch, at)
-                in_loop = self.loop is not None and at.place.path == self.loop.elements.path
-                may_lack = has_anchors(patch, HANDLED) or (in_loop and not self._is_strict)
+                loop = self.loops.get(at.place.path)
+                in_loop = loop is not None and not loop.is_strict
+                may_lack = has_anchors(patch, HANDLED) or in_loop
                 is_optional = may_lack and at.place.is_optional
                 if value is not None and is_optional:
                     # An empty list would be written as null.
@@ -181,10 +177,6 @@ class StrategicMerge:
                 value, is_optional = self._scalar(patch, at)
         if value is not None:
             entries[key] = value, is_optional
-
-    @property
-    def _is_strict(self) -> bool:
-        return self.loop is not None and self.loop.is_strict
 
     def _scalar(self, value: Json, at: Field) -> tuple[Expr, bool]:
         """Return a scalar that is written, and whether it is an optional."""
@@ -243,7 +235,7 @@ class StrategicMerge:
                 raise NotConvertible(f"server-side apply takes {at.place.path} as a whole")
             self.replaces = True
         entries: Entries = {}
-        keys = [plain_key(written) for written in patch]
+        keys = [key for key in map(_written_key, patch) if key is not None]
         if len(set(keys)) < len(keys):
             raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
         for written, value in patch.items():
@@ -285,8 +277,7 @@ class StrategicMerge:
         return conjunction(child.is_present(), verdict.holds)
 
     def _list(self, patch: list[Json], at: Field) -> Expr | None:
-        at_loop = self.loop is not None and at.place.path == self.loop.elements.path
-        if has_anchors(patch, HANDLED) or (at_loop and patch):
+        if has_anchors(patch, HANDLED) or (at.place.path in self.loops and patch):
             if len(patch) != 1 or not isinstance(patch[0], dict):
                 raise NotConvertible("a list with anchors that has several elements")
             return self._of_elements(patch[0], at)
@@ -347,36 +338,36 @@ class StrategicMerge:
             return None
         if at.keys != _NAME or not _is_unique(at):
             raise NotConvertible(f"anchors in {at.place.path}, whose elements may have no names")
-        variable = loop_variable(at.place, self.names.taken)
-        loop = self.loop
-        is_loop = loop is not None and at.place.path == loop.elements.path
-        if is_loop and loop is not None:
-            variable = loop.variable
+        loop = self.loops.get(at.place.path)
+        if loop is None:
+            variable = loop_variable(at.place, self.names.taken)
+            everyone = Generator(variable, at.place)
+            loop = Loop(everyone, at.element(variable).place, self.names.without(variable))
+            if has_additions(patch):
+                raise NotConvertible("anchors +() that the first element decides for all")
+        else:
             patch = _without_name(patch)
-            self.patches_loop = True
+            self.patched_loops.add(loop.path)
+        variable = loop.generator.variable
         inside = at.element(variable)
-        part = StrategicMerge(self.names.without(variable), None)
-        if not is_loop and has_additions(patch):
-            raise NotConvertible("anchors +() that the first element decides for all")
+        part = StrategicMerge(loop.names)
         if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in parts(patch)):
             raise NotConvertible("anchors in a list within a list")
         named = FieldEntry("name", cel.path(variable, "name"))
         body = part._object(patch, inside)
         self.replaces = self.replaces or part.replaces
-        where = conjunction(loop.where if is_loop and loop else cel.TRUE, *part.conditions)
+        changed = loop.where(*part.conditions)
         if only_adds(patch):
             # An element that has everything stays in its place.
-            where = conjunction(where, lacks_additions(patch, inside.place))
+            changed = changed.where(lacks_additions(patch, inside.place))
         if not isinstance(body, StructLiteral):
             raise NotConvertible(f"an element of {at.place.path} that changes nothing")
         change = StructLiteral(body.name, (named, *body.fields))
-        strict = is_loop and loop is not None and loop.is_strict
-        elements = at.place.value if strict else at.place.or_value([])
+        where = changed.generator.where
         if where == cel.TRUE:
-            return cel.macro(elements, "map", variable, change)
-        changed = cel.macro(cel.macro(elements, "filter", variable, where), "map", variable, change)
-        rest = cel.macro(elements, "filter", variable, cel.negate(where))
-        return cel.compare("+", changed, _by_key(rest, variable, "name", inside))
+            return changed.mapped(change)
+        rest = cel.macro(loop.list, "filter", variable, cel.negate(where))
+        return cel.compare("+", changed.mapped(change), _by_key(rest, variable, "name", inside))
 
     def _global_anchors(self, patch: Body, at: Field) -> None:
         for written, value in patch.items():

@@ -69,6 +69,19 @@ def test_operations(operation: Body, text: str) -> None:
         [op("replace", "/spec/containers", value=[{"name": "x", "command": ["a", "b"]}])],
         [op("add", "/spec/volumes/-", value={"name": "v", "emptyDir": {"medium": "Memory"}})],
         [op("add", "/spec/containers/0/volumeMounts/-", value={"name": "v", "mountPath": "/v"})],
+        [op("remove", "/spec/containers/1"), op("remove", "/spec/tolerations/-1")],
+        [op("replace", "/spec/containers/0/name", value="b")],
+        [op("replace", "/spec/volumes/-1/name", value="a")],
+        [op("remove", "/metadata/labels"), op("add", "/metadata/labels/d", value="e")],
+        [op("remove", "/spec/priority"), op("add", "/spec/priority", value=1)],
+        [
+            op("add", "/metadata/labels", value={"x": "1"}),
+            op("remove", "/metadata/labels/x"),
+            op("remove", "/metadata/labels/a~1b"),
+            op("replace", "/metadata/labels", value={}),
+        ],
+        [{"op": "copy", "from": "/spec/containers", "path": "/spec/initContainers"}],
+        [{"op": "move", "from": "/metadata/labels", "path": "/metadata/annotations"}],
     ],
 )
 def test_operations_and_rules_give_the_same_objects(operations: list[Body]) -> None:
@@ -90,16 +103,34 @@ def test_operations_and_rules_give_the_same_objects(operations: list[Body]) -> N
     ("operation", "words"),
     [
         (op("test", "/metadata/name", value="a"), "the operation test"),
-        (op("remove", "/spec/containers/1"), "of an element of a list"),
         (op("add", "/spec/volumes/0/name", value="a"), "may be absent"),
         (op("add", "/spec/volumes/-/name", value="a"), "counts from the end"),
-        (op("replace", "/spec/volumes/-1/name", value="a"), "counts from the end"),
-        (op("add", "/metadata/labels/{{request.name}}", value="a"), "with variables"),
+        (op("replace", "/spec/volumes/-/name", value="a"), "counts from the end"),
         (op("add", "/spec/x", value="{{request.object.spec.containers}}"), "may be no text"),
     ],
 )
 def test_operations_without_an_equal_are_left(operation: Body, words: str) -> None:
     assert words in reason(policy(patching(operation)))
+
+
+@pytest.mark.parametrize(
+    ("operations", "words"),
+    [
+        (
+            [op("remove", "/spec/containers/0"), op("remove", "/spec/containers/0/tty")],
+            "whose numbers change",
+        ),
+        (
+            [
+                {"op": "move", "from": "/metadata/labels", "path": "/metadata/annotations"},
+                {"op": "copy", "from": "/metadata/labels/a", "path": "/metadata/labels/b"},
+            ],
+            "is changed and copied",
+        ),
+    ],
+)
+def test_operations_that_depend_on_each_other_are_left(operations: list[Body], words: str) -> None:
+    assert words in reason(policy(patching(*operations)))
 
 
 def test_variables_without_quotes_may_become_other_types() -> None:

@@ -36,7 +36,7 @@ def test_a_list_that_the_new_form_forgets_is_found_and_made_small() -> None:
     assert [one.aspect for one in found] == [Aspect.RESULT]
     spec = found[0].case.document["object"]["spec"]
     (container,) = spec["initContainers"]
-    assert container == {"name": "x", "image": ":latest"}
+    assert container["image"] == ":latest"
     assert set(found[0].case.document) == {"object", "operation"}
     assert set(spec) == {"containers", "initContainers"}
 

@@ -54,6 +54,9 @@ class JmesPlaces:
             literals = [*literals_of(other), *self._literals(one)]
             for path in dict.fromkeys(self.text(one)):
                 self._note(path, literals)
+                if any(map(_asks_for_keys, queries(one))):
+                    for key in literals:
+                        self._note((*path, str(key)), ())
 
     def _literals(self, value: Json) -> Iterator[Json]:
         for query in queries(value):
@@ -145,6 +148,19 @@ _READERS: Final[Mapping[Kind, Callable[[JmesPlaces, Node, Paths], Paths]]] = {
     Kind.COMPARATOR: JmesPlaces._comparison,
     Kind.FUNCTION_EXPRESSION: JmesPlaces._function,
 }
+
+
+def _asks_for_keys(query: str) -> bool:
+    """Return whether an expression calls `keys`, so that what it is compared with are names."""
+    try:
+        return _calls_keys(parse(query))
+    except JMESPathError:
+        return False
+
+
+def _calls_keys(node: Node) -> bool:
+    is_keys = node.kind is Kind.FUNCTION_EXPRESSION and node.value == "keys"
+    return is_keys or any(map(_calls_keys, node.children))
 
 
 def queries(value: Json) -> Iterator[str]:

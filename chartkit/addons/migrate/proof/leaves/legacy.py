@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -21,6 +22,7 @@ from chartkit.addons.migrate.proof.leaves.paths import (
 from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
+from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, mappings_at, pointer_steps
@@ -369,7 +371,7 @@ class _Leaves:
             return
         for one in operations if isinstance(operations, list) else ():
             pointer = one.get("path") if isinstance(one, dict) else None
-            if isinstance(pointer, str) and not list(queries(pointer)):
+            if isinstance(pointer, str):
                 self._add(_pointed(pointer), [*around(one.get("value")), ABSENT])
 
     def _images(self, entry: Body) -> None:
@@ -381,6 +383,11 @@ class _Leaves:
                 )
 
 
+_NUMBER: Final = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}")
+
+
 def _pointed(pointer: str) -> Path:
-    steps = pointer_steps(pointer)
+    """Return the path of a pointer; variables in it are numbers of elements, or any key."""
+    pointer = _NUMBER.sub("0", pointer)
+    steps = pointer_steps("x".join(split_text(pointer, find_variables(pointer))))
     return ("object", *(EACH if step == "-" or step.isdigit() else step for step in steps))

@@ -187,6 +187,10 @@ def _roots() -> frozenset[str | None]:
     return frozenset(map(type_of_kind, known_kinds()))
 
 
+_CONTAINER_NAMES: Final = {"initContainers": "init", "ephemeralContainers": "debug"}
+"""Names of containers by their list: no two of a Pod have one name."""
+
+
 @cache
 def required(type_name: str) -> tuple[tuple[str, str], ...]:
     """Return the fields that an object of a type cannot do without, with their types."""
@@ -207,10 +211,11 @@ def least(type_name: str, name: str = "") -> Json:
         return {"x": least(type_name.removeprefix(MAP))}
     if type_name in SCALARS:
         return "app" if name == "name" else _SAMPLES[type_name]
-    return {
+    body = {
         field: next(iter(allowed_values(type_name, field)), None) or least(kind, field)
         for field, kind in required(type_name)
     }
+    return {**body, "name": _CONTAINER_NAMES[name]} if name in _CONTAINER_NAMES else body
 
 
 def allowed_values(type_name: str, field: str) -> tuple[str, ...]:

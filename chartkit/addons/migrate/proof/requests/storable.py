@@ -28,7 +28,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -221,6 +221,7 @@ _KEYS: Final = {
     "ownerReferences": "uid",
 }
 """The fields by which the elements of lists differ."""
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _NOTHING: Final = Quantity.parse("0")
 _SIGNED: Final = frozenset(("priority", "value", "weight"))
 
@@ -253,6 +254,15 @@ def _fields(body: Body, kind: str) -> Iterator[str]:
         allowed = allowed_values(kind, name)
         if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
+    if kind == "core.v1.PodSpec" and _shares_names(body):
+        yield "two elements of one name"
     for name, type_name in required(kind):
         if name not in body or (body[name] == "" and type_name == "string"):
             yield "missing required fields"
+
+
+def _shares_names(spec: Body) -> bool:
+    """Return whether containers of several lists of a Pod have one name."""
+    lists = [mappings_at(spec, key) for key in _CONTAINERS]
+    names = [name for one in lists for name in {str(each.get("name")) for each in one}]
+    return len(set(names)) < len(names)

@@ -53,6 +53,7 @@ def _values(leaves: list[Leaf]) -> dict[str, list[object]]:
         ("request.namespace", "prod", "object.metadata.namespace", "prod"),
         ("images.containers.*.tag", "v1", "object.spec.containers[].image", None),
         ("length(request.object.spec.volumes[])", "2", "object.spec.volumes[]", 2),
+        ("request.object.metadata.labels.keys(@)", "team", "object.metadata.labels.team", None),
     ],
 )
 def test_jmespath(key: str, value: str, place: str, literal: object) -> None:
@@ -61,6 +62,17 @@ def test_jmespath(key: str, value: str, place: str, literal: object) -> None:
     assert place in found
     if literal is not None:
         assert literal in found[place]
+
+
+def test_a_path_of_a_patch_in_a_loop() -> None:
+    rule = """
+      mutate:
+        foreach:
+          - list: request.object.spec.containers
+            patchesJson6902: |-
+              - {op: remove, path: "/spec/containers/{{elementIndex}}/tty"}
+"""
+    assert "object.spec.containers[].tty" in _values(list(legacy_leaves(read_policy(legacy(rule)))))
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ _CONTAINER = {"name": "app", "image": "x"}
         (_pod(volumes=[{"name": "v", "secret": {"secretName": ""}}]), "missing required fields"),
         (_pod(volumes=[{"name": "v", "configMap": {}}]), "missing required fields"),
         (_pod(containers=[_CONTAINER, _CONTAINER]), "two elements of one name"),
+        (_pod(containers=[_CONTAINER], initContainers=[_CONTAINER]), "two elements of one name"),
         (_pod(hostNetwork="true"), "fields of another type"),
         (_pod(hostNetwork=None), "null, which decoding drops"),
         (_pod(priority=True), "fields of another type"),

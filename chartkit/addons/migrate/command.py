@@ -142,8 +142,8 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     The text format is the new policies, with a table on standard error.
 
     A rule without an exact form stays as it is, with the reason as a comment. Exits 1 if a rule
-    stays or the proof finds a difference, 2 for files that cannot be read, Helm code outside
-    charts, and policies that Kyverno refuses; then nothing is written.
+    stays or the proof finds a difference, 2 for files that cannot be read and Helm code outside
+    charts, when nothing is written, and for policies that Kyverno refuses.
     """
     from chartkit.addons.migrate.files.report import report, text
     from chartkit.addons.migrate.files.run import migrate, write
@@ -157,7 +157,7 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
         take_back(*map(Path, options.inventory.paths), *filter(None, [options.folder]))
     notes = Notes()
     migration = migrate(options, sys.stdin, notes, steps)
-    for fault in migration.inventory.faults:
+    for fault in migration.inventory.findings:
         stderr(str(fault))
     if migration.inventory.faults:
         stderr("nothing was converted: correct these, or name other PATHs")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Location, Resource, mapping_at, text_of
+from chartkit.model import Body, Json, Location, Resource, mapping_at, text_of
 
 
 class NotConvertible(ChartkitError):  # noqa: N818 - a statement about a rule, no fault
@@ -54,9 +54,21 @@ class RuleOutcome:
 
 def left(legacy: Resource, type_: str, reason: NotConvertible) -> RuleOutcome:
     """Return the outcome of an object without rules that is left to be done by hand."""
-    path = f"/spec/{reason.path}" if reason.path else ""
-    location = replace(legacy.location, path=path)
-    return RuleOutcome("", type_, location, reason=reason.message, nearest=reason.nearest)
+    return _left("", type_, replace(legacy.location, path=""), "/spec", reason)
+
+
+def left_rule(rule: Json, location: Location, reason: NotConvertible) -> RuleOutcome:
+    """Return the outcome of a rule that is left to be done by hand."""
+    body = rule if isinstance(rule, dict) else {}
+    return _left(text_of(body.get("name")), type_of(body), location, location.path, reason)
+
+
+def _left(
+    name: str, type_: str, location: Location, root: str, reason: NotConvertible
+) -> RuleOutcome:
+    if reason.path:
+        location = replace(location, path=f"{root}/{reason.path}")
+    return RuleOutcome(name, type_, location, reason=reason.message, nearest=reason.nearest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +76,16 @@ class Conversion:
     """A legacy object and what replaces it.
 
     documents: the new objects, in the order in which they are to be created; remaining: the legacy
-    object with the rules that are left alone, None where nothing is.
+    object with the rules that are left alone, None where nothing is; accepted, standing: the legacy
+    policy and its remainder without the rules that Kyverno refuses, None where nothing is.
     """
 
     legacy: Resource
     documents: tuple[Body, ...]
     outcomes: tuple[RuleOutcome, ...]
     remaining: Body | None = None
+    accepted: Resource | None = None
+    standing: Body | None = None
 
     @property
     def complete(self) -> bool:

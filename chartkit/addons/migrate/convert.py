@@ -7,11 +7,23 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from chartkit.addons.migrate.acceptance import (
+    accepted_rules,
+    refusal,
+    remaining_policy,
+    rules_of,
+)
 from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policies, changes_of
 from chartkit.addons.migrate.assembly import Made, assemble, by_action
-from chartkit.addons.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
-from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, type_of
-from chartkit.addons.migrate.differences import PROPERTIES, REMARKS, described
+from chartkit.addons.migrate.cleanup import convert_cleanup
+from chartkit.addons.migrate.conversion import (
+    Conversion,
+    NotConvertible,
+    RuleOutcome,
+    left_rule,
+    type_of,
+)
+from chartkit.addons.migrate.differences import ACTS_NOWHERE, PROPERTIES, REMARKS, described
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
 from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.generate import convert_generate
@@ -21,14 +33,13 @@ from chartkit.addons.migrate.validate import convert_validate
 from chartkit.addons.migrate.validate.cel_rule import convert_cel
 from chartkit.addons.migrate.validate.pod_security import convert_pod_security
 from chartkit.addons.migrate.verify_images import convert_verify_images
-from chartkit.engine import compile_any, is_exception
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy
-from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, is_binding
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import ChartkitError, CompileError
-from chartkit.model import Body, Resource, mappings_at, single_line
+from chartkit.model import Body, Location, Resource, mappings_at
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
@@ -61,7 +72,7 @@ _NO_POLICY: Final = (
 
 
 def convert(legacy: Resource) -> Conversion:
-    """Convert a legacy object on its own; raises CompileError for one that Kyverno refuses."""
+    """Convert a legacy object on its own; raises what `Batch.convert` raises."""
     return Batch([legacy]).convert(legacy)
 
 
@@ -102,12 +113,16 @@ class Batch:
     def convert(self, legacy: Resource) -> Conversion:
         """Convert one of them.
 
-        Raises CompileError for one that Kyverno refuses, and NotConvertible for one whose new form
-        it would refuse.
+        Raises CompileError for one that Kyverno refuses whole, and NotConvertible for a cleanup
+        policy whose new form it would refuse.
         """
-        conversion = self._converted(legacy)
-        for body in conversion.documents:
-            _require_accepted(Resource(body, legacy.location))
+        if legacy.kind in POLICY_KINDS:
+            return self._policy(legacy)[0]
+        if legacy.kind == EXCEPTION:
+            return convert_exception(legacy, self._takeover)
+        conversion = convert_cleanup(legacy)
+        if reason := refusal(conversion.documents):
+            raise NotConvertible(reason)
         return conversion
 
     def exceptions_from(self, legacy: Resource) -> tuple[list[Resource], list[Resource]]:
@@ -127,59 +142,91 @@ class Batch:
             new += [Resource(body, resource.location) for body in (*conversion.documents, *stays)]
         return old, new
 
-    def _converted(self, legacy: Resource) -> Conversion:
-        if legacy.kind in CLEANUP_KINDS:
-            return convert_cleanup(legacy)
-        if legacy.kind == EXCEPTION:
-            return convert_exception(legacy, self._takeover)
-        return self._policy(legacy)[0]
-
     def _takeover(self, key: str) -> Takeover:
         if key not in self._policies:
             raise NotConvertible(_NO_POLICY.format(policy=key), "exceptions")
         if key not in self._takeovers:
             try:
-                takeover = self._policy(self._policies[key])[1]
-                for body, _ in takeover.documents:
-                    _require_accepted(Resource(body, self._policies[key].location))
-                self._takeovers[key] = takeover
+                self._takeovers[key] = self._policy(self._policies[key])[1]
             except CompileError as error:
                 raise NotConvertible(f"policy {key}: {error.message}", "exceptions") from None
         return self._takeovers[key]
 
     def _policy(self, legacy: Resource) -> tuple[Conversion, Takeover]:
-        policy = read_policy(legacy)
-        made: list[Made] = []
-        refused: dict[int, NotConvertible] = {}
-        for index, rule in enumerate(policy.rules):
+        accepted, refused = accepted_rules(legacy)
+        policy = read_policy(accepted)
+        indexes = (index for index in range(len(rules_of(legacy))) if index not in refused)
+        rules = dict(zip(indexes, policy.rules, strict=True))
+        parts: dict[int, list[Made]] = {}
+        reasons = dict(refused)
+        for index, rule in rules.items():
             excepted = excepting(policy, rule, self._exceptions)
             try:
                 converted = _converted(rule, policy)
-                parts = [
-                    part
+                parts[index] = [
+                    replace(part, excepted=excepted)
                     for converted_rule in (converted, *converted.others)
                     for part in by_action(policy, rule, converted_rule)
                 ]
             except NotConvertible as reason:
-                refused[index] = reason
-            else:
-                made += (replace(each, excepted=excepted) for each in parts)
-        named = (name for namespace, name in self._names if namespace == legacy.namespace)
-        others = frozenset(named) - {legacy.name}
-        documents, said = self._targeted(assemble(policy, made, others))
+                reasons[index] = reason
+        documents, said, faulty = self._assembled(policy, parts)
+        reasons |= faulty
         outcomes = []
-        for index, rule in enumerate(policy.rules):
-            names = [
-                f"{body['kind']}/{body['metadata']['name']}"
-                for body, took in documents
-                if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
-            ]
-            outcome = _outcome(policy, index, rule, refused.get(index), made, tuple(names))
-            outcomes.append(replace(outcome, changes=(*outcome.changes, *said.get(rule.name, ()))))
+        for index, body in enumerate(rules_of(legacy)):
+            location = replace(legacy.location, path=f"/spec/rules/{index}")
+            if index in reasons:
+                outcomes.append(left_rule(body, location, reasons[index]))
+            else:
+                rule = rules[index]
+                outcome = _outcome(rule, location, parts[index], documents, is_new=bool(refused))
+                changes = (*outcome.changes, *said.get(rule.name, ()))
+                outcomes.append(replace(outcome, changes=changes))
+        takeover = Takeover(
+            policy,
+            tuple(documents),
+            tuple(rule for index, rule in rules.items() if index in reasons),
+        )
         bodies = tuple(body for body, _ in documents)
-        conversion = Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
-        left = tuple(policy.rules[index] for index in refused)
-        return conversion, Takeover(policy, tuple(documents), left)
+        remaining, standing = (
+            remaining_policy(legacy, sorted(some)) for some in (reasons, reasons.keys() - refused)
+        )
+        conversion = Conversion(legacy, bodies, tuple(outcomes), remaining, accepted, standing)
+        return conversion, takeover
+
+    def _assembled(
+        self, policy: Policy, parts: Mapping[int, Sequence[Made]]
+    ) -> tuple[
+        list[tuple[Body, tuple[Made, ...]]],
+        Mapping[str, Sequence[str]],
+        Mapping[int, NotConvertible],
+    ]:
+        """Return the new policies, what is to be said of rules by their names, and the rules of
+        which Kyverno would refuse the new form; parts: by the index of the rule."""
+        there = policy.resource.namespace
+        named = (name for namespace, name in self._names if namespace == there)
+        others = frozenset(named) - {policy.name}
+        faulty: dict[int, NotConvertible] = {}
+        while True:
+            made = [each for at, some in parts.items() if at not in faulty for each in some]
+            documents, said = self._targeted(assemble(policy, made, others))
+            refused = [each for each in documents if refusal([each[0]])]
+            if not refused:
+                return documents, said, faulty
+            suspects = [
+                at
+                for at, some in parts.items()
+                if any(
+                    one.rule is each.rule for _, took in refused for one in took for each in some
+                )
+            ]
+            for at in suspects:
+                alone = self._targeted(assemble(policy, parts[at], others))[0]
+                if reason := refusal([body for body, _ in alone]):
+                    faulty[at] = NotConvertible(reason)
+            if not faulty.keys() & set(suspects):
+                reason = refusal([body for body, _ in refused])
+                faulty |= dict.fromkeys(suspects, NotConvertible(reason))
 
     def _targeted(
         self, documents: Sequence[tuple[Body, tuple[Made, ...]]]
@@ -206,17 +253,6 @@ class Batch:
             return [body], (f"it becomes a policy of Kyverno, and not of Kubernetes: {reason}",)
 
 
-def _require_accepted(new: Resource) -> None:
-    if is_exception(new) or is_binding(new):
-        return
-    try:
-        compile_any(new)
-    except CompileError as error:
-        message = single_line(error.message)
-        reason = f"{new.kind}/{new.name}, which it converts to, is refused: {message}"
-        raise NotConvertible(reason) from None
-
-
 def policy_key(legacy: Resource) -> str:
     """Return the name by which an exception names a policy."""
     if legacy.kind == "Policy":
@@ -240,49 +276,35 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
 
 
 def _outcome(
-    policy: Policy,
-    index: int,
     rule: Rule,
-    refused: NotConvertible | None,
-    made: list[Made],
-    names: tuple[str, ...],
+    location: Location,
+    parts: Sequence[Made],
+    documents: Sequence[tuple[Body, Sequence[Made]]],
+    is_new: bool,
 ) -> RuleOutcome:
-    place = replace(policy.resource.location, path=f"/spec/rules/{index}")
-    if refused is not None:
-        location = replace(place, path=f"{place.path}/{refused.path}") if refused.path else place
-        return RuleOutcome(
-            rule.name, type_of(rule.body), location, reason=refused.message, nearest=refused.nearest
-        )
-    changes = dict.fromkeys(
-        change for each in made if each.rule is rule for change in each.converted.changes
-    )
-    assumed = {
-        path: type_
-        for each in made
-        if each.rule is rule
-        for path, type_ in each.converted.assumed.items()
-    }
+    """Return the outcome of a rule that was converted; is_new: whether Kyverno refuses the policy
+    that it is in, so that it acts nowhere."""
+    names = [
+        f"{body['kind']}/{body['metadata']['name']}"
+        for body, took in documents
+        if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
+    ]
+    changes = dict.fromkeys(change for each in parts for change in each.converted.changes)
+    assumed = {path: kind for each in parts for path, kind in each.converted.assumed.items()}
     if rule.body.get("reportProperties"):
         changes[PROPERTIES] = None
+    if is_new:
+        changes[ACTS_NOWHERE] = None
     said = described(assumed)
     return RuleOutcome(
         rule.name,
         type_of(rule.body),
-        place,
-        names,
+        location,
+        tuple(names),
         changes=tuple(each for each in changes if each not in REMARKS),
         remarks=(*(each for each in changes if each in REMARKS), *([said] if said else [])),
         assumed=assumed,
     )
-
-
-def _remaining(policy: Policy, refused: Mapping[int, NotConvertible]) -> Body | None:
-    """Return the legacy policy with the rules alone that are left to be done by hand."""
-    if not refused:
-        return None
-    body = policy.resource.body
-    rules = body["spec"]["rules"]
-    return {**body, "spec": {**body["spec"], "rules": [rules[index] for index in sorted(refused)]}}
 
 
 def excepts(exception: Resource, policy: str) -> bool:

@@ -157,6 +157,10 @@ IMAGE_NAMES: Final = (
     "an image whose name is no reference is no error where the policy is not about it"
 )
 """A change of verifyImages rules."""
+ACTS_NOWHERE: Final = (
+    "Kyverno refuses the policy that it is in, so that the rule acts nowhere; the new one does"
+)
+"""A change of sound rules of a policy that Kyverno refuses."""
 PROPERTIES: Final = (
     "reportProperties are left out: results in reports have no properties of the rule's own; "
     "auditAnnotations of the new policy can give some"

@@ -217,7 +217,7 @@ def as_json(migration: Migration) -> Body:
         "notRead": list(migration.inventory.unread),
         "findings": [
             {"id": fault.rule_id, "message": fault.message, "location": str(fault.location or "")}
-            for fault in migration.inventory.faults
+            for fault in migration.inventory.findings
         ],
     }
 
@@ -313,4 +313,4 @@ def _findings(migration: Migration) -> Iterator[Finding]:
     for mention in migration.mentions:
         text = f"not carried along: {mention.what}"
         yield diagnostic_finding(Diagnostic("migrate", Severity.WARNING, text, mention.location))
-    yield from map(diagnostic_finding, migration.inventory.faults)
+    yield from map(diagnostic_finding, migration.inventory.findings)

@@ -21,7 +21,12 @@ from chartkit.addons.migrate.files.texts import (
     object_text,
 )
 from chartkit.addons.migrate.options import ConversionOptions, MigrationOptions
-from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, read_inventory
+from chartkit.addons.migrate.plan.inventory import (
+    NOT_RENDERED,
+    Inventory,
+    LegacyObject,
+    read_inventory,
+)
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
 from chartkit.documents.reader import read_source, read_text
@@ -158,9 +163,9 @@ class Migration:
         return SEPARATOR.join(filter(None, map(object_text, found.values())))
 
     def exit_code(self, check: bool) -> int:
-        """2 for input that cannot be used, 1 where something is left to be done by hand or, with
-        check, would change, else 0."""
-        if self.inventory.faults:
+        """2 for input that cannot be used or that Kyverno refuses, 1 where something is left to be
+        done by hand or, with check, would change, else 0."""
+        if self.inventory.findings:
             return 2
         left = any(not each.is_whole for each in self.objects) or self.mentions
         return 1 if left or self.inventory.unread or (check and self.objects) else 0
@@ -268,30 +273,31 @@ class Migrator:
 
     def migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
         """Return an object migrated, with a proof or without one."""
-        if legacy.refusal:
-            return MigratedObject(legacy, None, legacy.refusal)
+        if legacy.is_code:
+            return MigratedObject(legacy, None, NOT_RENDERED)
         with Bugs(legacy.resource.location):
             resource = legacy.current or legacy.resource
             try:
                 conversion = self.batch.convert(resource).remarked(legacy.replaced)
                 proof = self._proof(legacy, conversion) if proves else None
             except CompileError as error:
-                return MigratedObject(legacy, None, f"does not compile: {error.message}")
+                return MigratedObject(legacy, None, f"Kyverno refuses the policy: {error.message}")
             except ChartkitError as error:
                 return MigratedObject(legacy, None, error.message)
             allowed = self.options.reasons.get(resource.name, "")
             return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
 
     def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
-        """Return the proof of a conversion; the rules that are left are in both forms. An exception
-        says nothing by itself."""
+        """Return the proof of a conversion; the rules that are left are in both forms, and those
+        that Kyverno refuses in none. An exception says nothing by itself."""
         if not conversion.documents or is_exception(legacy.resource):
             return None
-        location = legacy.resource.location
-        forms = [Resource(body, location) for body in conversion.documents]
-        if conversion.remaining is not None:
-            forms.append(Resource(conversion.remaining, location))
-        objects = (*self.tested.get(_file(location), ()), *self.given)
+        forms = [
+            Resource(body, legacy.resource.location)
+            for body in (*conversion.documents, conversion.standing)
+            if body is not None
+        ]
+        objects = (*self.tested.get(_file(legacy.resource.location), ()), *self.given)
         old, new = self.batch.exceptions_from(conversion.legacy)
         options = replace(
             proof_options(conversion, self.options.proof_seconds),
@@ -299,7 +305,8 @@ class Migrator:
             legacy_attachments=read_exceptions(old),
             new_attachments=read_exceptions(new),
         )
-        return prove(conversion.legacy, forms, objects, options=options)
+        accepted = conversion.accepted or conversion.legacy
+        return prove(accepted, forms, objects, options=options)
 
 
 def proof_options(conversion: Conversion, seconds: float | None = None) -> ProofOptions:

@@ -8,7 +8,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from typing import Any, Final
 
 import yaml
@@ -37,13 +36,15 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
+from chartkit.wording import shortened
 
 _UNREADY: Final = (
     "Kyverno's reports controller may not read {resources} by its chart: until it may (get, list, "
     "watch), background scans report nothing of them, and the new policy, which judges requests "
     "all the same, has ready: false"
 )
-_AS_FIRST: Final = "as for the first rule"
+_MOST: Final = 500
+"""The most characters of a reason that is about all rules of an object."""
 _MORE: Final = "Kyverno's {controller} must be allowed to {verbs} {resource}"
 _Right = tuple[Controller, str, str]
 
@@ -91,11 +92,10 @@ class MigratedObject:
     def outcomes(self) -> Sequence[RuleOutcome]:
         """Return the outcome of each rule, in their order."""
         if self.conversion is None:
+            reason = shortened(self.reason, _MOST)
             return [
                 RuleOutcome(rule.name, rule.type, Location("", path=rule.pointer), reason=reason)
-                for rule, reason in zip(
-                    self.legacy.rules, chain([self.reason], repeat(_AS_FIRST)), strict=False
-                )
+                for rule in self.legacy.rules
             ]
         if not self.differs:
             return self.conversion.outcomes

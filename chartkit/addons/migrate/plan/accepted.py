@@ -26,8 +26,8 @@ _OLD_FIELD: Final = "Kyverno does not take spec.{old}: {new} takes its place"
 
 
 def accepted(resource: Resource) -> tuple[Resource | None, Sequence[str], Sequence[Diagnostic]]:
-    """Return the form of an object that Kyverno takes, None for that of the object itself, and what
-    is replaced in it, a sentence each; or the reasons for which Kyverno refuses it all the same."""
+    """Return the form of an object that Kyverno takes, None for that of the object itself; what is
+    replaced in it, a sentence each; and the reasons for which Kyverno refuses it all the same."""
     faults = _faults(resource)
     if not faults:
         return None, (), ()
@@ -35,10 +35,10 @@ def accepted(resource: Resource) -> tuple[Resource | None, Sequence[str], Sequen
     for replacement in (_version, _generate_existing, _webhook):
         body, sentences = replacement(body)
         replaced += sentences
-    current = Resource(body, resource.location)
-    if not replaced or _faults(current):
+    if not replaced:
         return None, (), faults
-    return current, replaced, ()
+    current = Resource(body, resource.location)
+    return current, replaced, _faults(current)
 
 
 def _faults(resource: Resource) -> Sequence[Diagnostic]:

@@ -61,27 +61,29 @@ _LEGACY_KIND: Final = re.compile(
 _GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
 _NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
-_NOT_RENDERED: Final = "is Helm code, which only Helm can run"
+NOT_RENDERED: Final = "is Helm code, which only Helm can run"
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyObject:
     """A policy, cleanup policy or exception of kyverno.io.
 
-    origin: what generated it; rules: its rules by type; refusal: why Kyverno does not take it,
-    empty where it does; document: of the file that it is in, None for one that was rendered or is
+    origin: what generated it; rules: its rules by type; refused: why Kyverno does not take it,
+    nothing where it does; document: of the file that it is in, None for one that was rendered or is
     in a cluster; copies: where else the inputs have it; current: the form that Kyverno takes, None
-    for that of the resource; replaced: what is other in it, a sentence each.
+    for that of the resource; replaced: what is other in it, a sentence each; is_code: whether Helm
+    makes another object of it.
     """
 
     resource: Resource
     origin: Origin
     rules: tuple[LegacyRule, ...]
-    refusal: str = ""
+    refused: tuple[Diagnostic, ...] = ()
     document: Document | None = None
     copies: tuple[Location, ...] = ()
     current: Resource | None = None
     replaced: Sequence[str] = ()
+    is_code: bool = False
 
     def locate(self, pointer: str) -> Location:
         """Return the place of a part of the object; without a document, that of the object."""
@@ -96,10 +98,10 @@ class LegacyObject:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """objects: in the order of the inputs; faults: what the inputs have that cannot be read or that
-    Kyverno refuses; unread: what could not be read of a cluster, and charts that others depend on
-    and that are not there, a line each; documents: those of the texts that could be read, by file;
-    charts: the folders of the charts that were; resources: all objects, none of a cluster."""
+    """objects: in the order of the inputs; faults: what the inputs have that cannot be read;
+    unread: what could not be read of a cluster, and charts that others depend on and that are not
+    there, a line each; documents: those of the texts that could be read, by file; charts: the
+    folders of the charts that were; resources: all objects, none of a cluster."""
 
     objects: tuple[LegacyObject, ...]
     faults: tuple[Diagnostic, ...] = ()
@@ -107,6 +109,11 @@ class Inventory:
     documents: Mapping[Path, Sequence[Document]] = field(default_factory=dict)
     charts: Sequence[Path] = ()
     resources: Sequence[Resource] = ()
+
+    @property
+    def findings(self) -> Sequence[Diagnostic]:
+        """Return what cannot be read, and why Kyverno refuses some of the objects."""
+        return [*self.faults, *(finding for each in self.objects for finding in each.refused)]
 
 
 def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inventory:
@@ -131,7 +138,7 @@ def cluster_inventory(reader: Reader) -> Inventory:
     """Return the legacy objects of a cluster."""
     from chartkit.network.cluster.installed import legacy_there
 
-    legacy_objects = [_legacy(resource)[0] for resource in legacy_there(reader)]
+    legacy_objects = [_legacy(resource) for resource in legacy_there(reader)]
     unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
     return Inventory(tuple(legacy_objects), unread=unread)
 
@@ -285,16 +292,17 @@ class _Files:
             legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
-                refused = [_object(resource, refusal=_NOT_RENDERED) for resource in legacy]
-                yield from _with(document, refused)
+                yield from (
+                    replace(_legacy(each), document=document, is_code=True) for each in legacy
+                )
             else:
-                yield from _with(document, self._legacy(legacy))
+                yield from (replace(each, document=document) for each in self._legacy(legacy))
 
     def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
         for resource in found:
-            legacy, faults = _legacy(resource, chart)
-            self.faults.extend(faults)
-            yield legacy
+            current, replaced, faults = accepted(resource)
+            legacy = _legacy(resource, chart)
+            yield replace(legacy, current=current, replaced=replaced, refused=tuple(faults))
 
 
 def is_status(resource: Resource) -> bool:
@@ -317,22 +325,8 @@ def _guarded(folder: Path) -> Diagnostic | None:
     return None
 
 
-def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[LegacyObject]:
-    return (replace(legacy_object, document=document) for legacy_object in objects)
-
-
-def _legacy(resource: Resource, chart: str = "") -> tuple[LegacyObject, Sequence[Diagnostic]]:
-    """Return a legacy object, and why Kyverno takes no form of it."""
-    current, replaced, faults = accepted(resource)
-    # The first reason for which Kyverno refuses an object: all of them are faults.
-    reasons = [f"{each.message} ({each.hint})" if each.hint else each.message for each in faults]
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    legacy = _object(resource, chart, "".join(reasons[:1]) + more)
-    return replace(legacy, current=current, replaced=replaced), faults
-
-
-def _object(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
-    return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource), refusal)
+def _legacy(resource: Resource, chart: str = "") -> LegacyObject:
+    return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource))
 
 
 def _step(text: str) -> str | int:
@@ -370,4 +364,4 @@ def _helm_syntax(file: str, line: int) -> Diagnostic:
     location = Location(file, line)
     chart = next((path for path in Path(file).parents if is_chart(path)), None)
     hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
-    return Diagnostic(HELM_SYNTAX, Severity.ERROR, _NOT_RENDERED, location, hint)
+    return Diagnostic(HELM_SYNTAX, Severity.ERROR, NOT_RENDERED, location, hint)

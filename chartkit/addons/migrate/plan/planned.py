@@ -31,8 +31,9 @@ class Convertibility(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """objects: each of them blocks the upgrade, also those that convert; faults, unread: as of the
-    inventory; is_proved: whether the conversions were proved."""
+    """objects: each of them blocks the upgrade, also those that convert; faults: what cannot be
+    read, and what Kyverno refuses; unread: as of the inventory; is_proved: whether the conversions
+    were proved."""
 
     objects: Sequence[MigratedObject]
     faults: Sequence[Diagnostic] = ()
@@ -92,7 +93,7 @@ def make_plan(options: ConversionOptions, stdin: TextIO, note: Note, progress: P
     tests = test_files(options.inventory.paths)
     migrator = migrator_of(options, inventory, tests, stdin, note)
     migrated = migrator.all(inventory.objects, progress)
-    return Plan(migrated, inventory.faults, inventory.unread, options.prove)
+    return Plan(migrated, inventory.findings, inventory.unread, options.prove)
 
 
 def _by_type(planned: MigratedObject) -> Iterator[tuple[str, list[RuleOutcome]]]:

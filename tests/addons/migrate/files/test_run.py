@@ -253,23 +253,6 @@ def test_an_exception_stays_with_a_policy_whose_forms_differ(tmp_path: Path) -> 
     }
 
 
-def test_a_new_form_that_kyverno_refuses_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(batch: Batch, legacy: Resource) -> Conversion:
-        right = converted(batch, legacy)
-        body = right.documents[0]
-        spec = {**body["spec"], "validations": [{"expression": "nosuch", "message": "m"}]}
-        return replace(right, documents=({**body, "spec": spec},))
-
-    converted = Batch._converted
-    monkeypatch.setattr(Batch, "_converted", broken)
-    found = migrated(_folder(tmp_path, "p"))
-    (one,) = found.objects
-    assert not one.documents
-    assert "which it converts to, is refused" in one.outcomes[0].reason
-
-
 def test_a_proof_that_decided_nothing_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

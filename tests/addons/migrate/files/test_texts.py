@@ -186,7 +186,11 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert [each.exit_code(check=True) for each in (good, hard, none)] == [1, 1, 0]
     (tmp_path / "bad.yaml").write_text(_HEAD + "  rules: [{name: x}]\n")
     bad = migrated(tmp_path)
-    assert (bad.exit_code(check=False), bad.text, bad.files) == (2, "", ())
+    assert bad.exit_code(check=False) == 2
+    assert len([each for each in bad.objects if each.is_whole]) == 1
+    (tmp_path / "code.yaml").write_text("{{- if .Values.x }}\n" + _HEAD)
+    unread = migrated(tmp_path)
+    assert (unread.exit_code(check=False), unread.text, unread.files) == (2, "", ())
 
 
 @pytest.mark.parametrize(

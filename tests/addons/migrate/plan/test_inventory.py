@@ -139,7 +139,7 @@ def test_what_kyverno_takes_no_longer_is_replaced(text: str, replaced: list[str]
     found = _read("-", stdin=text)
     assert found.faults == ()
     (legacy,) = found.objects
-    assert (legacy.refusal, list(legacy.replaced)) == ("", replaced)
+    assert (legacy.refused, list(legacy.replaced)) == ((), replaced)
     assert legacy.current is not None
     assert legacy.resource.body != legacy.current.body
 
@@ -162,8 +162,8 @@ def test_a_version_is_not_the_only_fault() -> None:
     text = _CLEANUP.replace("VERSION", "v2alpha1").replace("schedule:", "shedule:")
     found = _read("-", stdin=text)
     (legacy,) = found.objects
-    assert legacy.refusal.endswith("unknown field (did you mean 'schedule'?)")
-    assert (legacy.current, legacy.replaced, bool(found.faults)) == (None, (), True)
+    assert legacy.refused[0].hint == "did you mean 'schedule'?"
+    assert (found.findings, bool(legacy.replaced)) == ([*legacy.refused], True)
 
 
 def test_parts_of_objects_have_their_lines() -> None:
@@ -215,7 +215,7 @@ def test_helm_code_outside_charts_is_named_with_its_line(tmp_path: Path) -> None
         ("helm-syntax", f"{tmp_path}/quoted.yaml:7"),
     ]
     # What can be read is there all the same.
-    assert [bool(each.refusal) for each in found.objects] == [False, True]
+    assert [each.is_code for each in found.objects] == [False, True]
 
 
 def test_helm_code_of_a_template_names_its_chart(tmp_path: Path) -> None:
@@ -250,10 +250,9 @@ def test_policies_that_kyverno_refuses_are_listed_and_named(tmp_path: Path) -> N
     (tmp_path / "bad.yaml").write_text(_POLICY.replace("pattern:", "patern:"))
     found = _read(tmp_path)
     assert _named(found) == ["ClusterPolicy/NAME"]
-    assert "patern" in found.objects[0].refusal
-    assert [str(each.location).startswith(f"{tmp_path}/bad.yaml:1") for each in found.faults] == [
-        True
-    ] * len(found.faults)
+    assert found.faults == ()
+    assert "patern" in found.findings[0].message
+    assert all(str(each.location).startswith(f"{tmp_path}/bad.yaml:1") for each in found.findings)
 
 
 def test_inputs_that_hold_nothing_are_refused(tmp_path: Path) -> None:

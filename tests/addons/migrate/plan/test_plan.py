@@ -68,7 +68,7 @@ def test_a_verdict_on_a_whole_object() -> None:
     (planned,) = Plan([_object("p", _SAME, _LOUD, reason="has no match")]).objects
     assert [planned.notes(each) for each in planned.outcomes] == [
         ["has no match"],
-        ["as for the first rule"],
+        ["has no match"],
     ]
 
 

@@ -1,0 +1,103 @@
+"""The rules of a legacy policy that Kyverno takes, those that are left, and whether it would take
+new policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.engine import compile_any, is_exception
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.policy import read_policy
+from chartkit.engine.kubernetes.kinds import is_binding
+from chartkit.errors import CompileError
+from chartkit.model import Body, Json, Resource, list_of, mapping_at, single_line
+from chartkit.wording import shortened
+
+_MOST: Final = 500
+"""The most characters of a reason that is not about one rule."""
+_ALONE: Final = "/spec/rules/0"
+
+
+def accepted_rules(legacy: Resource) -> tuple[Resource, Mapping[int, NotConvertible]]:
+    """Return a ClusterPolicy or Policy with the rules that Kyverno takes, and by its index why it
+    refuses another.
+
+    Raises CompileError where it takes no rule alone or not all of these together.
+    """
+    try:
+        compile_any(legacy)
+    except CompileError:
+        refused: dict[int, NotConvertible] = {}
+        for index, rule in enumerate(rules_of(legacy)):
+            try:
+                compile_any(_with_rules(legacy, [rule]))
+            except CompileError as fault:
+                refused[index] = _reason(legacy, fault)
+        kept = [rule for index, rule in enumerate(rules_of(legacy)) if index not in refused]
+        if not refused:
+            raise
+        accepted = _with_rules(legacy, kept)
+        if kept:
+            compile_any(accepted)
+        return accepted, refused
+    return legacy, {}
+
+
+def rules_of(legacy: Resource) -> Sequence[Json]:
+    """Return the rules of a policy as they are written."""
+    return list_of(mapping_at(legacy.body, "spec").get("rules"))
+
+
+def _with_rules(legacy: Resource, rules: Sequence[Json]) -> Resource:
+    body = legacy.body
+    return replace(legacy, body={**body, "spec": {**body["spec"], "rules": list(rules)}})
+
+
+def _reason(legacy: Resource, fault: CompileError) -> NotConvertible:
+    """Return why Kyverno refuses the one rule that a policy was tried with."""
+    path = fault.location.path.removeprefix(legacy.location.path) if fault.location else ""
+    is_within, message = path.startswith(_ALONE), single_line(fault.message)
+    if fault.hint:
+        message = f"{message} ({fault.hint})"
+    reason = f"Kyverno refuses it: {message if is_within else shortened(message, _MOST)}"
+    return NotConvertible(reason, path.removeprefix(_ALONE).strip("/") if is_within else "")
+
+
+def remaining_policy(legacy: Resource, left: Sequence[int]) -> Body | None:
+    """Return the legacy policy with the rules alone that are left to be done by hand.
+
+    It is extended to pod controllers only if the whole policy was: a rule that generates, or a
+    match by name, keeps Kyverno from extending the others.
+    """
+    if not left:
+        return None
+    rules = rules_of(legacy)
+    remaining = _with_rules(legacy, [rules[index] for index in left])
+    if len(left) < len(rules) and _extends(remaining) and not _extends(legacy):
+        metadata = mapping_at(legacy.body, "metadata")
+        annotations = {**(metadata.get("annotations") or {}), autogen.ANNOTATION: "none"}
+        return {**remaining.body, "metadata": {**metadata, "annotations": annotations}}
+    return remaining.body
+
+
+def _extends(legacy: Resource) -> bool:
+    try:
+        return bool(autogen.controllers(read_policy(legacy)))
+    except CompileError:
+        return False
+
+
+def refusal(documents: Iterable[Body]) -> str:
+    """Return why Kyverno would refuse the first of several new objects that it refuses; empty
+    where it takes them all."""
+    for new in map(Resource, documents):
+        if is_exception(new) or is_binding(new):
+            continue
+        try:
+            compile_any(new)
+        except CompileError as error:
+            return f"the {new.kind} that it becomes is refused: {single_line(error.message)}"
+    return ""

@@ -1,0 +1,140 @@
+"""Each rule has its own verdict: one that is left, or that Kyverno refuses, takes no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import Batch, convert
+from chartkit.engine.cluster_policy import autogen
+from chartkit.errors import CompileError
+from chartkit.model import Body, Location, Resource
+from tests.addons.migrate.files.migrations import migrated
+
+_MEMORY = Location("policy.yaml", path="")
+
+
+def _rule(name: str, kind: str = "Pod", **action: Any) -> Body:
+    return {"name": name, "match": {"any": [{"resources": {"kinds": [kind]}}]}, **action}
+
+
+def _cel(name: str, expression: str, kind: str = "Pod") -> Body:
+    cel = {"expressions": [{"expression": expression}]}
+    return _rule(name, kind, validate={"message": "m", "cel": cel})
+
+
+def _pattern(name: str, label: str = "team") -> Body:
+    pattern = {"metadata": {"labels": {label: "?*"}}}
+    return _rule(name, validate={"message": "m", "pattern": pattern})
+
+
+_GOOD = _cel("good", "!object.spec.?hostNetwork.orValue(false)")
+_BAD = _cel("bad", "has(object.data['a'])", "ConfigMap")
+_ASKED = {"all": [{"key": "a", "operator": "Like", "value": "b"}]}
+_REFUSED = _rule("refused", validate={"message": "m", "deny": {"conditions": _ASKED}})
+
+
+def _policy(*rules: Body) -> Resource:
+    body = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}}
+    return Resource({**body, "spec": {"background": False, "rules": [*rules]}}, _MEMORY)
+
+
+def _verdicts(conversion: Conversion) -> dict[str, bool]:
+    return {outcome.rule: outcome.converted for outcome in conversion.outcomes}
+
+
+@pytest.mark.parametrize("rules", [[_GOOD, _BAD], [_BAD, _GOOD]])
+def test_cel_that_does_not_compile_is_left_alone(rules: list[Body]) -> None:
+    conversion = convert(_policy(*rules))
+    assert _verdicts(conversion) == {"good": True, "bad": False} == _verdicts(conversion)
+    left = next(outcome for outcome in conversion.outcomes if not outcome.converted)
+    assert "invalid argument to has() macro" in left.reason
+    assert left.location.path == f"/spec/rules/{rules.index(_BAD)}"
+    assert [body["metadata"]["name"] for body in conversion.documents] == ["p"]
+    assert conversion.remaining is not None
+    assert conversion.remaining["spec"]["rules"] == [_BAD]
+
+
+def test_of_rules_that_share_a_policy_the_bad_one_is_left() -> None:
+    """Both would be validations of one policy, which is refused as a whole."""
+    bad = _cel("bad", "nosuch(object)")
+    conversion = convert(_policy(_GOOD, bad, _cel("fine", "object.spec.containers.size() < 9")))
+    assert _verdicts(conversion) == {"good": True, "bad": False, "fine": True}
+    (new,) = conversion.documents
+    assert len(new["spec"]["validations"]) == 2
+
+
+def test_a_rule_that_kyverno_refuses_is_left_alone() -> None:
+    conversion = convert(_policy(_pattern("sound"), _REFUSED))
+    sound, refused = conversion.outcomes
+    assert sound.changes == (
+        "Kyverno refuses the policy that it is in, so that the rule acts nowhere; the new one does",
+    )
+    assert refused.reason.startswith("Kyverno refuses it: ")
+    assert refused.location.path.startswith("/spec/rules/1")
+    assert conversion.standing is None
+    assert conversion.accepted is not None
+    assert [rule["name"] for rule in conversion.accepted.body["spec"]["rules"]] == ["sound"]
+
+
+def test_rules_that_kyverno_refuses_together_are_no_conversion() -> None:
+    with pytest.raises(CompileError, match="uplicate"):
+        convert(_policy(_pattern("same"), _pattern("same", "owner")))
+
+
+def test_an_exception_follows_the_rule_that_converts() -> None:
+    exception = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "let-off", "namespace": "team"},
+        "spec": {
+            "match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["web"]}}]},
+            "exceptions": [{"policyName": "p", "ruleNames": ["good", "autogen-good"]}],
+        },
+    }
+    policy, let_off = _policy(_GOOD, _BAD), Resource(exception, _MEMORY)
+    conversion = Batch([policy, let_off]).convert(let_off)
+    (new,) = conversion.documents
+    assert new["spec"]["policyRefs"] == [{"kind": "ValidatingPolicy", "name": "p"}]
+    assert conversion.remaining is None
+
+
+_GENERATE = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "name": "made",
+    "namespace": "default",
+    "synchronize": False,
+    "data": {"data": {"a": "b"}},
+}
+_HARD = {"all": [{"key": "{{ nosuch(@) }}", "operator": "Equals", "value": 1}]}
+
+
+def test_the_remainder_is_extended_as_the_whole_policy_was() -> None:
+    """A rule that generates keeps Kyverno from extending the others to pod controllers."""
+    left = {**_pattern("left"), "preconditions": _HARD}
+    alone, beside = (
+        convert(_policy(left, *others))
+        for others in ((_pattern("fine"),), (_rule("generated", generate=_GENERATE),))
+    )
+    assert alone.remaining is not None
+    assert beside.remaining is not None
+    assert _verdicts(beside) == {"left": False, "generated": True}
+    assert "annotations" not in alone.remaining["metadata"]
+    assert beside.remaining["metadata"]["annotations"] == {autogen.ANNOTATION: "none"}
+
+
+def test_files_have_the_rest_next_to_a_policy_that_kyverno_refuses(tmp_path: Any) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(yaml.safe_dump(_policy(_pattern("sound"), _REFUSED).body, sort_keys=False))
+    found = migrated(file, prove=True)
+    assert found.exit_code(check=False) == 2
+    (one,) = found.objects
+    assert one.proof is not None
+    assert one.proof.equal
+    new, left = yaml.safe_load_all(found.text)
+    assert (new["kind"], left["kind"]) == ("ValidatingPolicy", "ClusterPolicy")
+    assert [rule["name"] for rule in left["spec"]["rules"]] == ["refused"]

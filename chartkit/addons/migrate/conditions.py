@@ -10,17 +10,26 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
-from chartkit.addons.migrate.expressions.place import TEXT, TIME, UNKNOWN, Place
-from chartkit.addons.migrate.expressions.presence import fits, fits_value
+from chartkit.addons.migrate.expressions.place import (
+    INT_OR_TEXT,
+    QUANTITY,
+    TEXT,
+    TIME,
+    UNKNOWN,
+    Place,
+)
+from chartkit.addons.migrate.expressions.presence import cannot_fail, fits, fits_value
 from chartkit.addons.migrate.expressions.verdict import (
     as_bool,
     conjunction,
     disjunction,
+    either,
     is_name,
 )
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
-from chartkit.addons.migrate.jmespath.terms import is_json, is_path, is_truthy
+from chartkit.addons.migrate.jmespath.terms import Choice, is_json, is_truthy
 from chartkit.addons.migrate.operators import (
+    as_text,
     durations,
     equals,
     equals_constant,
@@ -32,6 +41,7 @@ from chartkit.addons.migrate.operators import (
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Select, count
+from chartkit.engine.cluster_policy.conditions.comparison import sprint
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
     Blocks,
@@ -45,6 +55,7 @@ from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]
 _LABELS: Final = "metadata.labels."
+_NULL: Final = Constant(None)
 _OTHERS: Final = ("variables", "resource", "image", "http", "globalContext")
 """Names of what an API server, a registry or a service answers, and of variables, which may."""
 
@@ -103,10 +114,12 @@ def _is_error(term: Term, names: Names) -> bool:
     match term:
         case Value(place, strict):
             expression = place.value
-            if strict and (place.is_optional or not is_path(place.root)):
+            if strict and (place.is_optional or not cannot_fail(place.root)):
                 return True
         case Stream():
             expression = term.list()
+        case Choice(_, first, second):
+            return _is_error(first, names) or _is_error(second, names)
         case _:
             return False
     return any(count(expression, cel.ident(each)) for each in (*_OTHERS, *names.others))
@@ -118,27 +131,42 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
     key, value = (_as_text(term_of(each, names)) for each in (condition.key, condition.value))
+    return _held(condition.operator, test, key, value)
+
+
+def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
+    """Return whether an operator holds of a key and a value."""
+    if isinstance(key, Choice):
+        first, second = (_held(operator, test, each, value) for each in (key.first, key.second))
+        of_lists = operator.endswith("In") and _is_list(key.first)
+        if of_lists and key.holds == is_truthy(key.first):
+            # What it says of an empty list.
+            of_empty = cel.literal(operator in _OF_ALL)
+            return first if second == of_empty else either(key.holds, first, second)
+        return either(key.holds, first, second)
+    if isinstance(value, Choice):
+        return value.of_each(lambda each: _held(operator, test, key, each))
     if isinstance(key, Constant) and isinstance(value, Constant):
-        return _of_constants(condition.operator, key.value, value.value)
-    if isinstance(key, Value) and key.place.is_optional and not key.strict:
+        return _of_constants(operator, key.value, value.value)
+    if key == _NULL:
         # No operator holds of null.
-        held = test(Value(key.place.settled()), value)
+        return cel.FALSE
+    if isinstance(key, Value) and key.place.is_optional and not key.strict:
+        held = _held(operator, test, Value(key.place.settled()), value)
         return conjunction(key.place.is_present(), held)
-    held = test(key, value)
-    if isinstance(key, Value | Stream) and key.blank:
-        return _with_blank(held, key, condition.operator, value)
-    return held
+    if isinstance(value, Value) and value.place.is_optional and not value.strict:
+        held = _held(operator, test, key, Value(value.place.settled()))
+        return either(value.place.is_present(), held, _held(operator, test, key, _NULL))
+    if isinstance(value, Stream) and value.presence != cel.TRUE:
+        held = _held(operator, test, key, replace(value, presence=cel.TRUE))
+        return either(value.presence, held, _held(operator, test, key, _NULL))
+    if value == _NULL:
+        return cel.literal(operator in ("NotEqual", "NotEquals"))
+    return test(key, value)
 
 
-def _with_blank(held: Expr, key: Term, operator: str, value: Term) -> Expr:
-    """Return whether a condition holds of a key that is an empty text in place of an empty list;
-    held: whether it holds of the list."""
-    if not isinstance(value, Constant):
-        raise NotConvertible("a key that is a list or an empty text, and a value that is computed")
-    some = is_truthy(key)
-    if _of_constants(operator, "", value.value) == cel.TRUE:
-        return held if operator in _OF_ALL else disjunction(cel.negate(some), held)
-    return conjunction(some, held) if operator in _OF_ALL else held
+def _is_list(term: Term) -> bool:
+    return isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list)
 
 
 def _as_text(term: Term) -> Term:
@@ -178,11 +206,11 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
             words = [each for each in (True, False) if each in _booleans(values)]
             tests = [place.value if word else cel.negate(place.value) for word in words]
             return disjunction(*tests)
+        texts = [sprint(value) for value in values]
+        if place.type in (QUANTITY, INT_OR_TEXT):
+            return is_one_of(replace(place, root=as_text(place), optional=(), type=TEXT), texts)
         if place.type not in (TEXT, UNKNOWN):
             raise NotConvertible("an object or a list is looked for in a list")
-        texts = [value for value in values if isinstance(value, str)]
-        if len(texts) != len(values):
-            raise NotConvertible("a text is looked for among values that are none")
         return is_one_of(place, texts)
 
     return test
@@ -222,7 +250,8 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             return lambda place: value.exists(lambda item: fits_value(place.value, item.value))
         case Value(list_) if list_.type == f"[]{TEXT}":
             return lambda place: cel.contains(list_.value, place.taken_for(TEXT).value)
-        case Value(list_) if list_.is_list:
+        case Value(list_) if list_.is_list or not (list_.is_known or list_.path):
+            # What is read of a text is taken for a list.
             return lambda place: cel.contains(list_.value, place.value)
         case Value(single) if single.type == TEXT:
             return lambda place: _in_text(single, place.taken_for(TEXT).value)
@@ -279,16 +308,6 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
     return test
 
 
-def _presence(term: Term) -> Expr:
-    """Return whether there is a list at all: no operator holds of null."""
-    match term:
-        case Stream():
-            return term.presence
-        case Value(place, strict) if not strict:
-            return place.is_present()
-    return cel.TRUE
-
-
 def _in(*, every: bool, negated: bool) -> Test:
     """Return the test of a family's operator: for keys that are lists, whether of every or of any
     key; negated: that they are not among the values."""
@@ -298,28 +317,29 @@ def _in(*, every: bool, negated: bool) -> Test:
             case Constant(list() as keys):
                 member = _constant_in(value)
                 tests = [cel.negate(member(k)) if negated else member(k) for k in keys]
-                joined = conjunction(*tests) if every else disjunction(*tests)
-                return conjunction(_presence(value), joined)
+                return conjunction(*tests) if every else disjunction(*tests)
             case Constant(scalar):
                 found = _constant_in(value)(scalar)
-                return conjunction(_presence(value), cel.negate(found) if negated else found)
+                return cel.negate(found) if negated else found
             case Value(place) if place.is_list:
                 item = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
                 inner = _member(value)(item)
                 body = cel.negate(inner) if negated else inner
-                judged = cel.macro(place.value, "all" if every else "exists", "item", body)
-                return conjunction(_presence(value), judged)
+                return cel.macro(place.value, "all" if every else "exists", "item", body)
+            case Value(place) if place.is_map:
+                # Objects are no keys.
+                return cel.FALSE
             case Value(place):
                 inner = _member(value)(place)
-                return conjunction(_presence(value), cel.negate(inner) if negated else inner)
+                return cel.negate(inner) if negated else inner
             case Stream():
                 member_of = _member(value)
 
                 def judge(item: Place) -> Expr:
                     return cel.negate(member_of(item)) if negated else member_of(item)
 
-                judged = conjunction(key.presence, key.all(judge)) if every else key.exists(judge)
-                return conjunction(_presence(value), judged)
+                return conjunction(key.presence, key.all(judge)) if every else key.exists(judge)
+        raise NotConvertible("a key whose type is not known")
 
     return test
 

@@ -7,16 +7,30 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import MIXED, SPAN, TEXT, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.place import (
+    INT_OR_TEXT,
+    QUANTITY,
+    SPAN,
+    TEXT,
+    UNKNOWN,
+    Place,
+)
 from chartkit.addons.migrate.expressions.presence import fits, fits_any, fits_any_value
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
-from chartkit.addons.migrate.jmespath import Constant, Term, Value
+from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
+from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cluster_policy.conditions.comparison import SECOND, read_duration, seconds_of
+from chartkit.engine.cel.syntax.tree import Call
+from chartkit.engine.cluster_policy.conditions.comparison import (
+    SECOND,
+    read_duration,
+    read_float,
+    seconds_of,
+)
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.duration import HOUR, MINUTE, duration_or_none, format_duration
 from chartkit.go.quantity import quantity_or_none
-from chartkit.model import Json
+from chartkit.model import Json, leaves
 
 _QUANTITY_START: Final = frozenset("+-.0123456789*?")
 
@@ -26,17 +40,44 @@ def equals(key: Term, value: Term) -> Expr:
     match key, value:
         case Value(place), Constant(wanted):
             return equals_constant(place, wanted)
+        case Stream(), Constant(list() as wanted):
+            some = key.exists(lambda _item: cel.TRUE)
+            same = cel.equal(key.list(), _literal(wanted)) if wanted else cel.negate(some)
+            return conjunction(key.presence, same)
+        case Stream(), Constant():
+            return cel.FALSE
         case Constant(wanted), Value(place):
             if isinstance(wanted, str) and not _is_plain(wanted):
                 raise NotConvertible("a text with wildcards or a size is compared with a value")
             return equals_constant(place, wanted)
         case Value(left), Value(right):
-            if left.type == TEXT and right.type in (TEXT, UNKNOWN):
-                return _equal_texts(left, right.taken_for(TEXT))
-            if left.type != right.type or left.type not in ("int", "bool"):
-                raise NotConvertible("two values are compared whose texts may be wildcards")
-            return cel.equal(left.value, right.value)
+            return _equal_values(left, right)
     raise NotConvertible("a list is compared with Equals")
+
+
+def _equal_values(left: Place, right: Place) -> Expr:
+    if left.type == TEXT and right.type in (TEXT, UNKNOWN):
+        return _equal_texts(left, right.taken_for(TEXT))
+    if left.type == right.type == QUANTITY:
+        return cel.equal(_compared_sizes(left, as_size(right)), 0)
+    alike = left.type == right.type and left.type in ("int", "double", "bool")
+    if alike or (left.is_list and right.is_list) or (left.is_map and right.is_map):
+        return cel.equal(left.value, right.value)
+    raise NotConvertible("two values are compared whose texts may be wildcards")
+
+
+def as_text(place: Place) -> Expr:
+    """Return the text of a size, or of a number or a text."""
+    return cel.call("string", place.value)
+
+
+def as_size(place: Place) -> Expr:
+    """Return a size that a field has as a number or as a text."""
+    return cel.call("quantity", as_text(place))
+
+
+def _compared_sizes(place: Place, other: Expr) -> Expr:
+    return cel.method(as_size(place), "compareTo", other)
 
 
 def _equal_texts(left: Place, right: Place) -> Expr:
@@ -61,25 +102,73 @@ def equals_constant(place: Place, wanted: Json) -> Expr:
     """Return whether a value is a constant, in which wildcards count."""
     if not place.is_known:
         place = place.taken_for(natural(wanted))
-    value = place.value
+    if place.is_list or place.is_map:
+        return _equals_holder(place, wanted)
     match wanted:
-        case [] if place.is_list:
-            return cel.equal(cel.method(value, "size"), 0)
+        case list() | dict() | None:
+            return cel.FALSE
         case bool():
-            if place.type not in ("bool", UNKNOWN, MIXED):
+            if place.type not in ("bool", UNKNOWN):
                 return cel.FALSE
-            if place.type == "bool":
-                return value if wanted else cel.negate(value)
-            return cel.equal(value, wanted)
-        case int() | float() if place.type in ("int", "double"):
-            return cel.equal(value, float(wanted) if place.type == "double" else wanted)
-        case str() if place.type == "int":
-            if not wanted.lstrip("+-").isdigit():
-                return cel.FALSE
-            return cel.equal(value, int(wanted))
+            if place.type == UNKNOWN:
+                return cel.equal(place.value, wanted)
+            return place.value if wanted else cel.negate(place.value)
+        case _ if place.type == "bool":
+            return cel.FALSE
+        case int() | float():
+            return _equals_number(place, wanted)
         case str() if place.type in (TEXT, UNKNOWN):
             return _equals_text(place, wanted)
-    raise NotConvertible(f"a value is compared with {wanted!r}, which its type does not take")
+    return _text_of_number(place, str(wanted))
+
+
+def _equals_holder(place: Place, wanted: Json) -> Expr:
+    """Return whether a list or an object is the same as a value, which may be neither."""
+    if wanted == []:
+        return cel.equal(cel.method(place.value, "size"), 0) if place.is_list else cel.FALSE
+    alike = list if place.is_list else dict
+    return cel.equal(place.value, _literal(wanted)) if isinstance(wanted, alike) else cel.FALSE
+
+
+def _equals_number(place: Place, wanted: float) -> Expr:
+    if place.type == TEXT:
+        seconds = cel.call("duration", written_duration(seconds_of(wanted) or 0))
+        return as_duration(place.value, lambda given: cel.equal(given, seconds))
+    if place.type in ("int", "double") or (place.type == INT_OR_TEXT and isinstance(wanted, int)):
+        return cel.equal(place.value, float(wanted) if place.type == "double" else wanted)
+    raise _mismatch(wanted)
+
+
+def _text_of_number(place: Place, wanted: str) -> Expr:
+    """Return whether a number, a size, or what is a number or a text, equals a text."""
+    if place.type in ("int", "double"):
+        number = read_float(wanted)
+        if number is None or (place.type == "int" and not wanted.lstrip("+-").isdigit()):
+            return cel.FALSE
+        return cel.equal(place.value, number if place.type == "double" else int(wanted))
+    if place.type == QUANTITY:
+        # A size is no text, and fits no wildcard.
+        if quantity_or_none(wanted) is None:
+            return cel.FALSE
+        return cel.equal(_compared_sizes(place, cel.call("quantity", wanted)), 0)
+    if place.type == INT_OR_TEXT and whole_number(wanted) is not None:
+        return cel.contains(
+            cel.list_of(cel.call("dyn", each) for each in (int(wanted), wanted)), place.value
+        )
+    if place.type == INT_OR_TEXT and (_is_plain(wanted) or not wanted):
+        return cel.equal(place.value, wanted) if wanted else cel.FALSE
+    raise _mismatch(wanted)
+
+
+def _mismatch(wanted: Json) -> NotConvertible:
+    return NotConvertible(f"a value is compared with {wanted!r}, which its type does not take")
+
+
+def _literal(wanted: Json) -> Expr:
+    """Return a list or an object that a value is compared with; raises `NotConvertible`."""
+    if any(type(each) in (int, float) for _, each in leaves(wanted)):
+        raise NotConvertible("a list or an object with numbers is compared")
+    return expression_of(Constant(wanted))
 
 
 def _equals_text(place: Place, wanted: str) -> Expr:
@@ -89,13 +178,36 @@ def _equals_text(place: Place, wanted: str) -> Expr:
     if _is_plain(wanted) or not wanted:
         return cel.equal(value, wanted)
     if not has_wildcard(wanted):
-        raise NotConvertible(f"the size or duration {wanted} is compared with a text")
+        return _equals_amount(value, wanted)
     if place.type != TEXT:
         raise NotConvertible("a wildcard is compared with a value that may be no text")
     if wanted[0] in _QUANTITY_START:
         # A text that reads as a size fits no wildcard.
         return conjunction(fits(value, wanted), cel.negate(cel.call("isQuantity", value)))
     return fits(value, wanted)
+
+
+def _equals_amount(value: Expr, wanted: str) -> Expr:
+    """Return whether a text is written as a size or a duration that equals another."""
+    match value:
+        case Call("string", None) if str(whole_number(wanted)) == wanted:
+            # There is one way to print a number.
+            return cel.equal(value, wanted)
+    tests = []
+    if read_duration(wanted) is not None:
+        span = cel.call("duration", wanted)
+        tests.append(as_duration(value, lambda given: cel.equal(given, span)))
+    if quantity_or_none(wanted) is not None:
+        amount = cel.method(cel.call("quantity", value), "compareTo", cel.call("quantity", wanted))
+        tests.append(conjunction(cel.call("isQuantity", value), cel.equal(amount, 0)))
+    return disjunction(*tests)
+
+
+def as_duration(text: Expr, test: Callable[[Expr], Expr], form: str = "") -> Expr:
+    """Return whether a text is a duration that meets a test; form: of durations, those without
+    `0` unless it is given."""
+    is_duration = cel.method(text, "matches", form or _DURATION)
+    return conjunction(is_duration, test(cel.call("duration", text)))
 
 
 def is_one_of(place: Place, texts: Sequence[str]) -> Expr:
@@ -135,6 +247,8 @@ def ordered(sign: str) -> Test:
                 return _ordered_constant(place, _MIRRORED[sign], limit)
             case Value(left), Value(right) if left.type == right.type and left.type in _ORDERED:
                 return cel.compare(sign, left.value, right.value)
+            case Value(left), Value(right) if left.type == right.type == QUANTITY:
+                return cel.compare(sign, _compared_sizes(left, as_size(right)), 0)
         raise NotConvertible("an order of values whose types are not known")
 
     return test
@@ -146,30 +260,40 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
         place = place.taken_for("int")
     if place.type == SPAN:
         return _spans(place, sign, limit, read_duration)
-    if isinstance(limit, bool):
-        raise NotConvertible("an order of booleans")
+    if isinstance(limit, bool) or place.type == "bool":
+        return cel.FALSE
     if place.type == "int" and number is not None:
         left = cel.call("double", place.value) if isinstance(number, float) else place.value
         return cel.compare(sign, left, number)
-    if place.type == "quantity" and isinstance(limit, str):
-        size = cel.call("quantity", cel.call("string", place.value))
-        return cel.compare(sign, cel.method(size, "compareTo", cel.call("quantity", limit)), 0)
+    if place.type == QUANTITY and isinstance(limit, str):
+        return cel.compare(sign, _compared_sizes(place, cel.call("quantity", limit)), 0)
     if place.type == "double" and number is not None:
         return cel.compare(sign, place.value, float(number))
-    if place.type == "quantity" and number is not None:
-        text = cel.call("string", place.value)
+    if place.type in (QUANTITY, INT_OR_TEXT) and number is not None:
+        text = as_text(place)
         is_number = cel.method(text, "matches", r"^[-+]?[0-9]+(\.[0-9]+)?$")
         return conjunction(is_number, cel.compare(sign, cel.call("double", text), float(number)))
-    if place.type == TEXT and isinstance(limit, str) and read_duration(limit) is not None:
-        text = place.value
-        # Whether a text is a duration, or a number of seconds, in order with another.
-        seconds = (read_duration(limit) or 0) / SECOND
-        longer = cel.compare(sign, cel.call("duration", text), cel.call("duration", limit))
-        counted = cel.compare(sign, cel.call("double", text), seconds)
+    if place.type == TEXT:
+        return _ordered_text(place.value, sign, limit)
+    raise NotConvertible("an order of values whose types are not known")
+
+
+def _ordered_text(text: Expr, sign: str, limit: Json) -> Expr:
+    """Return whether a text that is a duration, a number of seconds or a size is in order with a
+    limit."""
+    is_number = isinstance(limit, int | float)
+    nanoseconds = seconds_of(limit) if is_number else read_duration(limit)
+    if nanoseconds is not None:
+        span = cel.call("duration", written_duration(nanoseconds) if is_number else limit)
+        number = float(limit) if is_number else nanoseconds / SECOND
+        counted = cel.compare(sign, cel.call("double", text), number)
         return disjunction(
-            conjunction(cel.method(text, "matches", _DURATION), longer),
+            as_duration(text, lambda given: cel.compare(sign, given, span)),
             conjunction(cel.method(text, "matches", _NUMBER), counted),
         )
+    if isinstance(limit, str) and quantity_or_none(limit) is not None:
+        amount = cel.method(cel.call("quantity", text), "compareTo", cel.call("quantity", limit))
+        return conjunction(cel.call("isQuantity", text), cel.compare(sign, amount, 0))
     raise NotConvertible("an order of values whose types are not known")
 
 
@@ -194,10 +318,10 @@ def _spans(place: Place, sign: str, limit: Json, read: Callable[[Json], int | No
     against = read(limit) if isinstance(limit, str) else seconds_of(limit)
     if against is None:
         return cel.FALSE
-    return cel.compare(sign, place.value, cel.call("duration", _written(against)))
+    return cel.compare(sign, place.value, cel.call("duration", written_duration(against)))
 
 
-def _written(nanoseconds: int) -> str:
+def written_duration(nanoseconds: int) -> str:
     """Return a duration as a text: in hours, minutes or seconds where it is whole."""
     for unit, name in ((HOUR, "h"), (MINUTE, "m"), (SECOND, "s")):
         if nanoseconds % unit == 0:
@@ -220,8 +344,8 @@ def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
         return cel.compare(sign, place.value, against // SECOND)
     if place.type == TEXT:
         text = f"{against // SECOND}s" if against % SECOND == 0 else format_duration(against)
-        longer = cel.compare(sign, cel.call("duration", place.value), cel.call("duration", text))
-        return conjunction(cel.method(place.value, "matches", _DURATION), longer)
+        limit = cel.call("duration", text)
+        return as_duration(place.value, lambda given: cel.compare(sign, given, limit))
     raise NotConvertible("an order of durations whose types are not known")
 
 
@@ -229,8 +353,9 @@ def _any_duration(limit: Json) -> int | None:
     return duration_or_none(limit) if isinstance(limit, str) else None
 
 
-_ORDERED: Final = ("int", SPAN)
+_ORDERED: Final = ("int", "double", SPAN)
 _PART: Final = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _DURATION: Final = f"^[-+]?({_PART}(ns|us|µs|μs|ms|s|m|h))+$"
+DURATION_OR_ZERO: Final = f"^[-+]?(0|({_PART}(ns|us|µs|μs|ms|s|m|h))+)$"
 _NUMBER: Final = f"^[-+]?{_PART}$"
 _MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}

@@ -11,7 +11,8 @@ from chartkit.addons.migrate.differences import NO_DATA
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
-from chartkit.addons.migrate.jmespath.terms import expression_of, is_path
+from chartkit.addons.migrate.jmespath.comparisons import for_each
+from chartkit.addons.migrate.jmespath.terms import Choice, expression_of, is_path
 from chartkit.addons.migrate.matching.scope import Condition, Scope
 from chartkit.addons.migrate.texts import (
     query_term,
@@ -130,7 +131,7 @@ def with_entries(entries: Json, names: Names, namespace: str, hold: Hold) -> Nam
 
 def _held(name: str, term: Term, hold: Hold) -> Term:
     match term:
-        case Constant():
+        case Constant() | Choice():
             return term
         case Stream():
             kind = term.item.type
@@ -168,6 +169,8 @@ def _variable(body: Body, names: Names) -> Term:
 def _or_default(found: Term, default: Term) -> Term:
     """Return what a path finds; a default where it fails or finds null."""
     match found:
+        case Choice():
+            return for_each(found, lambda term: _or_default(term, default))
         case Constant(value):
             return default if value is None else found
         case Stream() if found.presence == cel.TRUE:

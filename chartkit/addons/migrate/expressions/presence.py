@@ -49,6 +49,30 @@ def path_of(expr: Expr) -> FieldPath | None:
                 return None
 
 
+_SAFE: Final = frozenset(
+    ("contains", "endsWith", "has", "hasValue", "lowerAscii", "orValue", "size", "startsWith")
+)
+"""Functions that are no errors of values of the right type."""
+
+
+def cannot_fail(expr: Expr) -> bool:
+    """Return whether a path, or what is made of optional fields alone, has a value in any case."""
+    return path_of(expr) is not None or _is_careful(expr)
+
+
+def _is_careful(expr: Expr) -> bool:
+    match expr:
+        case Literal() | ListLiteral() | MapLiteral():
+            return all(map(_is_careful, children(expr)))
+        case Select() | Index():
+            return any(each.optional for each in _steps(expr))
+        case Call(function) if function in _SAFE:
+            return all(map(_is_careful, children(expr)))
+        case Binary("==" | "!="):
+            return all(map(_is_careful, children(expr)))
+    return False
+
+
 def where_there(expr: Expr) -> Expr:
     """Return an optional field with a default as it is read where the field is there."""
     match expr:

@@ -104,9 +104,28 @@ def disjunction(*terms: Expr) -> Expr:
     return cel.any_of(dict.fromkeys(term for term in terms if term != FALSE))
 
 
-def is_presence(term: Expr) -> bool:
-    """Return whether a term asks that something is there."""
-    return isinstance(term, Call) and term.function in ("has", "hasValue")
+def either(test: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """Return `test ? then : otherwise` of two tests, shorter where one of them is a constant."""
+    if test in (TRUE, FALSE) or then == otherwise:
+        return otherwise if test == FALSE else then
+    if then == TRUE:
+        return disjunction(test, otherwise)
+    if otherwise == FALSE:
+        return conjunction(test, then)
+    if then == FALSE:
+        return conjunction(cel.negate(test), otherwise)
+    if otherwise == TRUE:
+        return disjunction(cel.negate(test), then)
+    return cel.conditional(test, as_bool(then), as_bool(otherwise))
+
+
+_GUARDS: Final = frozenset(("has", "hasValue", "isQuantity", "isSemver", "matches"))
+
+
+def is_guard(term: Expr) -> bool:
+    """Return whether a term asks what others may depend on: that something is there, or is a
+    text of a form."""
+    return isinstance(term, Call) and term.function in _GUARDS
 
 
 def as_bool(expression: Expr) -> Expr:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, TIME
+from chartkit.addons.migrate.jmespath.comparisons import for_each, spread
 from chartkit.addons.migrate.jmespath.functions import FUNCTIONS
-from chartkit.addons.migrate.jmespath.functions.declaration import by_declaration, required
+from chartkit.addons.migrate.jmespath.functions.declaration import (
+    Function,
+    by_declaration,
+    required,
+)
 from chartkit.addons.migrate.jmespath.projections import BY_EXPRESSION
 from chartkit.addons.migrate.jmespath.terms import (
+    Choice,
     Constant,
     Names,
     Stream,
@@ -52,12 +59,16 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
     if translator.decides:
         typed = zip(args, declared.parameters, strict=False)
         args[:least] = [required(term, type_) for term, type_ in typed]
-    constant = constant_result(node.value, args)
+    return spread(args, lambda given: _result(translator.names, node.value, function, given))
+
+
+def _result(names: Names, name: str, function: Function | None, args: Sequence[Term]) -> Term:
+    constant = constant_result(name, args)
     if constant is not None:
         return constant
     if function is None:
-        raise NotConvertible(f"the function {node.value} has no form in CEL yet")
-    return function(translator.names, args)
+        raise NotConvertible(f"the function {name} has no form in CEL yet")
+    return function(names, args)
 
 
 def _argument(translator: Translator, function: str, node: Node, current: Term | None) -> Term:
@@ -97,6 +108,8 @@ def json_literal(text: str) -> str | None:
 
 def as_json(term: Term) -> Term:
     """Return a variable that is a literal of JSON: of a text the text would be read as JSON."""
+    if isinstance(term, Choice):
+        return for_each(term, as_json)
     if isinstance(term, Value):
         place = term.place
         if not (place.is_list or place.is_map or place.type in ("int", "bool")):
@@ -141,6 +154,8 @@ def text_of_term(term: Term) -> Expr:
             return cel.literal(value if isinstance(value, str) else embedded_json(value))
         case Stream():
             return cel.call("json.marshal", term.list())
+        case Choice(holds, first, second):
+            return cel.conditional(holds, text_of_term(first), text_of_term(second))
         case Value(place):
             place = place.taken_for(TEXT)
             if place.type == TEXT or not place.is_known:

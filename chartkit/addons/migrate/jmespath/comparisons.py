@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,8 +18,9 @@ from chartkit.addons.migrate.expressions.place import (
     UNKNOWN,
     Place,
 )
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, either
 from chartkit.addons.migrate.jmespath.terms import (
+    Choice,
     Constant,
     Stream,
     Term,
@@ -34,6 +36,7 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call
 from chartkit.engine.jmespath.declaration import deep_equal
+from chartkit.go.quantity import quantity_or_none
 
 _COMPARED_NUMBERS: Final = ("int", "double")
 _ZERO: Final = ("0", 0)
@@ -41,6 +44,10 @@ _ZERO: Final = ("0", 0)
 
 def compared(sign: str, left: Term, right: Term) -> Term:
     """Return a comparison; raises `NotConvertible`."""
+    return spread((left, right), lambda sides: _compared(sign, *sides))
+
+
+def _compared(sign: str, left: Term, right: Term) -> Term:
     if sign not in ("==", "!="):
         # The order of two numbers; of other values it is null, which is not true.
         sides = [_number(each) for each in (left, right)]
@@ -60,6 +67,29 @@ def compared(sign: str, left: Term, right: Term) -> Term:
                 same = sign == "=="
                 return computed(decided if same else cel.negate(decided), "bool")
     return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
+
+
+def spread(terms: Sequence[Term], use: Callable[[Sequence[Term]], Term]) -> Term:
+    """Return what is made of terms, of each that may be one of two for either."""
+    for at, term in enumerate(terms):
+        if isinstance(term, Choice):
+            before, after = terms[:at], terms[at + 1 :]
+            return _spread(term, before, after, use)
+    return use(terms)
+
+
+def _spread(
+    choice: Choice,
+    before: Sequence[Term],
+    after: Sequence[Term],
+    use: Callable[[Sequence[Term]], Term],
+) -> Term:
+    return for_each(choice, lambda term: spread([*before, term, *after], use))
+
+
+def for_each(choice: Choice, use: Callable[[Term], Term]) -> Term:
+    """Return what is made of one of two terms."""
+    return chosen(choice.holds, use(choice.first), use(choice.second))
 
 
 def _with_constant(place: Place, other: Constant) -> Expr | None:
@@ -96,7 +126,6 @@ def _number(term: Term) -> Place:
     raise NotConvertible("an order of values that are no numbers")
 
 
-_SIZES: Final = (QUANTITY, "int-or-string")
 _NUMBERS: Final = ("int", "double")
 
 
@@ -111,47 +140,53 @@ def first_truthy(left: Term, right: Term) -> Term:
         case Constant():
             return left if is_truthy(left) == cel.TRUE else right
         case Stream():
-            if isinstance(right, Constant) and right.value in ([], ""):
-                blank = right.value == ""
-                return replace(left, presence=cel.TRUE, strict=False, blank=blank)
-            return chosen(is_truthy(left), left, right)
+            always = replace(left, presence=cel.TRUE, strict=False)
+            return always if right == Constant([]) else chosen(is_truthy(left), always, right)
         case Value(place):
             return _or_default(place, right)
+        case Choice():
+            return for_each(left, lambda term: first_truthy(term, right))
 
 
 def _or_default(place: Place, default: Term) -> Term:
     if isinstance(default, Constant) and isinstance(default.value, list | dict):
         place = place.taken_for(ANY_LIST if isinstance(default.value, list) else ANY_MAP)
-    if place.path and type_of(default) != UNKNOWN:
+    if place.path and type_of(default) not in (UNKNOWN, MIXED):
         place = place.taken_for(type_of(default))
     if is_truthy(Value(place)) == cel.TRUE:
         return Value(place)
     # Whether every value that may be here is true, so that a default is for none alone.
     is_some_where_true = place.type in (*_NUMBERS, QUANTITY) and place.given == cel.TRUE
-    if is_some_where_true and type_of(default) in (place.type, TEXT):
+    if is_some_where_true and type_of(default) == place.type:
         return computed(place.or_value(expression_of(default)), place.type)
     match default:
         case Constant(None) if place.type == TEXT:
             given = is_truthy(Value(place, strict=False))
             return Value(replace(place.settled(), given=given), strict=False)
-        case Constant(value) if place.is_list and value in ([], ""):
-            settled = replace(place.settled(), root=place.or_value([]))
-            return Value(settled, strict=False, blank=value == "")
+        case Constant([]) if place.is_list:
+            return Value(replace(place.settled(), root=place.or_value([])), strict=False)
         case Constant(value) if value is not None and value == falsy(place):
             return computed(place.or_value(value), place.type)
         case Constant(value) if place.type in _NUMBERS and _is_number(value):
             return computed(place.or_value(value), place.type)
-        case Constant(str() as value) if place.type in (TEXT, *_SIZES, UNKNOWN):
+        case Constant(str() as value) if (
+            place.type == QUANTITY and quantity_or_none(value) is not None
+        ):
+            return computed(place.or_value(value), place.type)
+        case Constant(str() as value) if place.type in (TEXT, UNKNOWN):
             place = place.taken_for(TEXT)
-            if not value or place.type == QUANTITY:
+            if not value:
                 return computed(place.or_value(value), place.type)
             given = cel.not_equal(place.or_value(""), "")
             return computed(cel.conditional(given, place.value, value), place.type)
     holds = is_truthy(Value(place, strict=False))
-    if isinstance(default, Constant) and isinstance(default.value, list | dict):
-        chosen_value = cel.conditional(holds, place.value, expression_of(default))
-        return Value(replace(place.settled(), root=chosen_value))
-    return chosen(holds, Value(place), default)
+    if place.type == "bool":
+        return chosen(holds, Constant(True), default)
+    match default:
+        case Constant(list() | dict() as value) if place.is_list == isinstance(value, list):
+            chosen_value = cel.conditional(holds, place.value, expression_of(default))
+            return Value(replace(place.settled(), root=chosen_value))
+    return chosen(holds, Value(place.settled()), default)
 
 
 def _is_number(value: object) -> bool:
@@ -169,6 +204,10 @@ def chosen(holds: Expr, then: Term, otherwise: Term) -> Term:
         if limited is not None:
             return limited
     type_ = _common(type_of(then), type_of(otherwise))
+    if type_ == MIXED:
+        return Choice(holds, then, otherwise)
+    if type_ == "bool" and Constant in (type(then), type(otherwise)):
+        return computed(either(holds, expression_of(then), expression_of(otherwise)), type_)
     if isinstance(otherwise, Value) and otherwise.place.is_optional and not otherwise.strict:
         given = disjunction(holds, otherwise.place.is_present())
         other = otherwise.place.settled().value

@@ -18,6 +18,7 @@ from chartkit.addons.migrate.jmespath.lists import (
     without_null,
 )
 from chartkit.addons.migrate.jmespath.terms import (
+    Choice,
     Constant,
     Generator,
     Members,
@@ -126,6 +127,8 @@ def stream_of(term: Term, names: Names) -> Stream:
             return Stream((loop,), place.element(variable), place.is_present())
         case Constant():
             raise NotConvertible("a list that is written in the expression")
+        case Choice():
+            raise NotConvertible("a list, or another value, is read as a list")
 
 
 def _projected(translator: Translator, stream: Stream, node: Node) -> Term:
@@ -145,7 +148,7 @@ def _projected(translator: Translator, stream: Stream, node: Node) -> Term:
             generators = (*stream.generators, *item.generators)
             depth = stream.depth + item.depth
             return replace(stream, generators=generators, item=item.item, depth=depth)
-        case Constant():
+        case Constant() | Choice():
             raise NotConvertible("a constant for each element of a list")
 
 

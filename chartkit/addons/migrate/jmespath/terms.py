@@ -15,6 +15,7 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import (
     ANY_MAP,
+    MIXED,
     SIZE,
     SPAN,
     TEXT,
@@ -23,7 +24,7 @@ from chartkit.addons.migrate.expressions.place import (
     Place,
 )
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, either
 from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import (
@@ -53,13 +54,11 @@ class Constant:
 class Value:
     """A single value, or nothing.
 
-    place: where it is; strict: whether it is an error for JMESPath if there is nothing; blank:
-    whether it is an empty text instead of an empty list.
+    place: where it is; strict: whether it is an error for JMESPath if there is nothing.
     """
 
     place: Place
     strict: bool = True
-    blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,7 @@ class Stream:
     item: the place of an item, by the variable of the innermost loop; presence: whether there is
     a list at all (without one JMESPath gives null); strict: whether null is an error; depth: how
     deep the items are in lists of lists, of which a flatten alone is converted; members: those of
-    items that are objects made of several values; blank: whether it is an empty text instead of an
-    empty list.
+    items that are objects made of several values.
     """
 
     generators: tuple[Generator, ...]
@@ -93,7 +91,6 @@ class Stream:
     strict: bool = False
     depth: int = 1
     members: Members | None = None
-    blank: bool = False
 
     @property
     def current(self) -> Term:
@@ -185,7 +182,23 @@ def _filtered(generator: Generator, *further: Expr) -> Expr:
     return cel.macro(generator.list, "filter", generator.variable, where)
 
 
-Term: TypeAlias = Constant | Value | Stream
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of two terms that have no type in common.
+
+    holds: whether it is the first.
+    """
+
+    holds: Expr
+    first: Term
+    second: Term
+
+    def of_each(self, question: Callable[[Term], Expr]) -> Expr:
+        """Return the answer to a question about the term that it is."""
+        return either(self.holds, question(self.first), question(self.second))
+
+
+Term: TypeAlias = Constant | Value | Stream | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +257,9 @@ def expression_of(term: Term) -> Expr:
             return place.value
         case Stream():
             return term.list()
+        case Choice(holds, first, second):
+            chosen = (cel.call("dyn", expression_of(each)) for each in (first, second))
+            return cel.conditional(holds, *chosen)
 
 
 def type_of(term: Term) -> str:
@@ -255,6 +271,8 @@ def type_of(term: Term) -> str:
             return place.type
         case Stream():
             return f"[]{term.item.type}"
+        case Choice():
+            return MIXED
 
 
 _TYPES: Final = {str: TEXT, bool: "bool", int: "int", float: "double"}
@@ -327,6 +345,10 @@ def is_truthy(term: Term) -> Expr:
             return term.exists(lambda _item: cel.TRUE)
         case Value(place):
             return _is_truthy(place)
+        case Choice(holds, first) if is_truthy(first) == holds:
+            return either(holds, cel.TRUE, is_truthy(term.second))
+        case Choice():
+            return term.of_each(is_truthy)
 
 
 def _is_truthy(place: Place) -> Expr:

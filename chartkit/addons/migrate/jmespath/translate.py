@@ -21,7 +21,7 @@ from chartkit.addons.migrate.expressions.presence import path_of, present_if
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import projections
 from chartkit.addons.migrate.jmespath.call import as_json, called, is_embedded, joined, json_literal
-from chartkit.addons.migrate.jmespath.comparisons import chosen, compared, first_truthy
+from chartkit.addons.migrate.jmespath.comparisons import chosen, compared, first_truthy, for_each
 from chartkit.addons.migrate.jmespath.lists import (
     Images,
     element_at,
@@ -31,6 +31,7 @@ from chartkit.addons.migrate.jmespath.lists import (
 )
 from chartkit.addons.migrate.jmespath.terms import (
     REQUEST_KIND,
+    Choice,
     Constant,
     Members,
     Names,
@@ -96,6 +97,8 @@ class Translator:
 
     def node(self, node: Node, current: Term | None) -> Term:
         """Return what a node gives; current: the value of `@`, None at the root."""
+        if isinstance(current, Choice):
+            return for_each(current, lambda term: self.node(node, term))
         if node.kind not in _HANDLERS:
             raise NotConvertible(f"an expression with {node.kind.name.lower().replace('_', ' ')}")
         return _HANDLERS[node.kind](self, node, current)
@@ -126,6 +129,8 @@ class Translator:
         if is_embedded(key):
             return self._entry(term, joined(key, self.names))
         match term:
+            case Choice():
+                return for_each(term, lambda either: self.member(either, key))
             case Constant(_Unfinished(path)):
                 return self._root((*path, key))
             case Constant(Members() as members):
@@ -183,7 +188,7 @@ class Translator:
             case Stream():
                 # What a loop runs over must be there, or be empty.
                 return self.node(right, term)
-            case Constant():
+            case Constant() | Choice():
                 raise NotConvertible("a constant in place of what may be absent")
 
     def _index_expression(self, node: Node, current: Term | None) -> Term:
@@ -261,7 +266,9 @@ class Translator:
     @staticmethod
     def lenient(term: Term) -> Term:
         """Return a term that is null where there is nothing."""
-        return replace(term, strict=False) if isinstance(term, Value | Stream) else term
+        if isinstance(term, Choice):
+            return for_each(term, Translator.lenient)
+        return term if isinstance(term, Constant) else replace(term, strict=False)
 
     def _or(self, node: Node, current: Term | None) -> Term:
         *firsts, last = _operands(Kind.OR_EXPRESSION, node)
@@ -342,7 +349,7 @@ def _is_bool(term: Term) -> bool:
             return isinstance(value, bool)
         case Value(place):
             return place.type == "bool"
-        case Stream():
+        case Stream() | Choice():
             return False
 
 

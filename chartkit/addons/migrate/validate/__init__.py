@@ -10,7 +10,7 @@ from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_presence
+from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_guard
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.facts import (
     Operations,
@@ -67,7 +67,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
             raise NotConvertible("the rule can never refuse anything", "validate")
         names.note(NEVER_REFUSES)
     facts, variables = one_loop_for_all_containers(expression)
-    if any(map(is_presence, facts)):
+    if any(map(is_guard, facts)):
         # What is looked at next depends on it: one validation says both.
         facts = [conjunction(*facts)]
     message = _message(rule, names)

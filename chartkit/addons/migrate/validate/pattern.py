@@ -23,6 +23,7 @@ from chartkit.addons.migrate.expressions.verdict import (
     of_elements,
     plain,
 )
+from chartkit.addons.migrate.operators import DURATION_OR_ZERO, as_duration
 from chartkit.addons.migrate.validate.cel_rule import VariableText, same
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Literal
@@ -35,7 +36,7 @@ from chartkit.engine.cluster_policy.pattern.scalar import (
     read_alternatives,
     read_operation,
 )
-from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.duration import duration_or_none
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Body, Json
@@ -44,6 +45,7 @@ _WHOLE: Final = re.compile(r"[-+]?\d+", re.ASCII)
 _COMPARED: Final = {"": "==", "!": "!="}
 _WORDS: Final = {"true": True, "false": False}
 _ZEROS: Final[Mapping[str, Json]] = {TEXT: "", "int": 0, "bool": False, "double": 0.0}
+_NOTHING: Final = cel.list_of(cel.call("dyn", zero) for zero in (cel.NULL, "", 0, False, []))
 _OBJECTS: Final = "the pattern compares an object or a list of objects with a text"
 
 
@@ -63,7 +65,7 @@ def leaf(place: Place, pattern: Json) -> Expr:
     if place.is_map:
         raise NotConvertible(_OBJECTS)
     if pattern is None and not place.is_known:
-        raise NotConvertible("null is compared with a field of unknown type")
+        return cel.contains(_NOTHING, place.or_value(cel.NULL))
     if pattern is None:
         return _nothing(place)
     if isinstance(pattern, bool):
@@ -169,19 +171,44 @@ def _comparison(place: Place, operation: Operation) -> Expr:
     prefix, operand = operation
     quantity, duration = quantity_or_none(operand), duration_or_none(operand)
     if duration is not None and quantity is None:
-        raise NotConvertible(f"a duration ({operand}) is compared")
+        return _lasting(place, prefix, operand)
     if quantity is not None:
         return _sized(place, prefix, operand)
     if prefix in ORDERS:
         return cel.FALSE
     wanted = not prefix
     if place.type == "bool":
-        if has_wildcard(operand) or operand not in _WORDS:
-            raise NotConvertible(f"the text '{operand}' is compared with a boolean")
-        return cel.equal(place.or_value(cel.NULL), _WORDS[operand] is wanted)
-    if place.type == "int":
-        raise NotConvertible(f"the text '{operand}' is compared with a number")
+        matches = compile_wildcard(operand)
+        words = [value for word, value in _WORDS.items() if matches(word) is wanted]
+        if len(words) == 1:
+            return cel.equal(place.or_value(cel.NULL), words[0])
+        return place.is_present() if words else cel.FALSE
+    if place.type in ("int", "double"):
+        return _number_fits(place, operand, wanted)
     return _fits(place, operand) if wanted else _unlike(place, operand)
+
+
+def _number_fits(place: Place, operand: str, wanted: bool) -> Expr:
+    """Return whether a number, as a text, fits a text that is none."""
+    if not has_wildcard(operand):
+        return cel.FALSE if wanted else place.is_present()
+    if place.type == "double" and operand.strip("*"):
+        raise NotConvertible(f"the text '{operand}' is compared with a number")
+    test = fits(cel.call("string", place.value), operand)
+    return conjunction(place.is_present(), test if wanted else cel.negate(test))
+
+
+def _lasting(place: Place, prefix: str, operand: str) -> Expr:
+    """Return the comparison with a duration, of which what is absent is zero."""
+    if place.type != TEXT:
+        raise NotConvertible(f"the duration {operand} is compared with a value that is no text")
+    text, form = place.or_value("0"), DURATION_OR_ZERO
+    against = cel.call("duration", operand)
+    sign = _COMPARED.get(prefix, prefix)
+    test = as_duration(text, lambda given: cel.compare(sign, given, against), form)
+    if prefix != "!":
+        return test
+    return cel.negate(as_duration(text, lambda given: cel.equal(given, against), form))
 
 
 def _fits(place: Place, operand: str) -> Expr:

@@ -171,9 +171,8 @@ def _or_else(place: Place, other: Term) -> Term:
     """Return a value, or another where there is none."""
     if place.type == UNKNOWN and place.path:
         raise NotConvertible("not_null of a value whose type is not known, which may be null")
-    if isinstance(other, Constant) and other.value is not None:
-        type_ = place.type if type_of(other) == place.type else UNKNOWN
-        return computed(place.or_value(cel.literal(other.value)), type_)
+    if isinstance(other, Constant) and type_of(other) == place.type:
+        return computed(place.or_value(cel.literal(other.value)), place.type)
     if type_of(other) == place.type and isinstance(other, Value) and not other.place.is_optional:
         return computed(place.or_value(other.place.value), place.type)
     present = place.is_present()

@@ -39,6 +39,7 @@ from chartkit.addons.migrate.jmespath.terms import (
     Term,
     Value,
     computed,
+    falsy,
     is_truthy,
 )
 from chartkit.engine.cel.syntax import Expr
@@ -307,17 +308,29 @@ class Translator:
 
     def _and(self, node: Node, current: Term | None) -> Term:
         *tests, last = _operands(Kind.AND_EXPRESSION, node)
-        tests = [test for test in tests if self.truth(test, current) != cel.TRUE]
-        if not tests:
-            return self.node(last, current)
-        if not all(_is_bool(self.left(test, current)) for test in tests):
+        translator, held = self, list[Expr]()
+        for test in tests:
+            held.append(translator.truth(test, current))
+            translator = translator.where(held[-1])
+        found = translator.node(last, current)
+        for test, holds in zip(reversed(tests), reversed(held), strict=True):
             # Where one is not true, the value is that one.
-            raise NotConvertible("a value that && chooses")
-        holds = self._in_order(replace(node, children=tuple(tests)), current, holds=True)
-        value = self.where(*holds).node(last, current)
-        if _is_bool(value):
-            return computed(conjunction(*holds, is_truthy(self.lenient(value))), "bool")
-        return chosen(conjunction(*holds), value, Constant(False))
+            found = chosen(holds, found, _falsy(self.left(test, current)))
+        return found
+
+
+def _falsy(term: Term) -> Term:
+    """Return a term where it is not true: the empty value of its type, or null."""
+    match term:
+        case Choice():
+            return for_each(term, _falsy)
+        case Stream(presence=presence):
+            return chosen(presence, Constant([]), _NULL)
+        case Value(place):
+            if not place.is_known:
+                raise NotConvertible("the value of && where its left side may be of any type")
+            return chosen(place.is_present(), Constant(falsy(place)), _NULL)
+    return term
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,16 +354,6 @@ def _settled(current: Term | None) -> tuple[Term | None, Expr]:
         return current, cel.TRUE
     given = cel.TRUE if current.strict else current.place.is_present()
     return Value(current.place.settled(), strict=False), given
-
-
-def _is_bool(term: Term) -> bool:
-    match term:
-        case Constant(value):
-            return isinstance(value, bool)
-        case Value(place):
-            return place.type == "bool"
-        case Stream() | Choice():
-            return False
 
 
 _Handler = Callable[[Translator, Node, "Term | None"], Term]

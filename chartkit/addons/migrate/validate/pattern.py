@@ -45,7 +45,8 @@ _WHOLE: Final = re.compile(r"[-+]?\d+", re.ASCII)
 _COMPARED: Final = {"": "==", "!": "!="}
 _WORDS: Final = {"true": True, "false": False}
 _ZEROS: Final[Mapping[str, Json]] = {TEXT: "", "int": 0, "bool": False, "double": 0.0}
-_NOTHING: Final = cel.list_of(cel.call("dyn", zero) for zero in (cel.NULL, "", 0, False, []))
+_ZERO_VALUES: Final[tuple[Json, ...]] = (None, "", 0, False, [])
+_NOTHING: Final = cel.list_of(cel.call("dyn", zero) for zero in _ZERO_VALUES)
 _OBJECTS: Final = "the pattern compares an object or a list of objects with a text"
 
 

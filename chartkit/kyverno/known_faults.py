@@ -16,6 +16,7 @@ from chartkit.model import (
     Body,
     Diagnostic,
     Explanation,
+    FieldPath,
     Json,
     Location,
     Resource,
@@ -49,26 +50,33 @@ class Affected:
         return (since is None or since <= release) and (fixed is None or release < fixed)
 
 
+FieldSteps = tuple[str | tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Concerned:
-    """The objects that a fault shows with.
+    """The objects that a fault or a change concerns.
 
-    path: a field that decides, with `*` for any key or item and `**` for any number of them; empty
+    versions: of the group, none for all; kinds: `*` is any; path: a field that decides, with `*`
+    for any key or item, `**` for any number of them and several keys of which one is there; empty
     where every object of the kinds counts; values: what it may be, empty where it just is there;
     mentions: texts of which one must stand in it; are: a name for them in a sentence.
     """
 
     group: str
+    versions: frozenset[str]
     kinds: frozenset[str]
-    path: tuple[str, ...]
+    path: FieldSteps
     values: tuple[Json, ...]
     mentions: tuple[str, ...]
     are: str
 
     def has(self, policy: Resource) -> bool:
         """Return whether an object is one of them."""
-        group = policy.api_version.rpartition("/")[0]
-        if policy.kind not in self.kinds or group != self.group:
+        group, _, version = policy.api_version.rpartition("/")
+        if group != self.group or self.kinds.isdisjoint((policy.kind, "*")):
+            return False
+        if self.versions and version not in self.versions:
             return False
         return any(self._decides(value) for value in _values(policy.body, self.path))
 
@@ -130,6 +138,18 @@ class KnownFault:
         """Return the release without the fault that comes next; None if none is known."""
         return next((affected.fixed for affected in self.affected if release in affected), None)
 
+    def as_change(self, release: Release) -> Change:
+        """Return the fault as what a release brings that has it."""
+        fixed = self.fixed_in(release)
+        return Change(
+            ChangeKind.FAULT,
+            self.message(release),
+            (self.source,),
+            concerned=self.policies,
+            severity=self.severity or _SEVERITIES[ChangeKind.FAULT],
+            advice=f"install {fixed}, which does not" if fixed else "no release fixes it yet",
+        )
+
     def diagnostic(self, message: str, location: Location | None, release: Release) -> Diagnostic:
         """Return a warning with the release that is without the fault, and the source."""
         fixed = self.fixed_in(release)
@@ -168,7 +188,7 @@ def running_release(engine: Sequence[Resource], component: str) -> Release | Non
     return None
 
 
-def _values(body: Json, path: tuple[str, ...]) -> Iterator[Json]:
+def _values(body: Json, path: FieldSteps) -> Iterator[Json]:
     """Return each value at a path of an object."""
     if not path:
         yield body
@@ -180,7 +200,7 @@ def _values(body: Json, path: tuple[str, ...]) -> Iterator[Json]:
     for key, value in members:
         if step == "**":
             yield from _values(value, path)
-        elif step in ("*", key):
+        elif step == "*" or key == step or (isinstance(step, tuple) and key in step):
             yield from _values(value, tuple(rest))
 
 
@@ -209,20 +229,22 @@ def _fault(body: Body) -> KnownFault:
 def _concerned(body: Body) -> Concerned:
     return Concerned(
         body["group"],
+        frozenset(body.get("versions", ())),
         frozenset(body["kinds"]),
-        tuple(body.get("field", ())),
+        tuple(tuple(step) if isinstance(step, list) else step for step in body.get("field", ())),
         tuple(body.get("values", ())),
         tuple(body.get("mentions", ())),
-        body["are"],
+        body.get("are", ""),
     )
 
 
 class ChangeKind(StrEnum):
-    """The type of a change; MOVED is for values."""
+    """The type of a change; MOVED is for values, FAULT for a fault of a release."""
 
     ADDED = "added"
     CHANGED = "changed"
     DEPRECATED = "deprecated"
+    FAULT = "fault"
     MOVED = "moved"
     REMOVED = "removed"
 
@@ -232,21 +254,40 @@ class Change:
     """One thing that a Kyverno version changes for those who run it.
 
     sources: the issues and pull requests that announce it; empty for a version that is released;
-    release: the later release of that version that brings it, may be empty.
+    release: the later release of that version that brings it, may be empty; concerned: the objects,
+    None where it concerns no single ones; keys: of the chart's values, which concern those who set
+    one of them, or none of them if is_default; severity: as scans have it; advice: the way out, may
+    be empty; stops: whether the objects have no effect any more; state, date: of the sources.
     """
 
     kind: ChangeKind
     text: str
     sources: tuple[str, ...] = ()
     release: str = ""
+    concerned: Concerned | None = None
+    keys: tuple[FieldPath, ...] = ()
+    is_default: bool = False
+    severity: str = ""
+    advice: str = ""
+    stops: bool = False
+    state: str = ""
+    date: str = ""
 
     def __str__(self) -> str:
+        state = f" ({self.announced})" if self.state else ""
         sources = f" ({', '.join(self.sources)})" if self.sources else ""
-        return f"{self.kind}: {self.text}{sources}"
+        return f"{self.kind}{state}: {self.text}{sources}"
+
+    @property
+    def announced(self) -> str:
+        """The state of its sources, as `merged, 2026-09-09`; empty for a version that is out."""
+        state = "planned" if self.state == "open" else self.state
+        return f"{state}, {self.date}" if state else ""
 
     def as_json(self) -> Body:
         """Return the change for programs."""
-        return {"kind": str(self.kind), "text": self.text, "sources": list(self.sources)}
+        body: Body = {"kind": str(self.kind), "text": self.text, "sources": list(self.sources)}
+        return body | ({"state": self.state, "date": self.date} if self.state else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,13 +330,34 @@ def refuses_legacy_policies() -> Version:
     return parse_version(BUILT_IN.section("legacyPoliciesRefused"), "Kyverno")
 
 
+_SEVERITIES: Final = {
+    ChangeKind.REMOVED: "high",
+    ChangeKind.CHANGED: "medium",
+    ChangeKind.FAULT: "medium",
+    ChangeKind.MOVED: "medium",
+    ChangeKind.DEPRECATED: "low",
+    ChangeKind.ADDED: "info",
+}
+"""The severities of changes that have none of their own."""
+
+
 def _changes(row: Body) -> tuple[Change, ...]:
-    return tuple(
-        Change(
-            ChangeKind(change["kind"]),
-            change["text"],
-            tuple(change.get("sources", ())),
-            change.get("release", ""),
-        )
-        for change in row["changes"]
+    return tuple(map(_change, row["changes"]))
+
+
+def _change(body: Body) -> Change:
+    kind = ChangeKind(body["kind"])
+    return Change(
+        kind,
+        body["text"],
+        tuple(body.get("sources", ())),
+        body.get("release", ""),
+        _concerned(body["objects"]) if "objects" in body else None,
+        tuple(map(tuple, body.get("keys", ()))),
+        body.get("default", False),
+        body.get("severity", _SEVERITIES[kind]),
+        body.get("advice", ""),
+        body.get("stops", False),
+        body.get("state", ""),
+        str(body.get("date", "")),
     )

@@ -27,6 +27,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "policies-show": "PoliciesShow",
         "policies-coverage": "PoliciesCoverage",
         "plan": "Plan",
+        "plan-rehearsal": "PlanRehearsal",
         "rescue": "Rescue",
         "migrate-plan": "MigratePlan",
         "migrate-policies": "MigratePolicies",

@@ -8,8 +8,37 @@ import pytest
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 
+_POLICIES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: require-team
+  labels:
+    kustomize.toolkit.fluxcd.io/name: guardrails
+    kustomize.toolkit.fluxcd.io/namespace: flux
+spec:
+  validationFailureAction: Enforce
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
+---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: batch, namespace: kyverno}
+spec:
+  match: {any: [{resources: {kinds: [Pod], names: [job-*]}}]}
+  exceptions: [{policyName: require-team, ruleNames: [team]}]
+"""
+_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: shop, labels: {LABEL: shop}}\n"
+
 
 def test_plan_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    (tmp_path / "gitops").mkdir()
+    (tmp_path / "gitops" / "guardrails.yaml").write_text(_POLICIES)
+    pods = [("web", "team"), ("api", "app"), ("job-1", "app")]
+    texts = [_POD.replace("NAME", name).replace("LABEL", label) for name, label in pods]
+    (tmp_path / "gitops" / "pods.yaml").write_text("---\n".join(texts))
     check_page("how-to/upgrade.md", tmp_path, request.config.getoption("--update-golden"))
 
 

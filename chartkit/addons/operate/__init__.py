@@ -15,7 +15,7 @@ OPERATE = Addon(
         ),
         "plan": (
             "chartkit.addons.operate.commands.plan:plan",
-            "Show the order in which to upgrade Kyverno and Kubernetes.",
+            "Show the order in which to upgrade Kyverno and Kubernetes, and rehearse it.",
         ),
         "promote": (
             "chartkit.addons.operate.commands.promote:promote",

@@ -46,10 +46,17 @@ def _all() -> dict[str, str]:
     return {**dict(sorted(outputs.items())), **_FILES, _VALUES: "values of the chart kyverno"}
 
 
+_OF_OPTIONS: Final = {
+    "test-coverage": "chartkit test --coverage",
+    "plan-rehearsal": "chartkit plan --rehearse PATH",
+}
+"""Commands that have a report of their own with an option."""
+
+
 def _command(name: str) -> str:
     first, _, second = name.partition("-")
-    if name == "test-coverage":
-        return "chartkit test --coverage"
+    if name in _OF_OPTIONS:
+        return _OF_OPTIONS[name]
     return f"chartkit {name}" if name == "check-compat" else f"chartkit {first} {second}".rstrip()
 
 

@@ -46,6 +46,10 @@ COMMANDS = {
     "policies-show": ["policies", "show", "disallow-host-path"],
     "policies-coverage": ["policies", "coverage", "--standard", "pss"],
     "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34", "--eks"],
+    "plan-rehearsal": [
+        *("plan", "--from", "1.16/1.33", "--to", "1.20", "--rehearse", "legacy.yaml"),
+        *("--rehearse", "pod.yaml"),
+    ],
     "migrate-plan": ["migrate", "plan", "legacy.yaml"],
     "migrate-policies": ["migrate", "policies", "legacy.yaml", "--proof-seconds", "0.3"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
@@ -119,7 +123,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         for path, command in ALL_COMMANDS.items()
         if any("-o" in each.opts and each.name == "outputs" for each in command.params)
     }
-    assert named == set(OUTPUTS) - {"test-coverage", "values-migrate"}
+    assert named == set(OUTPUTS) - {"test-coverage", "plan-rehearsal", "values-migrate"}
 
 
 def test_a_report_of_migrated_values_follows_its_schema(tmp_path: Path) -> None:

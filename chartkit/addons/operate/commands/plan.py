@@ -1,19 +1,25 @@
-"""`chartkit plan`: the order in which to upgrade Kyverno and Kubernetes."""
+"""`chartkit plan`: the order in which to upgrade Kyverno and Kubernetes, and its rehearsal."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.addons.migrate.command import INVENTORY_OPTIONS
+from chartkit.addons.migrate.options import InventoryOptions
+from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import matrix_option, project_option
 from chartkit.errors import InputError
+from chartkit.scan.gate.options import Threshold
 
 if TYPE_CHECKING:
+    from chartkit.addons.operate.rehearsal.facts import Values
     from chartkit.kyverno.releases import ReleaseData
-    from chartkit.kyverno.upgrade import Pair
+    from chartkit.kyverno.upgrade import Pair, Plan
     from chartkit.kyverno.versions import Release
 
 _ENDS = "KYVERNO/KUBERNETES"
@@ -25,15 +31,33 @@ _ENDS = "KYVERNO/KUBERNETES"
 @click.option(
     "--to",
     "target",
-    metavar=_ENDS,
+    metavar="KYVERNO[/KUBERNETES]",
     help="As 1.18/1.34. For an environment the release that chartkit installs, if not given.",
 )
 @click.option("--skip-minors", is_flag=True, help="Let a step of Kyverno skip minor versions.")
 @click.option("--eks", is_flag=True, help="Show when EKS ends its support of each cluster version.")
 @project_option
 @matrix_option
+@takes(
+    InventoryOptions,
+    click.option(
+        "--rehearse",
+        "paths",
+        multiple=True,
+        metavar="PATH",
+        help="Ask what each step changes of these objects: manifests, a folder, a chart, - (stdin) "
+        "or a recording of a cluster; repeatable.",
+    ),
+    *INVENTORY_OPTIONS,
+)
+@click.option(
+    "--fail-on",
+    type=Choice([str(level) for level in Threshold]),
+    help="The least severity of what a rehearsal finds that makes it exit 1. Default: all.",
+)
 @reports()
 def plan(
+    inputs: InventoryOptions,
     options: OutputOptions,
     environment: str | None,
     start: str | None,
@@ -42,35 +66,68 @@ def plan(
     eks: bool,
     path: Path,
     matrix: Path | None,
+    fail_on: str | None,
 ) -> None:
     """Print the shortest order of upgrades in which every step is a supported pair.
 
     It starts from an ENVIRONMENT of the project, or from a pair (--from).
     Kubernetes is upgraded by one minor version at a time, and so is Kyverno without --skip-minors.
     Each step of Kyverno names the release, the version of its Helm chart, and what it changes.
-    Exits 1 where there is no such order, 2 for a version that is not known.
+    --rehearse PATH, or --cluster, asks every change and known fault of these objects instead, and
+    names those that one concerns, with what to do first; also for a Kyverno that is announced.
+    Exits 1 where there is no such order or the rehearsal finds something, 2 for a version that is
+    not known and for input that cannot be read.
     """
     from datetime import date
 
-    from chartkit.kyverno.upgrade import Plan, parse_pair, report, shortest
+    from chartkit.kyverno.upgrade import Plan, report, shortest
 
     options.parsed()
-    first, release, data = _start(environment, start, path, matrix)
-    last = parse_pair(target) if target is not None else _newest(first, environment, data)
+    first, release, data, values = _start(environment, start, path, matrix)
+    last = _target(target, first, environment, data)
     route = shortest(first, last, skip_minors, data)
     shortcut = None
     if not route.exists and not skip_minors:
         skipping = shortest(first, last, skip_minors=True, data=data)
         shortcut = len(skipping.steps) if skipping.exists else None
     found = Plan(first, last, route, shortcut, eks, date.today(), release, data)
+    if inputs.paths or inputs.cluster:
+        name = environment or f"--from {start}"
+        raise SystemExit(_rehearsed(name, found, values, inputs, options, fail_on))
     show(report(found), options)
     raise SystemExit(0 if route.exists else 1)
 
 
+def _rehearsed(
+    name: str,
+    plan: Plan,
+    values: Values,
+    inputs: InventoryOptions,
+    options: OutputOptions,
+    fail_on: str | None,
+) -> int:
+    """Rehearse a plan, and return the exit code."""
+    from chartkit.addons.operate.rehearsal.facts import steps_between
+    from chartkit.addons.operate.rehearsal.report import report
+    from chartkit.addons.operate.rehearsal.run import rehearse
+
+    def stderr(note: object) -> None:
+        click.echo(str(note), err=True)
+
+    steps = steps_between(plan.start.kyverno, plan.release, plan.target.kyverno, plan.data)
+    rehearsal = rehearse(name, steps, values, inputs, sys.stdin, stderr)
+    show(report(rehearsal), options)
+    for fault in rehearsal.plan.faults:
+        stderr(fault)
+    return rehearsal.exit_code(fail_on)
+
+
 def _start(
     environment: str | None, start: str | None, path: Path, matrix: Path | None
-) -> tuple[Pair, Release | None, ReleaseData]:
-    """Return the pair that a plan starts from, Kyverno's release in it, and what is known."""
+) -> tuple[Pair, Release | None, ReleaseData, Values]:
+    """Return the pair that a plan starts from, Kyverno's release in it, what is known, and the
+    values of the environment's engine."""
+    from chartkit.addons.operate.rehearsal.facts import environment_values
     from chartkit.kyverno.added_releases import read_matrix
     from chartkit.kyverno.upgrade import Pair, parse_pair
     from chartkit.kyverno.versions import parse_release
@@ -82,21 +139,30 @@ def _start(
         raise InputError(f"there is {given}", None, hint)
     if start is not None:
         release = parse_release(start.partition("/")[0])
-        return parse_pair(start), release, read_matrix(matrix)
-    chosen = read_project(path).environment(environment or "")
+        return parse_pair(start), release, read_matrix(matrix), ()
+    project = read_project(path)
+    chosen = project.environment(environment or "")
     pair = Pair(chosen.kyverno, chosen.kubernetes)
-    return pair, chosen.release, read_matrix(matrix, chosen.versions)
+    values = environment_values(project, chosen)
+    return pair, chosen.release, read_matrix(matrix, chosen.versions), values
 
 
-def _newest(first: Pair, environment: str | None, data: ReleaseData) -> Pair:
-    """Return the pair that an environment's plan leads to: the Kyverno that chartkit installs, on
-    the oldest cluster that it supports and that is no older than the environment's."""
-    from chartkit.kyverno.matrix import compatibility
+def _target(target: str | None, first: Pair, environment: str | None, data: ReleaseData) -> Pair:
+    """Return the pair that a plan leads to. Without Kubernetes in it: the oldest cluster that this
+    Kyverno supports and that is no older than the first; without a target the Kyverno that chartkit
+    installs, for an environment."""
+    from chartkit.kyverno.matrix import matrix
     from chartkit.kyverno.releases import current
-    from chartkit.kyverno.upgrade import Pair
+    from chartkit.kyverno.upgrade import Pair, parse_pair
+    from chartkit.kyverno.versions import parse_version
 
-    if environment is None:
+    if target is not None and "/" in target:
+        return parse_pair(target)
+    if target is not None:
+        kyverno = parse_version(target, "Kyverno")
+    elif environment is None:
         raise InputError("--to is missing", None, f"write --to {_ENDS}")
-    kyverno = max(first.kyverno, current().version)
-    oldest = compatibility(kyverno, None, data).oldest
-    return Pair(kyverno, max(first.kubernetes, oldest))
+    else:
+        kyverno = max(first.kyverno, current().version)
+    row = matrix(data).get(kyverno)
+    return Pair(kyverno, first.kubernetes if row is None else max(first.kubernetes, row.oldest))

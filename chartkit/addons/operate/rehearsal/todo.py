@@ -1,0 +1,141 @@
+"""What to do before the upgrade, in order, with commands."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.plan.inventory import LegacyObject, Tool
+from chartkit.addons.migrate.plan.planned import Convertibility, PlannedRule
+from chartkit.addons.operate.rehearsal.run import Rehearsal
+from chartkit.kyverno.versions import Version
+from chartkit.model import Resource, mapping_at, mappings_at
+from chartkit.network.cluster.recording import is_recording
+from chartkit.report.model import resource_id
+from chartkit.wording import counted
+
+_APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
+_CONVERTED: Final = frozenset((Convertibility.CONVERTS, Convertibility.CHANGES))
+_NEW_KINDS: Final = Version(1, 17)
+"""The first Kyverno that has all kinds of policies.kyverno.io, as v1."""
+_LONGEST: Final = 70
+"""The columns of a line of a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to do; details: what is concerned, a line each."""
+
+    text: str
+    commands: Sequence[str] = ()
+    details: Sequence[str] = ()
+
+
+def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
+    """Yield what to do before the first step that ends policies of kyverno.io; nothing where no
+    object is concerned."""
+    stops = (step for step, fact in rehearsal.hits if fact.change.stops and step.announcement)
+    step = next(stops, None)
+    if step is None:
+        return
+    objects, running = [each.legacy for each in rehearsal.plan.objects], step.before
+    if running != rehearsal.steps[0].before or running < _NEW_KINDS:
+        yield Task(f"Upgrade to Kyverno {running}, which runs both the old and the new policies.")
+    yield from _conversion(rehearsal)
+    taken = [each.resource for each in objects if _takes_along(each.resource)]
+    if taken:
+        text = (
+            "Set generate.orphanDownstreamOnPolicyDelete: true in these policies, and apply them: "
+            f"Kyverno {running} deletes what they generated together with them."
+        )
+        yield Task(text, details=[f"{resource_id(each)} ({each.location})" for each in taken])
+    yield Task(
+        f"Install the new policies while Kyverno {running} still runs the old ones; what denies, "
+        "first."
+    )
+    yield from _removal(objects)
+    text = f"Upgrade to Kyverno {step.after} once it is out and nothing is left: this exits 0 then."
+    is_recorded = any(is_recording(Path(path)) for path in rehearsal.options.paths)
+    inputs = "--cluster" if is_recorded else _inputs(rehearsal, "--rehearse ")
+    command = f"chartkit plan {rehearsal.start} --to {step.after} {inputs} --fail-on high"
+    yield Task(text, [command])
+
+
+def _conversion(rehearsal: Rehearsal) -> Iterator[Task]:
+    rules = [(each.legacy, rule) for each in rehearsal.plan.objects for rule in each.rules]
+    by_hand = [each for each in rules if each[1].verdict not in _CONVERTED]
+    if count := len(rules) - len(by_hand):
+        changed = sum(rule.verdict is Convertibility.CHANGES for _, rule in rules)
+        text = f"Convert {count} of {counted(len(rules), 'rule')}; each is proved."
+        text += f" Of {changed} something changes: the plan says what." if changed else ""
+        inputs = _inputs(rehearsal)
+        files = all(each.legacy.document is not None for each in rehearsal.plan.objects)
+        commands = [f"chartkit migrate plan {inputs}"] if changed else []
+        target = "--write" if files else "--output new-policies"
+        yield Task(text, [*commands, f"chartkit migrate policies {inputs} {target}"])
+    if by_hand:
+        details = [_by_hand(*each) for each in by_hand]
+        yield Task(f"Rewrite {counted(len(by_hand), 'rule')} by hand, in CEL.", details=details)
+
+
+def _by_hand(legacy: LegacyObject, rule: PlannedRule) -> str:
+    name = f", rule {rule.rule.name}" if rule.rule.name else ""
+    reason = "".join(rule.notes[:1])
+    return f"{resource_id(legacy.resource)}{name} ({rule.location}): {reason}"
+
+
+def _takes_along(resource: Resource) -> bool:
+    """Report whether Kyverno deletes what a policy generated together with it."""
+    for rule in mappings_at(resource.body, "spec", "rules"):
+        generate = mapping_at(rule, "generate")
+        if generate.get("synchronize") and not generate.get("orphanDownstreamOnPolicyDelete"):
+            return True
+    return False
+
+
+def _removal(objects: Sequence[LegacyObject]) -> Iterator[Task]:
+    applied = Counter(str(each.origin) for each in objects if each.origin.tool in _APPLY)
+    if applied:
+        text = (
+            "Take the old policies out of what applies them, and let it prune them; once Kyverno "
+            "is upgraded, each sync that applies one of them is denied."
+        )
+        details = [f"{origin}: {counted(count, 'object')}" for origin, count in applied.items()]
+        yield Task(text, details=details)
+    names: dict[tuple[str, str], list[str]] = {}
+    for each in objects:
+        if each.origin.tool not in _APPLY:
+            kind = each.resource.kind.lower(), each.resource.namespace
+            names.setdefault(kind, []).append(each.resource.name)
+    if names:
+        text = "Delete the old policies that no tool is known to apply"
+        is_file = any(each.document is not None for each in objects)
+        text += ", unless one applies these files and prunes them." if is_file else "."
+        yield Task(text, [line for key, given in names.items() for line in _deletion(*key, given)])
+
+
+def _deletion(kind: str, namespace: str, names: Sequence[str]) -> list[str]:
+    within = f" -n {shlex.quote(namespace)}" if namespace else ""
+    command = f"kubectl delete {kind}.kyverno.io{within} {shlex.join(names)}"
+    lines = textwrap.wrap(
+        command, _LONGEST, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    )
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def _inputs(rehearsal: Rehearsal, option: str = "") -> str:
+    """Return the inputs of a rehearsal for a command; option: before each path."""
+    options = rehearsal.options
+    if options.cluster:
+        return (
+            f"--cluster --context {shlex.quote(options.context)}"
+            if options.context
+            else "--cluster"
+        )
+    paths = [f"{option}{shlex.quote(path)}" for path in options.paths]
+    return " ".join([*paths, *(f"-f {shlex.quote(str(file))}" for file in options.values)])

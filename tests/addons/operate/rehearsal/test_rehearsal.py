@@ -1,0 +1,176 @@
+"""The rehearsal of an upgrade with a repository, a cluster, and a recording of that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.cli.main import main
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.model import Body
+from tests.addons.operate.rehearsal import estate
+from tests.api_server import Api
+from tests.unit.network.cluster.conftest import World
+
+_FROM = ("--from", "1.19/1.34", "--to", "1.20")
+_LEGACY = {
+    *(f"ClusterPolicy/{each['metadata']['name']}" for each in estate.policies()),
+    *(f"PolicyException/{each['metadata']['name']}" for each in estate.exceptions()),
+    "ClusterCleanupPolicy/finished-jobs",
+}
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", *arguments])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return int(ended.value.code or 0), captured.out
+
+
+def _facts(out: str, step: int = -1) -> list[Body]:
+    facts: list[Body] = json.loads(out)["steps"][step]["facts"]
+    return facts
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return estate.write(tmp_path / "gitops")
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_page_of_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = _run(capsys, *_FROM, "--rehearse", "gitops")
+    lines = out.splitlines()
+    assert code == 1
+    assert len(lines) <= 90
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "Kyverno 1.19 → 1.20, rehearsed with 216 objects: 16 concerned"
+    text = " ".join(out.split())
+    for place, effect in {
+        "named-ports": "stops denying (40 of 40 objects violate it today)",
+        "pinned-tags": "stops denying (none of 20 objects violate it today)",
+        "require-team": "stops denying (3 of 160 objects violate it today)",
+        "own-registry": "stops reporting (12 of 120 objects violate it today)",
+        "namespace-defaults": "stops generating; 10 objects of it no longer synchronized",
+        "default-priority": "stops changing objects (120)",
+        "default-team": "stops changing objects (30)",
+    }.items():
+        assert f"ClusterPolicy/{place} gitops/policies/{place}.yaml:1 {effect}" in text
+    assert "legacy-web gitops/exceptions/legacy-web.yaml:1 stops exempting objects (100)" in text
+    assert "finished-jobs gitops/cleanup/finished-jobs.yaml:1 stops deleting" in text
+    deniers, others = out.index("ClusterPolicy/require-team"), out.index("ClusterPolicy/probes")
+    assert deniers < others
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_to_do_first_is_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out = _run(capsys, *_FROM, "--rehearse", "gitops", "-o", "json")
+    tasks = json.loads(out)["tasks"]
+    assert [task["text"].partition(" ")[0] for task in tasks] == [
+        "Convert",
+        "Rewrite",
+        "Set",
+        "Install",
+        "Take",
+        "Delete",
+        "Upgrade",
+    ]
+    assert tasks[0]["commands"][-1] == "chartkit migrate policies gitops --write"
+    assert tasks[1]["details"][0].startswith("ClusterPolicy/odd-nodes, rule odd-nodes (gitops/")
+    assert "namespace-defaults" in tasks[2]["details"][0]
+    assert tasks[4]["details"] == [
+        "Flux Kustomization flux-system/guardrails: 4 objects",
+        "Argo CD application platform: 4 objects",
+    ]
+    assert "kubectl delete policyexception.kyverno.io -n kyverno batch" in tasks[5]["commands"][1]
+
+
+@pytest.mark.usefixtures("repository")
+def test_every_refusal_of_upstream_names_every_object(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = _facts(_run(capsys, *_FROM, "--rehearse", "gitops", "-o", "json")[1])
+    critical = [fact for fact in facts if fact["severity"] == "critical"]
+    assert [fact["sources"][-1].rpartition("/")[2] for fact in critical] == [
+        "17534",
+        "17535",
+        "17708",
+        "17701",
+    ]
+    for fact in critical:
+        assert {f"{each['kind']}/{each['name']}" for each in fact["objects"]} == _LEGACY
+        assert fact["date"].startswith("2026-09-")
+    origins = {each["origin"]["tool"] for each in critical[0]["objects"]}
+    assert origins == {"argocd", "flux", "none"}
+
+
+@pytest.mark.usefixtures("repository")
+def test_nothing_left_is_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = _run(capsys, *_FROM, "--rehearse", "gitops/workloads.yaml")
+    assert code == 0
+    assert out.startswith("Kyverno 1.19 → 1.20, rehearsed with 200 objects: none concerned")
+    assert "Do first" not in out
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(("level", "code"), [("high", 0), ("low", 1), ("none", 0)])
+def test_a_severity_decides_the_exit_code(
+    level: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = ("--from", "1.16/1.33", "--to", "1.17/1.33")
+    assert _run(capsys, *pair, "--rehearse", "gitops", "--fail-on", level)[0] == code
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("name", ["markdown", "sarif", "junit", "github", "ndjson", "yaml"])
+def test_other_formats_name_the_objects(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out = _run(capsys, *_FROM, "--rehearse", "gitops", "-o", name)
+    assert "require-team" in out
+    assert "17708" in out or "labels alone" in out
+
+
+def test_each_step_on_the_way_is_rehearsed(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Removed versions, changed fields, and faults: what an object has, and nothing else."""
+    exception = estate.exceptions()[0]
+    old = {**exception, "apiVersion": "kyverno.io/v2alpha1"}
+    asserts = estate.policies()[0]
+    asserts["spec"]["rules"][0]["validate"] = {"message": "no", "assert": {"all": []}}
+    (repository / "old.yaml").write_text(f"{dump_yaml(old)}---\n{dump_yaml(asserts)}")
+    arguments = ("--from", "1.11/1.28", "--to", "1.20", "--rehearse", "gitops/old.yaml")
+    with pytest.raises(SystemExit):
+        main(["plan", *arguments, "-o", "json"])
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    found = {step["to"]: [fact["text"] for fact in step["facts"]] for step in steps}
+    assert any("v2alpha1" in text for text in found["1.12"])
+    assert any("validate.assert" in text for text in found["1.19"])
+    assert found["1.18"] == []
+
+
+def test_a_cluster_and_its_recording_are_rehearsed_alike(world: World) -> None:
+    for api in (
+        Api("kyverno.io", "v2", "clustercleanuppolicies", "ClusterCleanupPolicy", False),
+        Api("", "v1", "services", "Service", True),
+    ):
+        world.server.serve(api)
+    kinds = ("Namespace", "Pod", "Service", "ConfigMap")
+    objects = [each for each in estate.objects() if each["kind"] in kinds]
+    world.server.add(*estate.policies(), *estate.exceptions(), estate.CLEANUP, *objects)
+    live = _run(world.capture, *_FROM, "--cluster", "--record", "rec", "-o", "json")
+    asked = len(world.server.requests)
+    assert _run(world.capture, *_FROM, "--rehearse", "rec", "-o", "json")[0] == 1
+    assert len(world.server.requests) == asked
+    facts = _facts(live[1])
+    recorded = _facts(_run(world.capture, *_FROM, "--rehearse", "rec", "-o", "json")[1])
+    assert facts == recorded
+    gate = facts[0]["objects"]
+    assert {f"{each['kind']}/{each['name']}" for each in gate} == _LEGACY
+    stops = {each["name"]: each["stops"] for each in facts[3]["objects"]}
+    assert stops["require-team"] == ["denying (3 of 160 objects violate it today)"]
+    assert stops["namespace-defaults"] == ["generating; 10 objects of it no longer synchronized"]
+    text = _run(world.capture, *_FROM, "--rehearse", "rec")[1]
+    assert "chartkit migrate policies rec --output new-policies" in text
+    assert "--to 1.20 --cluster --fail-on high" in text

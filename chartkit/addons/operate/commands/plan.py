@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import matrix_option, project_option
+from chartkit.cli.terminal import progress
 from chartkit.errors import InputError
 from chartkit.scan.gate.options import Threshold
 
@@ -115,9 +117,10 @@ def _rehearsed(
         click.echo(str(note), err=True)
 
     steps = steps_between(plan.start.kyverno, plan.release, plan.target.kyverno, plan.data)
-    rehearsal = rehearse(name, steps, values, inputs, sys.stdin, stderr)
+    converting = partial(progress, "converting")
+    rehearsal = rehearse(name, steps, values, inputs, sys.stdin, stderr, converting)
     show(report(rehearsal), options)
-    for fault in rehearsal.plan.faults:
+    for fault in rehearsal.faults:
         stderr(fault)
     return rehearsal.exit_code(fail_on)
 

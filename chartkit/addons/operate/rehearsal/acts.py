@@ -96,8 +96,8 @@ class Acts:
         number of objects that show it."""
         name = resource_id(resource)
         acts = {act for key, act in self._counts if key == name}
-        running = (each for each in self.policies.values() if each.policy.resource is resource)
-        policy = next(running, None)
+        running = self.policies.values()
+        policy = next((one for one in running if resource_id(one.policy.resource) == name), None)
         for rule in legacy_rules(resource):
             act = _OF_RULES.get(rule.type.partition(".")[0])
             if act is None and policy is not None and acts.isdisjoint((Act.DENY, Act.REPORT)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Final
 
-from chartkit.addons.migrate.plan.inventory import origin_of
+from chartkit.addons.migrate.plan.origin import origin_of
 from chartkit.addons.operate.rehearsal.acts import Act
 from chartkit.addons.operate.rehearsal.facts import Fact, Step
 from chartkit.addons.operate.rehearsal.run import RANKS, Rehearsal
@@ -60,7 +60,7 @@ def _text(rehearsal: Rehearsal, width: int) -> Iterator[Block]:
 
 
 def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
-    count = rehearsal.acts.objects + len(rehearsal.plan.objects)
+    count = rehearsal.acts.objects + len(rehearsal.migrated)
     concerned = {id(each) for _, fact in rehearsal.hits for each in fact.objects}
     way = f"Kyverno {rehearsal.steps[0].before} → {rehearsal.steps[-1].after}"
     yield Heading(
@@ -182,4 +182,4 @@ def _findings(rehearsal: Rehearsal) -> Iterator[Finding]:
             level = _LEVELS.get(change.severity, Severity.NOTE)
             diagnostic = Diagnostic(f"upgrade/{step.after}", level, text, location, change.advice)
             yield diagnostic_finding(diagnostic)
-    yield from map(diagnostic_finding, rehearsal.plan.faults)
+    yield from map(diagnostic_finding, rehearsal.faults)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TextIO
 
-from chartkit.addons.migrate.options import InventoryOptions
+from chartkit.addons.migrate.files.run import Progress, migrator_of, without_patches
+from chartkit.addons.migrate.files.texts import MigratedObject
+from chartkit.addons.migrate.options import ConversionOptions, InventoryOptions
 from chartkit.addons.migrate.plan.inventory import (
     Inventory,
     cluster_inventory,
@@ -14,13 +16,12 @@ from chartkit.addons.migrate.plan.inventory import (
     read_inventory,
     without_copies,
 )
-from chartkit.addons.migrate.plan.planned import Plan, make_plan
 from chartkit.addons.operate.rehearsal.acts import Acts
 from chartkit.addons.operate.rehearsal.facts import Fact, Step, Values, declared_values
 from chartkit.engine import NO_ATTACHMENTS, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.model import Resource, mapping_at, mappings_at
+from chartkit.model import Diagnostic, Resource, mapping_at, mappings_at
 from chartkit.network.cluster.discovery import Discovery, sample
 from chartkit.network.cluster.reader import Reader
 from chartkit.scan.cluster import Survey, open_cluster
@@ -41,15 +42,16 @@ class Rehearsal:
     """An upgrade rehearsed.
 
     start: the environment, or the option with the pair where it starts; steps: with the answers;
-    plan: of the migration of the policies of kyverno.io; acts: what these do today; options: the
-    inputs; unread: what could not be read of them, a line each.
+    migrated: the objects of kyverno.io, each with what replaces it, not proved; acts: what they do
+    today; options: the inputs; faults, unread: as of the inventory.
     """
 
     start: str
     steps: Sequence[Step]
-    plan: Plan
+    migrated: Sequence[MigratedObject]
     acts: Acts
     options: InventoryOptions
+    faults: Sequence[Diagnostic]
     unread: Sequence[str]
 
     @property
@@ -60,7 +62,7 @@ class Rehearsal:
     def exit_code(self, fail_on: str | None) -> int:
         """2 for input that cannot be used, 1 where a fact of at least this severity concerns
         something, or something could not be read; None: any severity."""
-        if self.plan.faults:
+        if self.faults:
             return 2
         least = RANKS[fail_on or Threshold.INFO] if fail_on != Threshold.NONE else -1
         fails = any(RANKS[fact.change.severity] <= least for _, fact in self.hits)
@@ -74,13 +76,14 @@ def rehearse(
     options: InventoryOptions,
     stdin: TextIO,
     note: Note,
+    progress: Progress,
 ) -> Rehearsal:
     """Ask the facts of steps of the inputs; values: of the environment's chart of the engine, none
     where they are not known. Raise InputError, and SourceError for a cluster that does not
     answer."""
     asked = _Asked(steps)
     if (source := cluster_source(options)) is None:
-        inventory = without_copies(read_inventory(options, stdin, note), options.paths)
+        inventory = without_copies(without_patches(read_inventory(options, stdin, note))[0])
         acts = _of_files(inventory, asked)
         unread: Sequence[str] = inventory.unread
     else:
@@ -94,7 +97,12 @@ def rehearse(
     for step in steps:
         for fact in step.facts:
             fact.ask(releases)
-    return Rehearsal(start, steps, make_plan(inventory), acts, options, unread)
+    conversion = ConversionOptions(
+        inventory=options, prove=False, proof_seconds=None, objects=(), allowed=(), jobs=1
+    )
+    migrator = migrator_of(conversion, inventory, (), stdin, note)
+    migrated = migrator.all(inventory.objects, progress)
+    return Rehearsal(start, steps, migrated, acts, options, inventory.findings, unread)
 
 
 @dataclass(slots=True)
@@ -138,7 +146,7 @@ class _Asked:
 
 
 def _of_files(inventory: Inventory, asked: _Asked) -> Acts:
-    legacy = [each.resource for each in inventory.objects if not each.refusal]
+    legacy = [each.current or each.resource for each in inventory.objects if not each.refused]
     policies = compile_all(legacy, read_exceptions(filter(is_exception, legacy)))
     objects = inventory.resources
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
@@ -148,7 +156,8 @@ def _of_files(inventory: Inventory, asked: _Asked) -> Acts:
 
 def _of_cluster(reader: Reader, inventory: Inventory, asked: _Asked) -> Acts:
     survey, inputs = Survey(reader, NO_ATTACHMENTS), UserInputs()
-    policies = compile_all([each.resource for each in inventory.objects], survey.around)
+    legacy = [each.current or each.resource for each in inventory.objects]
+    policies = compile_all(legacy, survey.around)
     requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
     context = requests.context(survey.world(inputs))
     objects = survey.objects(policies.policies, asked.kinds(reader.discovery, inventory))

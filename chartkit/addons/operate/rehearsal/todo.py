@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.plan.inventory import LegacyObject, Tool
-from chartkit.addons.migrate.plan.planned import Convertibility, PlannedRule
+from chartkit.addons.migrate.conversion import RuleOutcome
+from chartkit.addons.migrate.files.texts import MigratedObject
+from chartkit.addons.migrate.plan.inventory import LegacyObject
+from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.addons.operate.rehearsal.run import Rehearsal
 from chartkit.kyverno.versions import Version
 from chartkit.model import Resource, mapping_at, mappings_at
@@ -20,7 +22,6 @@ from chartkit.report.model import resource_id
 from chartkit.wording import counted
 
 _APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
-_CONVERTED: Final = frozenset((Convertibility.CONVERTS, Convertibility.CHANGES))
 _NEW_KINDS: Final = Version(1, 17)
 """The first Kyverno that has all kinds of policies.kyverno.io, as v1."""
 _LONGEST: Final = 70
@@ -43,7 +44,7 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
     step = next(stops, None)
     if step is None:
         return
-    objects, running = [each.legacy for each in rehearsal.plan.objects], step.before
+    objects, running = [each.legacy for each in rehearsal.migrated], step.before
     if running != rehearsal.steps[0].before or running < _NEW_KINDS:
         yield Task(f"Upgrade to Kyverno {running}, which runs both the old and the new policies.")
     yield from _conversion(rehearsal)
@@ -67,26 +68,25 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
 
 
 def _conversion(rehearsal: Rehearsal) -> Iterator[Task]:
-    rules = [(each.legacy, rule) for each in rehearsal.plan.objects for rule in each.rules]
-    by_hand = [each for each in rules if each[1].verdict not in _CONVERTED]
+    rules = [(each, outcome) for each in rehearsal.migrated for outcome in each.outcomes]
+    by_hand = [_by_hand(*each) for each in rules if not each[1].converted]
     if count := len(rules) - len(by_hand):
-        changed = sum(rule.verdict is Convertibility.CHANGES for _, rule in rules)
-        text = f"Convert {count} of {counted(len(rules), 'rule')}; each is proved."
+        changed = sum(bool(outcome.changes) for _, outcome in rules)
+        text = f"Convert {count} of {counted(len(rules), 'rule')}, with a proof of each."
         text += f" Of {changed} something changes: the plan says what." if changed else ""
         inputs = _inputs(rehearsal)
-        files = all(each.legacy.document is not None for each in rehearsal.plan.objects)
+        files = all(each.legacy.document is not None for each in rehearsal.migrated)
         commands = [f"chartkit migrate plan {inputs}"] if changed else []
         target = "--write" if files else "--output new-policies"
         yield Task(text, [*commands, f"chartkit migrate policies {inputs} {target}"])
     if by_hand:
-        details = [_by_hand(*each) for each in by_hand]
-        yield Task(f"Rewrite {counted(len(by_hand), 'rule')} by hand, in CEL.", details=details)
+        yield Task(f"Rewrite {counted(len(by_hand), 'rule')} by hand, in CEL.", details=by_hand)
 
 
-def _by_hand(legacy: LegacyObject, rule: PlannedRule) -> str:
-    name = f", rule {rule.rule.name}" if rule.rule.name else ""
-    reason = "".join(rule.notes[:1])
-    return f"{resource_id(legacy.resource)}{name} ({rule.location}): {reason}"
+def _by_hand(migrated: MigratedObject, outcome: RuleOutcome) -> str:
+    name = f", rule {outcome.rule}" if outcome.rule else ""
+    location = migrated.locate(outcome)
+    return f"{resource_id(migrated.legacy.resource)}{name} ({location}): {outcome.reason}"
 
 
 def _takes_along(resource: Resource) -> bool:

@@ -279,6 +279,12 @@ class Change:
         return f"{self.kind}{state}: {self.text}{sources}"
 
     @property
+    def sentence(self) -> str:
+        """The text as a sentence by itself."""
+        is_whole = self.kind in (ChangeKind.CHANGED, ChangeKind.FAULT)
+        return self.text if is_whole else f"{self.kind}: {self.text}"
+
+    @property
     def announced(self) -> str:
         """The state of its sources, as `merged, 2026-09-09`; empty for a version that is out."""
         state = "planned" if self.state == "open" else self.state

@@ -12,6 +12,7 @@ from chartkit.addons.operate.rehearsal.acts import Act
 from chartkit.addons.operate.rehearsal.facts import Fact, Step
 from chartkit.addons.operate.rehearsal.run import RANKS, Rehearsal
 from chartkit.addons.operate.rehearsal.todo import Task, tasks
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body, Diagnostic, Resource, Severity
 from chartkit.report.blocks import Block, Code, Heading, Items, Table
 from chartkit.report.command_report import CommandReport
@@ -79,7 +80,7 @@ def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
     unasked = [fact for step in rehearsal.steps for fact in step.facts if not fact.is_asked]
     if unasked:
         yield Heading("To read: no object and no value that is known decides these")
-        yield Items([fact.change.text for fact in unasked])
+        yield Items([fact.change.sentence for fact in unasked])
     yield from (f"not read: {shown(line)}" for line in rehearsal.unread)
 
 
@@ -99,24 +100,34 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
         together.setdefault(tuple(map(id, fact.objects)), []).append(fact)
     if together:
         yield Heading(step.title)
+    ending = next((s for s, f in rehearsal.hits if f.change.stops and s.announcement), step)
     for facts in together.values():
         stops = any(fact.change.stops for fact in facts)
         # The tasks say what to do about objects that an announced version ends.
         has_tasks = stops and bool(step.announcement)
         rows = [(fact.change.severity, _fact(fact, not has_tasks)) for fact in facts]
         yield Table(("", ""), rows)
-        if objects := facts[0].objects:
+        objects = facts[0].objects
+        if ending is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
+            yield f"  {len(objects)} of the objects of {ending.title}"
+        elif objects:
             ends = {id(each): list(rehearsal.acts.of(each)) if stops else [] for each in objects}
             order = list(Act).index
             objects.sort(key=lambda each: [order(act) for act, _ in ends[id(each)][:1]])
             yield Table(("", "", ""), [_row(each, ends[id(each)]) for each in objects])
 
 
+def _is_narrow(fact: Fact) -> bool:
+    """Return whether a fact concerns some objects of its kinds, or settings alone."""
+    concerned = fact.change.concerned
+    return concerned is None or bool(concerned.path or concerned.versions)
+
+
 def _fact(fact: Fact, with_advice: bool) -> str:
     change = fact.change
     sources = _SAME.sub(r"\1, #", ", ".join(_ISSUE.sub(r"\1#\2", each) for each in change.sources))
     origin = ": ".join(filter(None, (change.announced, sources)))
-    lines = [f"{change.text} ({origin})" if origin else change.text]
+    lines = [f"{change.sentence} ({origin})" if origin else change.sentence]
     lines += [f"{location}: {key}" for key, location in fact.settings]
     if change.advice and with_advice:
         lines.append(f"→ {change.advice}")
@@ -139,7 +150,7 @@ def _value(rehearsal: Rehearsal) -> Body:
                 "to": str(step.after),
                 "announced": bool(step.announcement),
                 "facts": [_fact_body(rehearsal, fact) for fact in step.facts if fact.hits],
-                "toRead": [fact.change.text for fact in step.facts if not fact.is_asked],
+                "toRead": [fact.change.sentence for fact in step.facts if not fact.is_asked],
             }
             for step in rehearsal.steps
         ],
@@ -178,7 +189,7 @@ def _findings(rehearsal: Rehearsal) -> Iterator[Finding]:
         change = fact.change
         subjects = [(resource_id(each), each.location) for each in fact.objects] or fact.settings
         for name, location in subjects:
-            text = f"{name}: Kyverno {step.after} ({change.severity}): {change.text}"
+            text = f"{name}: Kyverno {step.after} ({change.severity}): {change.sentence}"
             level = _LEVELS.get(change.severity, Severity.NOTE)
             diagnostic = Diagnostic(f"upgrade/{step.after}", level, text, location, change.advice)
             yield diagnostic_finding(diagnostic)

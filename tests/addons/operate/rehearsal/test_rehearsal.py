@@ -174,3 +174,82 @@ def test_a_cluster_and_its_recording_are_rehearsed_alike(world: World) -> None:
     text = _run(world.capture, *_FROM, "--rehearse", "rec")[1]
     assert "chartkit migrate policies rec --output new-policies" in text
     assert "--to 1.20 --cluster --fail-on high" in text
+
+
+_RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: kyverno, namespace: kyverno}
+spec:
+  chart:
+    spec:
+      chart: kyverno
+      version: 3.9.1
+      sourceRef: {kind: HelmRepository, name: kyverno}
+  values:
+    features: {blockLegacyPolicyAPIs: {enabled: false}}
+    VALUES
+"""
+
+
+def test_values_of_releases_that_objects_declare_are_asked(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = repository / "kyverno.yaml"
+    release.write_text(_RELEASE.replace("VALUES", "upgrade: {allowLegacyPolicies: true}"))
+    body = json.loads(_run(capsys, *_FROM, "--rehearse", "gitops/kyverno.yaml", "-o", "json")[1])
+    found = {each["key"]: each["line"] for fact in _of(body, 0) for each in fact["values"]}
+    assert found == {"features.blockLegacyPolicyAPIs": 11, "upgrade.allowLegacyPolicies": 12}
+    assert body["steps"][-1]["toRead"] == []
+
+
+@pytest.mark.parametrize("values", ["", "policyExceptions: {enabled: true}"])
+def test_a_changed_default_is_for_those_who_do_not_set_it(
+    values: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With Kyverno 1.13 exceptions end without a word, unless the values turn them on."""
+    text = _RELEASE.replace("blockLegacyPolicyAPIs: {enabled: false}", values)
+    (repository / "kyverno.yaml").write_text(text.replace("    VALUES\n", ""))
+    pair = ("--from", "1.12/1.29", "--to", "1.13/1.29")
+    body = json.loads(_run(capsys, *pair, "--rehearse", "gitops", "-o", "json")[1])
+    ended = [fact for fact in _of(body, -1) if "exceptions end" in fact["text"]]
+    assert bool(ended) is not bool(values)
+    if ended:
+        objects = {each["name"]: each["stops"] for each in ended[0]["objects"]}
+        assert objects["legacy-web"] == ["exempting objects (100)"]
+        (value,) = ended[0]["values"]
+        assert value["key"] == "features.policyExceptions.enabled is not set"
+
+
+def test_an_environment_brings_the_values_of_its_engine(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = repository.parent
+    (project / "chartkit.yaml").write_text(
+        'environments: {prd: {kyverno: "1.19.0", kubernetes: "1.34"}}\n'
+    )
+    engine = project / "charts" / "kyverno"
+    engine.mkdir(parents=True)
+    (engine / "values_prd.yaml").write_text("upgrade:\n  allowLegacyPolicies: true\n")
+    sync = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "GeneratingPolicy",
+        "metadata": {"name": "copies"},
+        "spec": {"evaluation": {"synchronize": {"enabled": True}}},
+    }
+    (repository / "copies.yaml").write_text(dump_yaml(sync))
+    arguments = ("prd", "--to", "1.20", "--rehearse", "gitops/copies.yaml", "-o", "json")
+    body = json.loads(_run(capsys, *arguments)[1])
+    (value,) = _of(body, -1)[0]["values"]
+    assert (value["key"], value["line"]) == ("upgrade.allowLegacyPolicies", 2)
+    # The release that runs has a fault that the newest one of its version has not.
+    (fault, *_) = _of(body, 0)
+    assert fault["kind"] == "fault"
+    assert fault["sources"] == ["https://github.com/kyverno/kyverno/issues/17594"]
+    assert fault["advice"] == "install 1.19.1, which does not"
+
+
+def _of(body: Body, step: int) -> list[Body]:
+    """Return the facts of a step of those that have any."""
+    facts: list[Body] = [each["facts"] for each in body["steps"] if each["facts"]][step]
+    return facts

@@ -4,6 +4,7 @@ patterns, for conditions in anchors."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from chartkit.addons.migrate.conditions import blocks_hold
@@ -12,10 +13,11 @@ from chartkit.addons.migrate.expressions.presence import NOTHING, Known, empty_i
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
-from chartkit.addons.migrate.mutate.fields import Mutation, object_field
+from chartkit.addons.migrate.mutate.fields import Field, Mutation, object_field
 from chartkit.addons.migrate.mutate.foreach import loop_mutations
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.merge import StrategicMerge
+from chartkit.addons.migrate.mutate.overlay import overlay_mutations
 from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
@@ -82,9 +84,7 @@ def _mutations(
 ) -> list[Mutation]:
     """Return the mutations of a rule; empty: the lists that are empty where it applies."""
     if body.get("patchStrategicMerge") is not None:
-        merge = StrategicMerge(names, empty=empty)
-        made = merge.configuration(body["patchStrategicMerge"], object_field(scope, scope.object))
-        return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
+        return _merged(body["patchStrategicMerge"], object_field(scope, scope.object), names, empty)
     if body.get("patchesJson6902"):
         return [
             Mutation(json_patch(body["patchesJson6902"], scope.object, names), is_json_patch=True)
@@ -92,6 +92,18 @@ def _mutations(
     if body.get("foreach"):
         return loop_mutations(body["foreach"], scope, names, namespace)
     raise NotConvertible("a mutate rule that says nothing", "mutate")
+
+
+def _merged(patch: Body, whole: Field, names: Names, empty: Known) -> list[Mutation]:
+    """Return the mutations of a strategic merge: an apply configuration if there is one."""
+    try:
+        merge = StrategicMerge(names, empty=empty)
+        made = merge.configuration(patch, whole)
+    except NotConvertible as reason:
+        with suppress(NotConvertible):
+            return overlay_mutations(patch, whole, names)
+        raise reason from None
+    return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
 
 
 def _named(anchors: Sequence[Expr]) -> list[Condition]:

@@ -58,6 +58,11 @@ class Field:
             tuple(schema and schema.field(key) for schema in self.merged),
         )
 
+    def entry(self, key: Expr) -> Field:
+        """Return an entry of the map here by a key that is computed."""
+        # Every key of a map has the same schema.
+        return replace(self.child("*"), place=self.place.taken_for(ANY_MAP).entry(key))
+
     def element(self, variable: str) -> Field:
         """Return the elements of the list here, by a loop's variable."""
         lists = [sort.list for sort in self._sorts()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -15,7 +16,7 @@ from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.loops import Loop, loop_of, some
 from chartkit.addons.migrate.mutate.merge import StrategicMerge, anchor_of, plain_key
-from chartkit.engine.cel.syntax import Expr
+from chartkit.addons.migrate.mutate.overlay import overlay_mutations
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
 from chartkit.model import Body, Json
 
@@ -33,12 +34,13 @@ def loop_mutations(
     namespace: that of a policy of a namespace, else empty.
     """
     return [
-        _mutation(body, scope, names, namespace, f"mutate/foreach/{at}")
+        mutation
         for at, body in enumerate(foreach)
+        for mutation in _mutations(body, scope, names, namespace, f"mutate/foreach/{at}")
     ]
 
 
-def _mutation(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> Mutation:
+def _mutations(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> list[Mutation]:
     if body.get(_MERGE) is not None:
         return _merges(body, scope, names, namespace, path)
     loops: list[Loop] = []
@@ -55,11 +57,11 @@ def _mutation(body: Body, scope: Scope, names: Names, namespace: str, path: str)
     if not body.get(_JSON_PATCH):
         raise NotConvertible("a foreach in a foreach that merges, or one without a patch", path)
     patch = json_patch(body[_JSON_PATCH], scope.object, names, loops)
-    return Mutation(patch, is_json_patch=True)
+    return [Mutation(patch, is_json_patch=True)]
 
 
-def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> Mutation:
-    """Return the mutation of a loop with strategic merges."""
+def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> list[Mutation]:
+    """Return the mutations of a loop with strategic merges: one apply configuration if there is."""
     patch = body[_MERGE]
     if body.get("order") == "Ascending":
         raise NotConvertible("a foreach in ascending order turns lists round", f"{path}/order")
@@ -67,42 +69,36 @@ def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -
         loop_of({**body, "list": each}, names, namespace)
         for each in _lists(str(body.get("list") or "").strip(), patch)
     ]
-    if not all(loop.path for loop in loops):
-        raise NotConvertible("a foreach over values that are computed", f"{path}/list")
     by_path = {loop.path: loop for loop in loops}
     patched = dict(_lists_in(patch))
+    whole = object_field(scope, scope.object)
     if not patched.keys() & by_path.keys():
-        raise NotConvertible("a foreach that patches something else than its element", path)
-    merge = StrategicMerge(names, loops=by_path)
-    made = merge.configuration(patch, object_field(scope, scope.object))
+        (around,) = loops
+        return overlay_mutations(patch, whole, names, around=around)
+    try:
+        merge = StrategicMerge(names, loops=by_path)
+        made = merge.configuration(patch, whole)
+    except NotConvertible as reason:
+        with suppress(NotConvertible):
+            return overlay_mutations(patch, whole, names, by_path)
+        raise reason from None
     if not set(_leaves(patch)) <= by_path.keys():
         # What is outside of the lists is patched where there is an element.
-        merge.conditions.append(disjunction(*map(_has_element, loops)))
+        merge.conditions.append(disjunction(*(some([loop]) for loop in loops)))
     conditions = tuple(each for each in merge.conditions if each != cel.TRUE)
-    return Mutation(made, conditions=conditions, replaces=merge.replaces)
-
-
-def _has_element(loop: Loop) -> Expr:
-    """Return whether an element of a loop counts; a list that is required has one."""
-    if loop.generator.where == cel.TRUE and not loop.generator.elements.is_optional:
-        return cel.TRUE
-    return some([loop])
+    return [Mutation(made, conditions=conditions, replaces=merge.replaces)]
 
 
 def _lists(text: str, patch: Json) -> list[str]:
-    """Return the lists of a loop, of several lists joined each by itself.
-
-    Of these, the patch must name the elements by an anchor: names of containers are unique.
-    """
+    """Return the lists of a loop: of several lists joined, each by itself of which the patch names
+    the elements by an anchor, for names of containers are unique."""
     several = _SEVERAL.fullmatch(text)
     if several is None:
         return [text]
     patched = {path for path, element in _lists_in(patch) if "(name)" in element}
     named = [f"{several[1]}.{each.strip()}" for each in several[2].split(",")]
     lists = [f"{each}[]" for each in named if each.removeprefix(_OBJECT) in patched]
-    if not lists:
-        raise NotConvertible("a foreach over lists that its patch does not name")
-    return lists
+    return lists or [text]
 
 
 def _lists_in(patch: Json, path: str = "") -> Iterator[tuple[str, Body]]:

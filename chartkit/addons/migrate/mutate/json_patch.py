@@ -56,7 +56,7 @@ Guarded: TypeAlias = tuple[Expr, Expr]
 def json_patch(text: str, whole: Place, names: Names, loops: Sequence[Loop] = ()) -> Expr:
     """Return the operations of a patch of an object, done for each element of the innermost loop,
     as a list; raises `NotConvertible`."""
-    operations = _Operations(whole, names, loops)
+    operations = Operations(whole, names, loops)
     for written in operations_of(text):
         operations.add(written)
     return operations.expression()
@@ -89,7 +89,7 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts([each for key, each in value.items() if key not in ("path", "from")])
 
 
-class _Operations:
+class Operations:
     """The operations of a patch in their order.
 
     Each knows what those before it made and removed: `changed` has the values that paths have come
@@ -257,26 +257,41 @@ class _Operations:
         return (*path, cel.conditional(is_empty, "0", last)), from_end(place, -1)
 
     def _add(self, steps: Sequence[Step], operation: Body) -> None:
-        above, place = self._parent(steps, making=True)
-        path = (*above, steps[-1])
+        path, place = self.target(steps)
         if _level(path) < len(self._loops) and isinstance(steps[-1], Counter):
             raise NotConvertible("elements added to a list within a loop over another")
-        if steps[-1] == END:
-            place = place.element("element")
-        else:
-            place = self._below(above, place, steps[-1])
         self._do("add", path, _value(operation["value"], place, self._names))
         self._change(path, operation["value"])
 
+    def target(self, steps: Sequence[Step]) -> tuple[Path, Place]:
+        """Return the path and the place of a value to be written, whose parents are made."""
+        above, place = self._parent(steps, making=True)
+        last = steps[-1]
+        inside = place.element("element") if last == END else self._below(above, place, last)
+        return (*above, last), inside
+
+    def put(self, steps: Sequence[Step], value: Expr, *, if_absent: bool) -> None:
+        """Write a value, or only where there is none."""
+        path, place = self.target(steps)
+        when = cel.negate(self._present(path, place)) if if_absent else cel.TRUE
+        if when != cel.FALSE:
+            self._do("add", path, value, when)
+        self._change(path, _MADE if if_absent else _MOVED)
+
     def _remove(self, steps: Sequence[Step], _operation: Body) -> None:
+        if isinstance(steps[-1], Counter) and (
+            not self._loops[-1].is_descending or steps[-1] != self._loops[-1].counter
+        ):
+            raise NotConvertible(
+                "elements removed in ascending order, which changes the numbers of those after "
+                "them: order: Descending removes all of them"
+            )
+        self.remove(steps)
+
+    def remove(self, steps: Sequence[Step]) -> None:
+        """Remove what is there."""
         path, place = self._end(steps)
-        if isinstance(steps[-1], Counter):
-            if not self._loops[-1].is_descending or steps[-1] != self._loops[-1].counter:
-                raise NotConvertible(
-                    "elements removed in ascending order, which changes the numbers of those "
-                    "after them: order: Descending removes all of them"
-                )
-        elif _level(path) < len(self._loops):
+        if not isinstance(steps[-1], Counter) and _level(path) < len(self._loops):
             raise NotConvertible("a foreach that removes something else than its element has")
         present = self._present(path, place)
         if present != cel.FALSE:
@@ -330,12 +345,12 @@ class _Operations:
         return path, self._below(above, place, steps[-1])
 
 
-_HANDLERS: Final[dict[str, Callable[[_Operations, Sequence[Step], Body], None]]] = {
-    "add": _Operations._add,
-    "remove": _Operations._remove,
-    "replace": _Operations._replace,
-    "copy": _Operations._copy,
-    "move": _Operations._move,
+_HANDLERS: Final[dict[str, Callable[[Operations, Sequence[Step], Body], None]]] = {
+    "add": Operations._add,
+    "remove": Operations._remove,
+    "replace": Operations._replace,
+    "copy": Operations._copy,
+    "move": Operations._move,
 }
 
 

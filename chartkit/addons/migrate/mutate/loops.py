@@ -81,9 +81,20 @@ class Loop:
 
 
 def some(loops: Sequence[Loop]) -> Expr:
-    """Return whether there is an element of loops within each other."""
+    """Return whether there is an element of loops within each other; a list that is required has
+    one."""
+    if all(
+        loop.generator.where == cel.TRUE and not loop.generator.elements.is_optional and loop.path
+        for loop in loops
+    ):
+        return cel.TRUE
     generators = tuple(loop.generator for loop in loops)
     return Stream(generators, loops[-1].item.settled()).exists(lambda _item: cel.TRUE)
+
+
+def _is_never_empty(loop: Loop) -> bool:
+    elements = loop.generator.elements
+    return bool(loop.path) and not elements.is_optional and loop.generator.where == cel.TRUE
 
 
 def loop_of(body: Body, names: Names, namespace: str, level: int = 0) -> Loop:
@@ -112,7 +123,8 @@ def _narrowed(loop: Loop, body: Body, namespace: str, level: int) -> Loop:
     named |= {f"element{level}": element, f"elementIndex{level}": number}
     names = loop.names.without(loop.generator.variable).without(loop.index).with_others(**named)
     names = with_entries(body.get("context"), names, namespace, _in_place)
-    loop = replace(loop, is_descending=body.get("order") == _DESCENDING)
+    default = _DESCENDING if body.get("patchStrategicMerge") else ""
+    loop = replace(loop, is_descending=body.get("order", default) == _DESCENDING)
     if body.get("preconditions") is not None:
         loop = loop.where(conditions_hold(body["preconditions"], names))
     known = names.known | present_if(loop.generator.where)

@@ -7,7 +7,7 @@ a value replaces one that server-side apply calls atomic, the policy sets `useSe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -22,10 +22,11 @@ from chartkit.addons.migrate.mutate.loops import Loop
 from chartkit.addons.migrate.texts import term_of
 from chartkit.addons.migrate.validate.pattern import pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral, is_field_name
+from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral, is_field_name, replaced
 from chartkit.engine.cluster_policy.mutate.anchors import (
     ADDITION,
     CONDITION,
+    CONDITIONS,
     GLOBAL,
     HANDLED,
     has_anchors,
@@ -55,11 +56,21 @@ def plain_key(written: str) -> str:
     return written if anchor is None else anchor.key
 
 
-def _written_key(written: str) -> str | None:
-    """Return the key that is written, None for one that is a condition alone."""
-    anchor = anchor_of(written)
-    is_condition = anchor is not None and anchor.kind is not AnchorKind.ADDITION
-    return None if is_condition else plain_key(written)
+def require_object(patch: Json) -> Body:
+    """Return a part of a patch that writes each member once; raises `NotConvertible`."""
+    if not isinstance(patch, dict):
+        raise NotConvertible("a patch that is no object", "mutate")
+    if _DIRECTIVE in patch:
+        raise NotConvertible("a patch with a directive, $patch")
+    anchors = {written: parse_anchor(written) for written in patch}
+    keys = [
+        written if anchor is None else anchor.key
+        for written, anchor in anchors.items()
+        if anchor is None or anchor.kind not in CONDITIONS
+    ]
+    if len(set(keys)) < len(keys):
+        raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
+    return patch
 
 
 def has_additions(patch: Body) -> bool:
@@ -141,7 +152,8 @@ class StrategicMerge:
     conditions: what must hold for the patch to be applied at all; replaces: whether it replaces
     what server-side apply calls atomic; loops: those of a foreach, by the path of their lists;
     patched_loops: the paths of those whose elements it patches; empty: the lists that are empty
-    where the patch is applied.
+    where the patch is applied; first: the variable of a loop, and the element that decides for all
+    what `+()` anchors add.
     """
 
     names: Names
@@ -150,6 +162,7 @@ class StrategicMerge:
     replaces: bool = False
     patched_loops: set[str] = field(default_factory=set)
     empty: Known = NOTHING
+    first: tuple[str, Expr] | None = None
 
     def configuration(self, patch: Body, whole: Field) -> Expr:
         """Return the apply configuration of a patch; raises `NotConvertible`."""
@@ -174,11 +187,11 @@ class StrategicMerge:
                     # An empty list would be written as null.
                     value = cel.method(_OPTIONAL, "ofNonZeroValue", value)
             case _:
-                value, is_optional = self._scalar(patch, at)
+                value, is_optional = self.scalar(patch, at)
         if value is not None:
             entries[key] = value, is_optional
 
-    def _scalar(self, value: Json, at: Field) -> tuple[Expr, bool]:
+    def scalar(self, value: Json, at: Field) -> tuple[Expr, bool]:
         """Return a scalar that is written, and whether it is an optional."""
         if value is None:
             raise NotConvertible(f"the patch removes {at.place.path}")
@@ -226,18 +239,12 @@ class StrategicMerge:
         return found, True
 
     def _object(self, patch: Json, at: Field) -> Expr | None:
-        if not isinstance(patch, dict):
-            raise NotConvertible("a patch that is no object", "mutate")
-        if _DIRECTIVE in patch:
-            raise NotConvertible("a patch with a directive, $patch")
+        patch = require_object(patch)
         if at.is_whole_object:
             if not at.has_only(patch):
                 raise NotConvertible(f"server-side apply takes {at.place.path} as a whole")
             self.replaces = True
         entries: Entries = {}
-        keys = [key for key in map(_written_key, patch) if key is not None]
-        if len(set(keys)) < len(keys):
-            raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
         for written, value in patch.items():
             anchor = anchor_of(written)
             if anchor is None:
@@ -245,14 +252,14 @@ class StrategicMerge:
             elif anchor.kind is AnchorKind.ADDITION:
                 self._add_if_absent(anchor.key, value, at.child(anchor.key), entries)
             else:
-                self.conditions.append(self._met(anchor, value, at))
+                self.conditions.append(self.met(anchor, value, at))
         if not entries:
             return None
         is_typed = not at.is_map and all(is_field_name(key) for key in entries)
         return made(at.type_name if is_typed else "", entries)
 
     def _add_if_absent(self, key: str, value: Json, at: Field, entries: Entries) -> None:
-        if has_anchors(value, CONDITION | GLOBAL):
+        if has_anchors(value, CONDITIONS):
             raise NotConvertible(f"a condition under the anchor +({key})")
         if isinstance(value, dict | list):
             whole = reduced(added(value))
@@ -260,15 +267,23 @@ class StrategicMerge:
                 return
             self.replaces = self.replaces or _replaces(whole, at)
             new = literal_value(whole, at.place, self.names, "" if at.is_map else at.type_name)
-            condition = cel.negate(at.place.is_present())
-            none = cel.method(_OPTIONAL, "none")
-            where = cel.conditional(condition, cel.method(_OPTIONAL, "of", new), none)
-            entries[key] = where, True
-            return
-        new, is_optional = self._scalar(value, at)
-        entries[key] = (new, True) if is_optional else (at.place.or_value(new), False)
+        else:
+            new, is_optional = self.scalar(value, at)
+            if is_optional or self.first is None:
+                entries[key] = (new, True) if is_optional else (at.place.or_value(new), False)
+                return
+        condition = self._of_first(cel.negate(at.place.is_present()))
+        none = cel.method(_OPTIONAL, "none")
+        entries[key] = cel.conditional(condition, cel.method(_OPTIONAL, "of", new), none), True
 
-    def _met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
+    def _of_first(self, test: Expr) -> Expr:
+        """Return a test of an element as it is made of the one that decides for all."""
+        if self.first is None:
+            return test
+        variable, element = self.first
+        return replaced(test, cel.ident(variable), element)
+
+    def met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
         """Return whether the condition of an anchor holds of the object here."""
         child = at.place.child(anchor.key)
         if isinstance(wanted, list) or (isinstance(wanted, dict) and wanted):
@@ -305,12 +320,15 @@ class StrategicMerge:
         for element in patch:
             if not isinstance(element, dict) or not isinstance(element.get(key), str):
                 raise NotConvertible(f"an element of {at.place.path} without {key}")
-            if any(isinstance(value, dict | list) for value in element.values()):
-                raise NotConvertible(f"an element of {at.place.path} with objects or lists in it")
             named.append(element[key])
-        made = cel.list_of([_required(self._object(each, inside)) for each in patch])
         own = inside.place.child(key).value
         texts = [constant(each, self.names) for each in named]
+        made = cel.list_of(
+            [
+                _required(self._object(each, _with_key(at, variable, cel.equal(own, text))))
+                for each, text in zip(patch, texts, strict=True)
+            ]
+        )
         other = (
             cel.not_equal(own, texts[0])
             if len(texts) == 1
@@ -340,17 +358,14 @@ class StrategicMerge:
             raise NotConvertible(f"anchors in {at.place.path}, whose elements may have no names")
         loop = self.loops.get(at.place.path)
         if loop is None:
-            variable = loop_variable(at.place, self.names.taken)
-            everyone = Generator(variable, at.place)
-            loop = Loop(everyone, at.element(variable).place, self.names.without(variable))
-            if has_additions(patch):
-                raise NotConvertible("anchors +() that the first element decides for all")
+            loop = every_element(at, self.names)
+            part = StrategicMerge(loop.names, first=self._first(patch, at, loop))
         else:
-            patch = _without_name(patch)
+            patch = without_name(patch)
             self.patched_loops.add(loop.path)
+            part = StrategicMerge(loop.names)
         variable = loop.generator.variable
         inside = at.element(variable)
-        part = StrategicMerge(loop.names)
         if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in parts(patch)):
             raise NotConvertible("anchors in a list within a list")
         named = FieldEntry("name", cel.path(variable, "name"))
@@ -359,7 +374,7 @@ class StrategicMerge:
         changed = loop.where(*part.conditions)
         if only_adds(patch):
             # An element that has everything stays in its place.
-            changed = changed.where(lacks_additions(patch, inside.place))
+            changed = changed.where(part._of_first(lacks_additions(patch, inside.place)))
         if not isinstance(body, StructLiteral):
             raise NotConvertible(f"an element of {at.place.path} that changes nothing")
         change = StructLiteral(body.name, (named, *body.fields))
@@ -369,15 +384,52 @@ class StrategicMerge:
         rest = cel.macro(loop.list, "filter", variable, cel.negate(where))
         return cel.compare("+", changed.mapped(change), _by_key(rest, variable, "name", inside))
 
+    def _first(self, patch: Body, at: Field, loop: Loop) -> tuple[str, Expr] | None:
+        """Return the element by which Kyverno decides for all what `+()` anchors add: the first
+        one that meets the conditions, or that there is where the anchors stand next to these."""
+        if not has_additions(patch):
+            return None
+        anchors = {key: anchor_of(key) for key in patch}
+        nested = [value for key, value in patch.items() if anchors[key] is None]
+        adds = [each for each in anchors.values() if each and each.kind is AnchorKind.ADDITION]
+        asked = [
+            self.met(anchor, patch[key], at.element(loop.generator.variable))
+            for key, anchor in anchors.items()
+            if anchor is not None and anchor not in adds
+        ]
+        where = conjunction(*asked)
+        if has_anchors(nested, CONDITION) or (
+            where != cel.TRUE and adds and has_anchors(nested, ADDITION)
+        ):
+            raise NotConvertible("anchors +() that one of several elements decides for all")
+        variable, elements = loop.generator.variable, loop.list
+        if where != cel.TRUE and not adds:
+            elements = cel.macro(elements, "filter", variable, where)
+        return variable, cel.index(elements, 0)
+
     def _global_anchors(self, patch: Body, at: Field) -> None:
         for written, value in patch.items():
             anchor = anchor_of(written)
             if anchor is not None and anchor.kind is AnchorKind.GLOBAL:
-                self.conditions.append(self._met(anchor, value, at))
+                self.conditions.append(self.met(anchor, value, at))
             elif anchor is not None or not isinstance(value, dict):
                 raise NotConvertible("global anchors with other parts in an element of a list")
             else:
                 self._global_anchors(value, at.child(written))
+
+
+def every_element(at: Field, names: Names) -> Loop:
+    """Return a loop over the list here."""
+    variable = loop_variable(at.place, names.taken)
+    inside = names.without(variable).without("index")
+    return Loop(Generator(variable, at.place), at.place.element(variable), inside)
+
+
+def _with_key(at: Field, variable: str, test: Expr) -> Field:
+    """Return the element of a list that meets a test, which may not be there."""
+    inside = at.element(variable)
+    elements = cel.macro(at.place.or_value([]), "filter", variable, test)
+    return replace(inside, place=replace(inside.place, root=elements, optional=(0,)))
 
 
 def _is_unique(at: Field) -> bool:
@@ -412,7 +464,7 @@ def _operands(node: Node) -> list[Node]:
     return [each for child in node.children for each in _operands(child)]
 
 
-def _without_name(patch: Body) -> Body:
+def without_name(patch: Body) -> Body:
     """Return the patch of a foreach's element without the name by which it finds it."""
     for written, value in patch.items():
         if written in ("name", "(name)") and isinstance(value, str):

@@ -24,7 +24,6 @@ LAST: Final = "-1"
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 _COUNTER: Final = re.compile(r"\{\{\s*elementIndex(\d*)\s*\}\}")
 _DELIMITER: Final = re.compile(r"(\{\{|\}\}|/)")
-_NO_STEP: Final = "a path of a patch with a variable that may hold a / or a ~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Counter:
 
 
 Step: TypeAlias = str | Counter | Expr
-"""A part of a path: a name, the number of an element, or a text that is computed."""
+"""A part of a path: a name, the number of an element, or a name that is computed."""
 Path: TypeAlias = tuple[Step, ...]
 
 
@@ -83,26 +82,46 @@ def _step(part: str, counters: Sequence[Counter], names: Names) -> Step:
         return counters[level]
     if not has_variable(part):
         return decode(part)
-    text = text_expression(part, names)
-    if not _is_step(text):
-        raise NotConvertible(_NO_STEP)
-    return text
+    return _key(text_expression(part, names))
 
 
-def _is_step(text: Expr) -> bool:
-    """Return whether a text has neither slashes nor escapes in it."""
+def _key(text: Expr) -> Expr:
+    """Return the key that a part of a path names; raises `NotConvertible` for one that may be
+    several parts, or be escaped."""
     match text:
         case Literal(str() as value):
-            return "/" not in value and "~" not in value
+            return cel.literal(decode(value))
         case Binary("+", left, right):
-            return _is_step(left) and _is_step(right)
+            return cel.concat(_key(left), _key(right))
+        case Call("replace", Call() | Select() | Index() as value, _) if _is_escaped(text):
+            return value
+        case Select() | Index() if is_name(Place(text)):
+            return text
         case Call("string"):
+            return text
+    raise NotConvertible("a path of a patch with a variable that may hold a / or a ~")
+
+
+def _is_escaped(text: Expr) -> bool:
+    """Return whether slashes of a text are written as a path has them."""
+    match text:
+        case Call("replace", _, (Literal("/"), Literal("~1"))):
             return True
-        case Call("replace", _, (Literal("/"), Literal(str() as other))):
-            return "/" not in other
-        case Select() | Index():
-            return is_name(Place(text))
     return False
+
+
+def _pointer(key: Expr) -> list[Expr]:
+    """Return the parts of a key that is computed as a path has them."""
+    match key:
+        case Literal(str() as value):
+            return [cel.literal(pointer_of(value).removeprefix("/"))]
+        case Binary("+", left, right):
+            return [*_pointer(left), *_pointer(right)]
+        case Select() | Index() if is_name(Place(key)):
+            return [key]
+        case Call("string"):
+            return [key]
+    return [cel.method(cel.ident("jsonpatch"), "escapeKey", key)]
 
 
 def is_index(step: Step) -> bool:
@@ -120,7 +139,7 @@ def joined(path: Path) -> Expr:
             case Counter():
                 parts += ("/", cel.call("string", cel.ident(step.variable)))
             case _:
-                parts += ("/", step)
+                parts += ("/", *_pointer(step))
     return cel.concat(*parts)
 
 

@@ -159,6 +159,12 @@ def test_a_loop_in_a_loop_knows_both_numbers() -> None:
         ),
         looping(f"{_CONTAINERS}[?tty]", op("add", "/metadata/labels/tty", value="yes")),
         merging(_IN_BOTH, "request.object.spec.[initContainers, containers][]"),
+        merging("{metadata: {labels: {a: '{{element.name}}'}}}"),
+        merging(
+            "{metadata: {annotations: {'+(x/{{element.name}})': y}}}",
+            "request.object.spec.[initContainers, containers][]",
+        ),
+        merging("{spec: {containers: [{(name): '{{element.name}}', tty: null}]}}"),
         merging(
             _IN_BOTH,
             "request.object.spec.[containers, initContainers, ephemeralContainers][]",
@@ -174,7 +180,6 @@ def test_loops_and_mutations_give_the_same_objects(mutate: str) -> None:
     ("mutate", "words"),
     [
         (merging(_PULL, more=", order: Ascending"), "ascending"),
-        (merging("{metadata: {labels: {a: '{{element.name}}'}}}"), "something else"),
         (merging("{spec: {containers: [{(name): app, tty: true}]}}"), "does not name its element"),
         (
             merging("{spec: {containers: [{name: '{{element.name}}', image: '{{x(`{{a}}`)}}'}]}}"),

@@ -372,7 +372,9 @@ class _Leaves:
         for one in operations if isinstance(operations, list) else ():
             pointer = one.get("path") if isinstance(one, dict) else None
             if isinstance(pointer, str):
-                self._add(_pointed(pointer), [*around(one.get("value")), ABSENT])
+                literals = literals_of(one.get("value"))
+                values = [value for each in literals for value in around(each)]
+                self._add(_pointed(pointer), [*values, ABSENT])
 
     def _images(self, entry: Body) -> None:
         for reference in entry.get("imageReferences") or ():

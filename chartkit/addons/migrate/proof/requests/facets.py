@@ -253,6 +253,7 @@ class _Merged:
         if self.type == _LOOKED_UP:
             yield []
             return
+        has_texts = any(isinstance(each, str) for each in (*self._met, *self._others))
         if self._path != _USER:
             yield ABSENT
         yield from self._allowed
@@ -271,8 +272,12 @@ class _Merged:
             yield from ({}, {"x": least(self.type.removeprefix(MAP))})
         elif self.type not in SCALARS:
             yield from (least(self.type), {})
-        elif not self._others and self.type == "string":
-            yield from ("x", "")
+        elif not has_texts:
+            yield from _SAMPLES.get(self.type, ())
+
+
+_SAMPLES: Final = {"string": ("x", ""), "quantity": ("1",)}
+"""By type: values where the policy names none."""
 
 
 def _of_type(value: Json, type_name: str) -> Json:

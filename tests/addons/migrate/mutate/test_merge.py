@@ -159,7 +159,7 @@ def test_what_is_replaced_as_a_whole_needs_server_side_apply() -> None:
 @pytest.mark.parametrize(
     ("patch", "words"),
     [
-        ("{metadata: {labels: {a: 1}}}", "does not take 1"),
+        ("{spec: {hostname: 1}}", "does not take 1"),
         ("{spec: {$patch: replace}}", "directive"),
         ("{spec: {noSuchField: a}}", "in no schema"),
         (

@@ -85,7 +85,9 @@ class Cluster:
             verb, f"{self._url}{path}", json=body, headers=headers, params=_RUN if dry else {}
         )
         warnings = answer.headers.get("Warning", "")
-        return Reply(answer.status_code, answer.json(), (warnings,) if warnings else ())
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+        body = answer.json() if is_json else {"message": answer.text}
+        return Reply(answer.status_code, body, (warnings,) if warnings else ())
 
     def path(self, body: Body, *, named: bool = True) -> str:
         """Return the URL path of an object, or of the list that it is in."""

@@ -96,6 +96,9 @@ def plan(
     if inputs.paths or inputs.cluster:
         name = environment or f"--from {start}"
         raise SystemExit(_rehearsed(name, found, values, inputs, options, fail_on))
+    if fail_on or inputs.values or inputs.context or inputs.record:
+        message = "--fail-on, -f, --context and --record are for a rehearsal"
+        raise InputError(message, hint="add --rehearse PATH or --cluster")
     show(report(found), options)
     raise SystemExit(0 if route.exists else 1)
 

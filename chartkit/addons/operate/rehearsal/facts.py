@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from chartkit.kyverno.versions import Release, Version, parse_release
 from chartkit.model import FieldPath, Location, Resource, value_at
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
+from chartkit.scan.inputs import Note
 
 _ENGINE: Final = "kyverno"
 Values = Sequence[Document]
@@ -142,15 +143,17 @@ def environment_values(project: Project, environment: Environment) -> Values:
     return [document for file in installed for document in read_file(file)]
 
 
-def declared_values(objects: Iterable[Resource]) -> Iterator[Values]:
-    """Yield the values of each release of Kyverno's chart that objects of Argo CD or Flux
-    declare."""
+def declared_values(objects: Sequence[Resource], note: Note) -> Iterator[Values]:
+    """Yield the values of each release of Kyverno's chart that objects of Argo CD or Flux declare;
+    note: called for those that cannot be read."""
     from chartkit.scan.gitops.model import Repository
     from chartkit.scan.gitops.releases import checkout_of, declared_releases
     from chartkit.scan.gitops.values import values_documents
 
-    given = list(objects)
-    folders = sorted({Path(each.location.file).parent for each in given})
-    for release in declared_releases(given, Repository(folders, checkout_of), lambda _: None):
-        if release.is_engine and (documents := values_documents(release)):
-            yield documents
+    folders = sorted({Path(each.location.file).parent for each in objects})
+    for release in declared_releases(objects, Repository(folders, checkout_of), note):
+        if release.is_engine:
+            for fault in release.faults:
+                note(fault)
+            if documents := values_documents(release):
+                yield documents

@@ -63,7 +63,8 @@ def _text(rehearsal: Rehearsal, width: int) -> Iterator[Block]:
 def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
     count = rehearsal.acts.objects + len(rehearsal.migrated)
     concerned = {id(each) for _, fact in rehearsal.hits for each in fact.objects}
-    way = f"Kyverno {rehearsal.steps[0].before} → {rehearsal.steps[-1].after}"
+    first, last = rehearsal.steps[0].before, rehearsal.steps[-1].after
+    way = f"Kyverno {first}" + (f" → {last}" if first != last else "")
     yield Heading(
         f"{way}, rehearsed with {counted(count, 'object')}: {len(concerned) or 'none'} concerned", 1
     )

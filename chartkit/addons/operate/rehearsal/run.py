@@ -93,7 +93,7 @@ def rehearse(
             unread = [f"{what}: {reason}" for what, reason in reader.unread.items()]
     for legacy in inventory.objects:
         asked.add(legacy.resource)
-    releases = [*filter(None, [values]), *declared_values(asked.releases)]
+    releases = [*filter(None, [values]), *declared_values(asked.releases, note)]
     for step in steps:
         for fact in step.facts:
             fact.ask(releases)

@@ -19,6 +19,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.model import Resource, mapping_at, mappings_at
 from chartkit.network.cluster.recording import is_recording
 from chartkit.report.model import resource_id
+from chartkit.scan.inputs import STDIN
 from chartkit.wording import counted
 
 _APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
@@ -76,6 +77,7 @@ def _conversion(rehearsal: Rehearsal) -> Iterator[Task]:
         text += f" Of {changed} something changes: the plan says what." if changed else ""
         inputs = _inputs(rehearsal)
         files = all(each.legacy.document is not None for each in rehearsal.migrated)
+        files = files and STDIN not in rehearsal.options.paths
         commands = [f"chartkit migrate plan {inputs}"] if changed else []
         target = "--write" if files else "--output new-policies"
         yield Task(text, [*commands, f"chartkit migrate policies {inputs} {target}"])

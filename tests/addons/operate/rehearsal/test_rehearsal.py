@@ -253,3 +253,26 @@ def _of(body: Body, step: int) -> list[Body]:
     """Return the facts of a step of those that have any."""
     facts: list[Body] = [each["facts"] for each in body["steps"] if each["facts"]][step]
     return facts
+
+
+def test_options_of_a_rehearsal_need_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", *_FROM, "--fail-on", "high"])
+    assert ended.value.code == 2
+    assert "add --rehearse PATH or --cluster" in capsys.readouterr().err
+
+
+def test_values_that_cannot_be_read_are_named(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    helm = {"chart": "kyverno", "helm": {"values": "a: ["}}
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "kyverno"},
+        "spec": {"source": helm},
+    }
+    (repository / "argo.yaml").write_text(dump_yaml(application))
+    with pytest.raises(SystemExit):
+        main(["plan", *_FROM, "--rehearse", "gitops/argo.yaml"])
+    assert "Application 'kyverno': values is not YAML" in capsys.readouterr().err

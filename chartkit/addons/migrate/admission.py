@@ -39,11 +39,15 @@ _CRON_JOBS: Final = "cronjobs"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The kinds to convert to. kinds: those of Kubernetes that are wanted; version: of the
-    cluster, None where it is not known."""
+    """What to convert to. kinds: those of Kubernetes that are wanted; version: of the cluster, None
+    where it is not known; keeps_deletions: whether new policies judge deletions where rules do that
+    say nothing of operations; splits: whether rules convert of a policy of which others are left.
+    """
 
     kinds: Collection[CelKind] = ()
     version: Version | None = None
+    keeps_deletions: bool = False
+    splits: bool = True
 
     def wants(self, body: Body) -> bool:
         """Return whether a policy is to become one of Kubernetes."""

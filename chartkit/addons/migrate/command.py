@@ -55,6 +55,21 @@ _CONVERSION: Final = (
         "Kubernetes, with their bindings, where a policy needs nothing of Kyverno; repeatable.",
     ),
     click.option(
+        "--deletions",
+        type=Choice(["drop", "keep"]),
+        default="drop",
+        show_default=True,
+        help="Whether new policies judge deletions where rules do that say nothing of operations: "
+        "deny rules and those in CEL.",
+    ),
+    click.option(
+        "--split/--no-split",
+        default=True,
+        show_default=True,
+        help="Convert the rules of a policy of which another is left, and take them out of it; or "
+        "leave such a policy as it is.",
+    ),
+    click.option(
         "--prove/--no-prove",
         default=True,
         show_default=True,

@@ -31,9 +31,11 @@ class RuleOutcome:
     rule: its name; empty for an object without rules (a cleanup policy, an exception); type: its
     type, as `validate.pattern`; replaced_by: `Kind/name` of the documents that take over, none
     where it is left to be done by hand; reason: why it is left; changes: behaviour that differs,
-    a sentence each; remarks: sentences about what is assumed and about values that hardly any
-    object has; nearest: the nearest CEL of a rule that is left; assumed: types of fields that no
-    table knows, by path.
+    a sentence each; drops_deletions: whether it judged deletions and no longer does;
+    refuses_updates: whether it let updates pass of objects that violate already, and refuses them
+    now; remarks:
+    sentences about what is assumed and about values that hardly any object has; nearest: the
+    nearest CEL of a rule that is left; assumed: types of fields that no table knows, by path.
     """
 
     rule: str
@@ -42,6 +44,8 @@ class RuleOutcome:
     replaced_by: tuple[str, ...] = ()
     reason: str = ""
     changes: tuple[str, ...] = ()
+    drops_deletions: bool = False
+    refuses_updates: bool = False
     remarks: tuple[str, ...] = ()
     nearest: str = ""
     assumed: Mapping[str, str] = field(default_factory=dict)

@@ -23,10 +23,18 @@ from chartkit.addons.migrate.conversion import (
     left_rule,
     type_of,
 )
-from chartkit.addons.migrate.differences import ACTS_NOWHERE, PROPERTIES, REMARKS, described
+from chartkit.addons.migrate.differences import (
+    ACTS_NOWHERE,
+    DELETIONS,
+    PROPERTIES,
+    REMARKS,
+    described,
+)
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
+from chartkit.addons.migrate.existing import refuses_updates
 from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.generate import convert_generate
+from chartkit.addons.migrate.matching.scope import about_deletions
 from chartkit.addons.migrate.mutate import convert_mutate
 from chartkit.addons.migrate.rule import ConvertedRule, RuleConverter
 from chartkit.addons.migrate.validate import convert_validate
@@ -39,7 +47,7 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_p
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import ChartkitError, CompileError
-from chartkit.model import Body, Location, Resource, mappings_at
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
@@ -63,6 +71,7 @@ _REASONS: Final[Mapping[RuleKind, str]] = {
     ),
 }
 """By kind of rule without a converter: why there is none."""
+_WHOLE: Final = "rule {rule} of its policy is left, and --no-split keeps the policy in one piece"
 
 
 _NO_POLICY: Final = (
@@ -162,7 +171,7 @@ class Batch:
         for index, rule in rules.items():
             excepted = excepting(policy, rule, self._exceptions)
             try:
-                converted = _converted(rule, policy)
+                converted = self._converted(rule, policy)
                 parts[index] = [
                     replace(part, excepted=excepted)
                     for converted_rule in (converted, *converted.others)
@@ -172,6 +181,11 @@ class Batch:
                 reasons[index] = reason
         documents, said, faulty = self._assembled(policy, parts)
         reasons |= faulty
+        if reasons and not self._target.splits:
+            name = mapping_at(rules_of(legacy)[min(reasons)]).get("name")
+            whole = NotConvertible(_WHOLE.format(rule=name))
+            reasons |= dict.fromkeys(rules.keys() - reasons, whole)
+            documents = []
         outcomes = []
         for index, body in enumerate(rules_of(legacy)):
             location = replace(legacy.location, path=f"/spec/rules/{index}")
@@ -179,9 +193,9 @@ class Batch:
                 outcomes.append(left_rule(body, location, reasons[index]))
             else:
                 rule = rules[index]
-                outcome = _outcome(rule, location, parts[index], documents, is_new=bool(refused))
-                changes = (*outcome.changes, *said.get(rule.name, ()))
-                outcomes.append(replace(outcome, changes=changes))
+                more = [*said.get(rule.name, ()), *([ACTS_NOWHERE] if refused else [])]
+                outcome = self._outcome(rule, location, parts[index], documents, more)
+                outcomes.append(replace(outcome, refuses_updates=refuses_updates(rule, policy)))
         takeover = Takeover(
             policy,
             tuple(documents),
@@ -193,6 +207,45 @@ class Batch:
         )
         conversion = Conversion(legacy, bodies, tuple(outcomes), remaining, accepted, standing)
         return conversion, takeover
+
+    def _converted(self, rule: Rule, policy: Policy) -> ConvertedRule:
+        converted = _converted(rule, policy)
+        if self._target.keeps_deletions and DELETIONS in converted.changes:
+            with suppress(NotConvertible):
+                return _converted(about_deletions(rule), policy)
+        return converted
+
+    def _outcome(
+        self,
+        rule: Rule,
+        location: Location,
+        parts: Sequence[Made],
+        documents: Sequence[tuple[Body, Sequence[Made]]],
+        more: Sequence[str],
+    ) -> RuleOutcome:
+        """Return the outcome of a rule that was converted; more: further changes."""
+        names = [
+            f"{body['kind']}/{body['metadata']['name']}"
+            for body, took in documents
+            if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
+        ]
+        said = [change for each in parts for change in each.converted.changes]
+        properties = [PROPERTIES] if rule.body.get("reportProperties") else []
+        assumed = {path: kind for each in parts for path, kind in each.converted.assumed.items()}
+        drops = DELETIONS in said and not self._target.keeps_deletions
+        quiet = REMARKS | {DELETIONS} if drops else REMARKS
+        changes = dict.fromkeys(each for each in (*said, *properties, *more) if each not in quiet)
+        remarks = dict.fromkeys(each for each in said if each in REMARKS)
+        return RuleOutcome(
+            rule.name,
+            type_of(rule.body),
+            location,
+            tuple(names),
+            changes=tuple(changes),
+            drops_deletions=drops,
+            remarks=(*remarks, *filter(None, [described(assumed)])),
+            assumed=assumed,
+        )
 
     def _assembled(
         self, policy: Policy, parts: Mapping[int, Sequence[Made]]
@@ -273,38 +326,6 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
         return converter(rule, policy)
     except NoLiteralError as error:
         raise NotConvertible(str(error)) from None
-
-
-def _outcome(
-    rule: Rule,
-    location: Location,
-    parts: Sequence[Made],
-    documents: Sequence[tuple[Body, Sequence[Made]]],
-    is_new: bool,
-) -> RuleOutcome:
-    """Return the outcome of a rule that was converted; is_new: whether Kyverno refuses the policy
-    that it is in, so that it acts nowhere."""
-    names = [
-        f"{body['kind']}/{body['metadata']['name']}"
-        for body, took in documents
-        if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
-    ]
-    changes = dict.fromkeys(change for each in parts for change in each.converted.changes)
-    assumed = {path: kind for each in parts for path, kind in each.converted.assumed.items()}
-    if rule.body.get("reportProperties"):
-        changes[PROPERTIES] = None
-    if is_new:
-        changes[ACTS_NOWHERE] = None
-    said = described(assumed)
-    return RuleOutcome(
-        rule.name,
-        type_of(rule.body),
-        location,
-        tuple(names),
-        changes=tuple(each for each in changes if each not in REMARKS),
-        remarks=(*(each for each in changes if each in REMARKS), *([said] if said else [])),
-        assumed=assumed,
-    )
 
 
 def excepts(exception: Resource, policy: str) -> bool:

@@ -45,7 +45,7 @@ class ConversionOptions:
     inventory: the inputs; prove: whether to prove conversions; proof_seconds: the processor time of
     a proof, None for a fixed number of requests; objects: paths of objects for all proofs; allowed:
     policies whose differences are taken, each `POLICY=REASON`; jobs: processes; kinds: `vap`,
-    `map`.
+    `map`; deletions: `keep` or `drop`; split: whether a policy may be left with some of its rules.
     """
 
     inventory: InventoryOptions
@@ -55,13 +55,16 @@ class ConversionOptions:
     allowed: tuple[str, ...]
     jobs: int
     kinds: tuple[str, ...] = ()
+    deletions: str = "drop"
+    split: bool = True
 
     @property
     def target(self) -> Target:
-        """The kinds to convert to; raise InputError for a version that is none."""
+        """What to convert to; raise InputError for a version that is none."""
         given = self.inventory.kube_version
         version = None if given is None else parse_version(given, "--kube-version")
-        return Target(frozenset(_KINDS[kind] for kind in self.kinds), version)
+        kinds = frozenset(_KINDS[kind] for kind in self.kinds)
+        return Target(kinds, version, self.deletions == "keep", self.split)
 
     @property
     def reasons(self) -> Mapping[str, str]:

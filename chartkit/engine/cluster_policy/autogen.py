@@ -50,6 +50,11 @@ def controllers(policy: Policy) -> frozenset[str]:
     return frozenset(annotation.split(",")) - {"none"}
 
 
+def written_name(rule: str) -> str:
+    """Return the name of the rule that a rule for pod controllers was made from."""
+    return rule.removeprefix(f"{_CRON_PREFIX}-").removeprefix(f"{_PREFIX}-")
+
+
 def rules_for_kind(policy: Policy, extended: frozenset[str], kind: str) -> tuple[Rule, ...]:
     """The rules that stand for objects of a kind; extended: what `controllers` gave."""
     return _compute(policy.rules, kind) if kind in extended else policy.rules

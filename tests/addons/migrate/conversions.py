@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import yaml
 
 from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.differences import DELETIONS
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
@@ -76,9 +77,12 @@ def converted(rule: str, kind: str = "ConfigMap") -> Converted:
     legacy = Resource(policy(rule, kind), Location("policy.yaml"))
     conversion = convert(legacy)
     outcome = conversion.outcomes[0]
-    return Converted(
-        legacy, conversion.documents, outcome.reason, (*outcome.changes, *outcome.remarks)
+    changes = (
+        *outcome.changes,
+        *outcome.remarks,
+        *([DELETIONS] if outcome.drops_deletions else []),
     )
+    return Converted(legacy, conversion.documents, outcome.reason, changes)
 
 
 def deny(key: str, operator: str, value: str) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from chartkit.addons.migrate.admission import Target
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, convert
+from chartkit.addons.migrate.files.report import report
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.files.migrations import migrated
+from tests.command_reports import in_format
 
 _MEMORY = Location("policy.yaml", path="")
 
@@ -127,10 +131,10 @@ def test_the_remainder_is_extended_as_the_whole_policy_was() -> None:
     assert beside.remaining["metadata"]["annotations"] == {autogen.ANNOTATION: "none"}
 
 
-def test_files_have_the_rest_next_to_a_policy_that_kyverno_refuses(tmp_path: Any) -> None:
+def test_files_have_the_rest_next_to_a_policy_that_kyverno_refuses(tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(yaml.safe_dump(_policy(_pattern("sound"), _REFUSED).body, sort_keys=False))
-    found = migrated(file, prove=True)
+    found = migrated(file, prove=True, proof_seconds=0.3)
     assert found.exit_code(check=False) == 2
     (one,) = found.objects
     assert one.proof is not None
@@ -138,3 +142,25 @@ def test_files_have_the_rest_next_to_a_policy_that_kyverno_refuses(tmp_path: Any
     new, left = yaml.safe_load_all(found.text)
     assert (new["kind"], left["kind"]) == ("ValidatingPolicy", "ClusterPolicy")
     assert [rule["name"] for rule in left["spec"]["rules"]] == ["refused"]
+
+
+@pytest.mark.parametrize("other", [_BAD, _REFUSED])
+def test_a_policy_stays_in_one_piece_on_demand(other: Body) -> None:
+    legacy = _policy(_GOOD, other)
+    conversion = Batch([legacy], Target(splits=False)).convert(legacy)
+    name = other["name"]
+    assert (conversion.documents, _verdicts(conversion)) == ((), {"good": False, name: False})
+    assert conversion.outcomes[0].reason == (
+        f"rule {name} of its policy is left, and --no-split keeps the policy in one piece"
+    )
+    assert conversion.remaining == legacy.body
+    whole = _policy(_GOOD)
+    assert _verdicts(Batch([whole], Target(splits=False)).convert(whole)) == {"good": True}
+
+
+def test_the_report_says_what_moves_and_what_stays(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(yaml.safe_dump(_policy(_GOOD, _BAD).body))
+    for name in ("text", "markdown"):
+        text = " ".join(in_format(report(migrated(file)), name).split())
+        assert "good → ValidatingPolicy/p; bad stays" in text

@@ -12,6 +12,7 @@ from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.surroundings import Mention
 from chartkit.addons.migrate.files.texts import FileText, MigratedObject
 from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.kubernetes.kinds import NAMESPACED, resource_name
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
@@ -27,7 +28,6 @@ _STRENGTH: Final = ("skip", "pass", "warn", "error", "fail")
 """The results of rules of one policy; the last of them is the policy's."""
 _VALUES: Final = "values for rules of {name}, which the new policy does not read"
 _PODS: Final = "pods"
-_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +261,7 @@ def _strength(result: str) -> int:
 
 
 def _outcomes(migrated: MigratedObject, item: Body) -> Iterator[RuleOutcome]:
-    rule = str(item.get("rule") or "")
-    for prefix in _AUTOGEN:
-        rule = rule.removeprefix(prefix)
+    rule = written_name(str(item.get("rule") or ""))
     return (outcome for outcome in migrated.outcomes if not rule or outcome.rule == rule)
 
 

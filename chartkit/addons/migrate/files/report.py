@@ -11,6 +11,7 @@ from typing import Final
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.printed import difference_sentence, faults, smallest
 from chartkit.addons.migrate.files.run import Migration
+from chartkit.addons.migrate.files.summary import said_once, split_of
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.report import columns
 from chartkit.addons.migrate.proof import Proof
@@ -27,6 +28,7 @@ _HEADS: Final = ("RULES", "CONVERTED", "CHANGES", "BY HAND")
 _NOTHING: Final = "no policy of kyverno.io found"
 _CHANGES: Final = "changes"
 _NEEDS: Final = "needs"
+_SPLIT: Final = "split"
 
 
 def text(migration: Migration) -> Iterator[Block]:
@@ -56,7 +58,8 @@ def text(migration: Migration) -> Iterator[Block]:
         f"{count} kustomize {'patch' if count == 1 else 'patches'} carried along" if count else ""
     )
     notes += _wrapped(patches)
-    notes += [line for text in _coverage(migration) for line in _wrapped(text)]
+    once = (*said_once(migration.objects), *_coverage(migration))
+    notes += [line for text in once for line in _wrapped(text)]
     yield from ([""] if notes else [])
     yield from (*notes, *unread)
 
@@ -116,6 +119,8 @@ def _note_lines(each: MigratedObject) -> Iterator[str]:
             rule = f" rule {outcome.rule}" if outcome.rule else ""
             yield from _wrapped(f"{each.locate(outcome)}: {name}{rule}: {word}: {text}")
     location = each.legacy.resource.location
+    if moved := split_of(each):
+        yield from _wrapped(f"{location}: {name}: {_SPLIT}: {moved}")
     for text in each.needs:
         yield from _wrapped(f"{location}: {name}: {_NEEDS}: {text}")
     if each.proof is not None:
@@ -157,6 +162,7 @@ def _markdown(migration: Migration) -> Iterator[Block]:
     notes = [row for migrated_object in migration.objects for row in _note_rows(migrated_object)]
     if notes:
         yield Table(("place", "policy", "rule", "", "what to know"), notes)
+    yield from said_once(migration.objects)
     if migration.mentions:
         around = [(str(mention.location), mention.what) for mention in migration.mentions]
         yield Table(("place", "not carried along"), around)
@@ -175,6 +181,8 @@ def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
     for outcome in each.outcomes:
         for word, text in _notes(outcome):
             yield str(each.locate(outcome)), name, outcome.rule, word, text
+    if moved := split_of(each):
+        yield str(each.legacy.resource.location), name, "", _SPLIT, moved
     for text in each.needs:
         yield str(each.legacy.resource.location), name, "", _NEEDS, text
     for difference in () if each.proof is None else faults(each.proof):
@@ -246,6 +254,8 @@ def _rule_body(outcome: RuleOutcome, location: Location) -> Body:
         "replacedBy": list(outcome.replaced_by),
         "reason": outcome.reason,
         "changes": list(outcome.changes),
+        "dropsDeletions": outcome.drops_deletions,
+        "refusesUpdates": outcome.refuses_updates,
         "remarks": list(outcome.remarks),
         "nearest": outcome.nearest,
         "file": location.file,

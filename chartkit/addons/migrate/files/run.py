@@ -10,6 +10,8 @@ from typing import Final, TextIO
 
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
+from chartkit.addons.migrate.differences import DELETIONS
+from chartkit.addons.migrate.existing import with_violations
 from chartkit.addons.migrate.files.kustomize.carried import Carried, carried
 from chartkit.addons.migrate.files.own_tests import objects_of_tests, rewritten, test_files
 from chartkit.addons.migrate.files.surroundings import Mention, mentions, patch_files
@@ -241,7 +243,9 @@ def migrator_of(
     batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
     if not options.prove:
         return Migrator(options, (), {}, batch)
-    given = given_objects(options.objects, inventory.objects, stdin, note)
+    recordings = [path for path in options.inventory.paths if is_recording(Path(path))]
+    paths = tuple(dict.fromkeys((*options.objects, *recordings)))
+    given = given_objects(paths, inventory.objects, stdin, note)
     return Migrator(options, given, objects_of_tests(tests), batch)
 
 
@@ -280,6 +284,9 @@ class Migrator:
             try:
                 conversion = self.batch.convert(resource).remarked(legacy.replaced)
                 proof = self._proof(legacy, conversion) if proves else None
+                old, _ = self.batch.exceptions_from(resource)
+                exceptions = read_exceptions(old).exceptions
+                conversion = with_violations(conversion, self.given, exceptions)
             except CompileError as error:
                 return MigratedObject(legacy, None, f"Kyverno refuses the policy: {error.message}")
             except ChartkitError as error:
@@ -315,6 +322,8 @@ def proof_options(conversion: Conversion, seconds: float | None = None) -> Proof
     every machine, unless they take far longer than usual."""
     outcomes = conversion.outcomes
     changes = [change for outcome in outcomes for change in (*outcome.changes, *outcome.remarks)]
+    if any(outcome.drops_deletions for outcome in outcomes):
+        changes.append(DELETIONS)
     assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
     named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
     options = ProofOptions(passed_over=frozenset({Aspect.MESSAGE}), named=named)

@@ -91,6 +91,21 @@ def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
     return _scope(match, rule.exclude, named, Facts, _VERSION in str(rule.body))
 
 
+def about_deletions(rule: Rule) -> Rule:
+    """Return a rule that names the operations about which it is asked, deletions among them."""
+
+    def named(resource_filter: ResourceFilter) -> ResourceFilter:
+        operations = resource_filter.operations or (*WRITES, "DELETE")
+        return replace(resource_filter, operations=operations)
+
+    match = rule.match
+    if match.any or match.all:
+        match = replace(match, any=tuple(map(named, match.any)), all=tuple(map(named, match.all)))
+    else:
+        match = replace(match, direct=named(match.direct))
+    return replace(rule, match=match)
+
+
 def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
     """Return the scope of a policy about objects that are there, whoever made them.
 

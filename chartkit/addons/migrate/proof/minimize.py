@@ -13,6 +13,7 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED
 from chartkit.addons.migrate.proof.requests.storable import refused
 from chartkit.engine.cel_policies.kinds.validating import INDEX
+from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.model import Body, Json, Resource, Status, mapping_at
 
@@ -127,7 +128,9 @@ def _simpler(value: Json) -> Iterator[Json]:
 def signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[object, ...]:
     """Return what tells one difference from another: the aspect, and who said what."""
     rules = tuple(
-        (_written(one.rule), one.status) for one in legacy.results if one.status is not Status.PASS
+        (written_name(one.rule), one.status)
+        for one in legacy.results
+        if one.status is not Status.PASS
     )
     policies = tuple(
         (result.policy_id, result.status, result.properties.get(INDEX))
@@ -136,10 +139,6 @@ def signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[obje
     )
     about = (case.is_background, case.document.get("operation"))
     return (aspect, *about, legacy.answer.result, new.answer.result, rules, policies)
-
-
-def _written(rule: str) -> str:
-    return rule.removeprefix("autogen-cronjob-").removeprefix("autogen-")
 
 
 def as_pod(case: Case) -> Body:

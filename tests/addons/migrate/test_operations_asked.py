@@ -1,0 +1,100 @@
+"""Deletions, which are judged or not, and updates of objects that violate already."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from chartkit.addons.migrate.admission import Target
+from chartkit.addons.migrate.convert import Batch
+from chartkit.addons.migrate.differences import DELETIONS
+from chartkit.addons.migrate.files.report import report
+from chartkit.addons.migrate.files.run import Migration
+from chartkit.model import Location, Resource
+from tests.addons.migrate.conversions import deny, policy
+from tests.addons.migrate.files.migrations import migrated
+from tests.command_reports import in_format
+
+_DENY: Final = deny("{{ request.object.data.a || '' }}", "Equals", "b")
+_CEL: Final = "validate: {message: m, cel: {expressions: [{expression: \"object.data.a != 'b'\"}]}}"
+_PATTERN: Final = "validate: {message: m, pattern: {data: {a: '?*'}}}"
+_WRITES: Final = ["CREATE", "UPDATE"]
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize(
+    ("rule", "kind", "drops", "operations", "changes"),
+    [
+        (_DENY, "ConfigMap", True, [*_WRITES, "DELETE"], ()),
+        (_CEL, "ConfigMap", True, [*_WRITES, "DELETE"], ()),
+        (_PATTERN, "ConfigMap", False, _WRITES, ()),
+        # What is extended to controllers has no exact form.
+        (
+            deny("{{ request.object.metadata.name }}", "Equals", "b"),
+            "Pod",
+            True,
+            _WRITES,
+            (DELETIONS,),
+        ),
+    ],
+)
+def test_deletions_are_judged_on_demand(
+    rule: str, kind: str, drops: bool, operations: list[str], changes: tuple[str, ...], keeps: bool
+) -> None:
+    legacy = Resource(policy(rule, kind), Location("policy.yaml"))
+    conversion = Batch([legacy], Target(keeps_deletions=keeps)).convert(legacy)
+    (outcome,) = conversion.outcomes
+    asked = conversion.documents[0]["spec"]["matchConstraints"]["resourceRules"][0]["operations"]
+    assert outcome.drops_deletions is (drops and not keeps)
+    assert outcome.changes == (changes if keeps else ())
+    assert asked == (operations if keeps else _WRITES)
+
+
+def _migrated(folder: Path, rule: str, *objects: Any, **options: Any) -> Migration:
+    file, given = folder / "policy.yaml", folder / "objects"
+    file.write_text(json.dumps(policy(rule)))
+    given.mkdir(exist_ok=True)
+    for number, data in enumerate(objects):
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c-{number}"}}
+        (given / f"{number}.yaml").write_text(json.dumps({**body, "data": data}))
+    paths = (str(given),) if objects else ()
+    return migrated(file, prove=True, objects=paths, proof_seconds=0.3, **options)
+
+
+@pytest.mark.parametrize("deletions", ["keep", "drop"])
+def test_the_proof_knows_whether_deletions_are_kept(tmp_path: Path, deletions: str) -> None:
+    found = _migrated(tmp_path, _DENY, deletions=deletions)
+    (one,) = found.objects
+    assert one.proof is not None
+    assert one.proof.equal
+    drops = deletions == "drop"
+    assert (DELETIONS in one.proof.named, one.outcomes[0].changes) == (drops, ())
+    assert ("deletions: 1 rule, which" in in_format(report(found), "text")) is drops
+    assert ("DELETE" in found.text) is not drops
+
+
+_ENFORCED: Final = _PATTERN.replace("message: m", "failureAction: Enforce, message: m")
+_NEVER: Final = _ENFORCED.replace("message: m", "allowExistingViolations: false, message: m")
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"),
+    [
+        (_ENFORCED, "updates of 2 of 3 known objects, which violate already, are refused: "),
+        (_NEVER, ""),
+        (_PATTERN, ""),
+    ],
+)
+def test_objects_whose_updates_are_refused_are_counted(
+    tmp_path: Path, rule: str, changes: str
+) -> None:
+    found = _migrated(tmp_path, rule, {"a": "x"}, {"b": "x"}, {})
+    (outcome,) = found.objects[0].outcomes
+    assert outcome.converted
+    assert outcome.refuses_updates is bool(changes)
+    assert "".join(outcome.changes).startswith(changes)
+    assert bool(outcome.changes) is bool(changes)
+    assert ("updates: 1 rule let" in in_format(report(found), "text")) is bool(changes)

@@ -13,7 +13,16 @@ from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import CompileError
-from chartkit.model import Body, Json, Resource, list_of, mapping_at, single_line
+from chartkit.model import (
+    Body,
+    Json,
+    Location,
+    Resource,
+    list_of,
+    mapping_at,
+    pointer_of,
+    single_line,
+)
 from chartkit.wording import shortened
 
 _MOST: Final = 500
@@ -32,10 +41,11 @@ def accepted_rules(legacy: Resource) -> tuple[Resource, Mapping[int, NotConverti
     except CompileError:
         refused: dict[int, NotConvertible] = {}
         for index, rule in enumerate(rules_of(legacy)):
+            alone = replace(_with_rules(legacy, [rule]), location=Location("", places=_Pointers()))
             try:
-                compile_any(_with_rules(legacy, [rule]))
+                compile_any(alone)
             except CompileError as fault:
-                refused[index] = _reason(legacy, fault)
+                refused[index] = _reason(fault)
         kept = [rule for index, rule in enumerate(rules_of(legacy)) if index not in refused]
         if not refused:
             raise
@@ -56,9 +66,25 @@ def _with_rules(legacy: Resource, rules: Sequence[Json]) -> Resource:
     return replace(legacy, body={**body, "spec": {**body["spec"], "rules": list(rules)}})
 
 
-def _reason(legacy: Resource, fault: CompileError) -> NotConvertible:
+class _Pointers:
+    """The places of a policy's fields by their pointers, which need no text."""
+
+    def locate(self, *path: str | int) -> Location:
+        return Location("", path=pointer_of(*path))
+
+    def character(self, _offset: int, *path: str | int) -> Location:
+        return self.locate(*path)
+
+    def value_of(self, *_path: str | int) -> None:
+        return None
+
+    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
+        return line, ()
+
+
+def _reason(fault: CompileError) -> NotConvertible:
     """Return why Kyverno refuses the one rule that a policy was tried with."""
-    path = fault.location.path.removeprefix(legacy.location.path) if fault.location else ""
+    path = fault.location.path if fault.location else ""
     is_within, message = path.startswith(_ALONE), single_line(fault.message)
     if fault.hint:
         message = f"{message} ({fault.hint})"

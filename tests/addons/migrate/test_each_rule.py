@@ -78,7 +78,7 @@ def test_a_rule_that_kyverno_refuses_is_left_alone() -> None:
         "Kyverno refuses the policy that it is in, so that the rule acts nowhere; the new one does",
     )
     assert refused.reason.startswith("Kyverno refuses it: ")
-    assert refused.location.path.startswith("/spec/rules/1")
+    assert refused.location.path.startswith("/spec/rules/1/validate/deny")
     assert conversion.standing is None
     assert conversion.accepted is not None
     assert [rule["name"] for rule in conversion.accepted.body["spec"]["rules"]] == ["sound"]

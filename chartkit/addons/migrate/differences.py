@@ -29,6 +29,11 @@ EXISTING: Final = KnownDifference(
     "An update of an object that violates already is refused: a ClusterPolicy lets it through "
     "unless allowExistingViolations is false.",
 )
+EXISTING_BY_CONTEXT: Final = KnownDifference(
+    "existing-by-context",
+    "Of an update, a ClusterPolicy judges the object as it was by the images and context entries "
+    "of the new one, and so may let through what violates for the first time; it is refused.",
+)
 FIRST_FAILURE: Final = KnownDifference(
     "first-failure",
     "A policy gives one result and the message of its first failure, where a ClusterPolicy gives "
@@ -71,7 +76,15 @@ OWN_QUOTES: Final = KnownDifference(
     "query, which then may be malformed.",
 )
 GENERAL: Final = (
-    *(EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS),
+    *(
+        EXISTING,
+        EXISTING_BY_CONTEXT,
+        FIRST_FAILURE,
+        REPLICATION_CONTROLLERS,
+        ANCHOR_ERRORS,
+        ERRORS,
+        SKIPS,
+    ),
     *(TIDIED_LISTS, OWN_WILDCARDS, OWN_QUOTES),
 )
 """In the order in which they matter."""

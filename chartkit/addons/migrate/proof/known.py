@@ -16,6 +16,7 @@ from chartkit.addons.migrate.differences import (
     ERRORS,
     EVERY_KEY,
     EXISTING,
+    EXISTING_BY_CONTEXT,
     FAILING_CONDITIONS,
     IMAGE_NAMES,
     IMAGE_PARTS,
@@ -59,13 +60,15 @@ class NamedDifferences:
 
     changes: its sentences; assumed: types of fields that no table knows, by path; general: whether
     differences between the generations (`differences.GENERAL`) are named; wildcards: the names of
-    labels and annotations that have some in patterns.
+    labels and annotations that have some in patterns; by_context: whether rules read images or
+    context entries.
     """
 
     general: bool = False
     changes: Collection[str] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
     wildcards: Collection[str] = ()
+    by_context: bool = False
 
     def leaves_out(self, case: Case) -> bool:
         """Return whether an object is not of the types that the conversion assumes."""
@@ -95,7 +98,11 @@ class NamedDifferences:
                 return change
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
-        return _general(aspect, case, legacy, new, ask_new) if self.general else ""
+        found = _general(aspect, case, legacy, new, ask_new) if self.general else ""
+        is_let_through = legacy.result is Result.NONE and new.result is Result.FAIL
+        if not found and self.by_context and is_let_through and _is_update(case):
+            return EXISTING_BY_CONTEXT.text
+        return found
 
 
 def wildcards_of(legacy: Resource) -> frozenset[str]:
@@ -113,6 +120,18 @@ def wildcards_of(legacy: Resource) -> frozenset[str]:
 
     rules = mappings_at(legacy.body, "spec", "rules")
     return frozenset(key for rule in rules for key in keys(rule.get("validate")))
+
+
+def reads_context(legacy: Resource) -> bool:
+    """Return whether the rules of a ClusterPolicy read images or context entries."""
+    rules = mappings_at(legacy.body, "spec", "rules")
+    return any(rule.get("context") or "images." in json.dumps(rule) for rule in rules)
+
+
+def _is_update(case: Case) -> bool:
+    return case.document.get("operation") == "UPDATE" and isinstance(
+        case.document.get("oldObject"), dict
+    )
 
 
 def _has_several(case: Case, wildcard: str) -> bool:
@@ -224,9 +243,9 @@ def _judges_job_annotations(case: Case, legacy: Answer, _new: Answer, ask_new: A
 
 def _violated_before(case: Case, ask_new: Ask) -> bool:
     """Return whether an update is of an object that the new form refuses as it was."""
-    old = case.document.get("oldObject")
-    if case.document.get("operation") != "UPDATE" or not isinstance(old, dict):
+    if not _is_update(case):
         return False
+    old = case.document["oldObject"]
     created = {key: value for key, value in case.document.items() if key != "oldObject"}
     before = replace(case, document={**created, "object": old, "operation": "CREATE"})
     return ask_new(before, AS_STORED).result in (Result.FAIL, Result.ERROR)

@@ -118,7 +118,7 @@ validate:
     (expression,) = converted(rule, "Pod").expressions
     assert expression == (
         "object.spec.containers.all(container, cel.bind(data, image.GetMetadata(container.image), "
-        "data.registry == 'ghcr.io' || data.repository == 'a/b'))"
+        "data.registry != 'ghcr.io' ? data.repository == 'a/b' : true))"
     )
 
 

@@ -251,8 +251,14 @@ def _opposite(expr: Expr) -> Expr | None:
                 return None
             join = any_of if operator == "&&" else all_of
             return join(opposite for opposite in opposites if opposite is not None)
+        case tree.Conditional(condition, then, otherwise) if _is_bool(then, otherwise):
+            return conditional(condition, negate(then), negate(otherwise))
         case _:
             return None
+
+
+def _is_bool(*branches: Expr) -> bool:
+    return any(isinstance(each, tree.Literal) and isinstance(each.value, bool) for each in branches)
 
 
 def _is_total(left: Expr, right: Expr) -> bool:

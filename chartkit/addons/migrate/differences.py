@@ -53,6 +53,11 @@ ERRORS: Final = KnownDifference(
     "Where one part of a rule cannot be evaluated and another fails, a ClusterPolicy reports the "
     "error and a policy in CEL the failure; both refuse.",
 )
+FAILING_DELETIONS: Final = KnownDifference(
+    "failing-deletions",
+    "A ClusterPolicy refuses a deletion of which its conditions cannot be evaluated; a policy in "
+    "CEL that says nothing of deletions is not asked.",
+)
 SKIPS: Final = KnownDifference(
     "skips",
     "Where an anchor or a precondition keeps a rule from applying, or a list is empty, one of the "
@@ -83,6 +88,7 @@ GENERAL: Final = (
         REPLICATION_CONTROLLERS,
         ANCHOR_ERRORS,
         ERRORS,
+        FAILING_DELETIONS,
         SKIPS,
     ),
     *(TIDIED_LISTS, OWN_WILDCARDS, OWN_QUOTES),

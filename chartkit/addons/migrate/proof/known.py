@@ -18,6 +18,7 @@ from chartkit.addons.migrate.differences import (
     EXISTING,
     EXISTING_BY_CONTEXT,
     FAILING_CONDITIONS,
+    FAILING_DELETIONS,
     IMAGE_NAMES,
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
@@ -150,6 +151,8 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         return SKIPS.text
     if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
         return REPLICATION_CONTROLLERS.text
+    if legacy.result is Result.ERROR and _is_deletion(case, legacy, new, ask_new):
+        return FAILING_DELETIONS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
         return EXISTING.text if _violated_before(case, ask_new) else ""
     if legacy.result is Result.ERROR and new.result is Result.FAIL:

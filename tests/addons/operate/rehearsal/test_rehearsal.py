@@ -51,11 +51,11 @@ def test_the_page_of_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "Kyverno 1.19 → 1.20, rehearsed with 216 objects: 16 concerned"
     text = " ".join(out.split())
     for place, effect in {
-        "named-ports": "stops denying (40 of 40 objects violate it today)",
-        "pinned-tags": "stops denying (none of 20 objects violate it today)",
-        "require-team": "stops denying (3 of 160 objects violate it today)",
-        "own-registry": "stops reporting (12 of 120 objects violate it today)",
-        "namespace-defaults": "stops generating; 10 objects of it no longer synchronized",
+        "named-ports": "stops denying (40 of 40 violate it)",
+        "pinned-tags": "stops denying (0 of 20 violate it)",
+        "require-team": "stops denying (3 of 160 violate it)",
+        "own-registry": "stops reporting (12 of 120 violate it)",
+        "namespace-defaults": "stops generating (10 there, unsynchronized)",
         "default-priority": "stops changing objects (120)",
         "default-team": "stops changing objects (30)",
     }.items():
@@ -169,8 +169,8 @@ def test_a_cluster_and_its_recording_are_rehearsed_alike(world: World) -> None:
     gate = facts[0]["objects"]
     assert {f"{each['kind']}/{each['name']}" for each in gate} == _LEGACY
     stops = {each["name"]: each["stops"] for each in facts[3]["objects"]}
-    assert stops["require-team"] == ["denying (3 of 160 objects violate it today)"]
-    assert stops["namespace-defaults"] == ["generating; 10 objects of it no longer synchronized"]
+    assert stops["require-team"] == ["denying (3 of 160 violate it)"]
+    assert stops["namespace-defaults"] == ["generating (10 there, unsynchronized)"]
     text = _run(world.capture, *_FROM, "--rehearse", "rec")[1]
     assert "chartkit migrate policies rec --output new-policies" in text
     assert "--to 1.20 --cluster --fail-on high" in text

@@ -101,8 +101,12 @@ def context_of(entries: Json, names: Names, namespace: str) -> Context:
     expressions: dict[str, Expr] = {}
 
     def declared(name: str, expression: Expr) -> Expr:
-        expressions[name] = expression
-        return cel.variable(name)
+        # An entry may have the name of one before it, which it reads.
+        number, free = 2, name
+        while free in expressions:
+            number, free = number + 1, f"{name}{number}"
+        expressions[free] = expression
+        return cel.variable(free)
 
     inline = with_entries(entries, names, namespace, lambda _name, expression: expression)
     held = with_entries(entries, names, namespace, declared)

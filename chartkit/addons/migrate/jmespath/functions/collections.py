@@ -219,9 +219,11 @@ def merge(_names: Names, args: Sequence[Term]) -> Term:
 def _entries(term: Term) -> Expr:
     """Return the members of an object as a list of objects of a key and a value."""
     match term:
-        case Constant(dict() as members):
-            values = [Constant(value) for value in members.values()]
-            pairs = list(zip(map(cel.literal, members), mixed(values), strict=True))
+        case Constant(dict() as written):
+            return _entries(Constant(Members({k: Constant(v) for k, v in written.items()})))
+        case Constant(Members() as members) if members.given == cel.TRUE:
+            values = members.terms.values()
+            pairs = list(zip(map(cel.literal, members.terms), mixed(values), strict=True))
         case Value(Place(tree.MapLiteral(entries), ())):
             pairs = [(each.key, each.value) for each in entries]
         case Value():
@@ -282,7 +284,7 @@ def type_(_names: Names, args: Sequence[Term]) -> Term:
     place = term.place
     name = "array" if place.is_list else "object" if place.is_map else _TYPE_NAMES.get(place.type)
     if name is not None:
-        return either_text(cel.TRUE if term.strict else place.is_present(), name, "null")
+        return either_text(place.is_present(), name, "null")
     value = place.or_value(cel.NULL)
     named: Expr = cel.literal("number")
     for cel_type, each in reversed(_CEL_TYPES):

@@ -66,7 +66,7 @@ def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
         if task.details:
             yield Items([f"   {shown(line)}" for line in task.details])
         if task.commands:
-            yield Code([f"   {line}" for line in task.commands])
+            yield Code([f"   {shown(line)}" for line in task.commands])
     for step in rehearsal.steps:
         yield from _step(rehearsal, step)
     unasked = [fact for step in rehearsal.steps for fact in step.facts if not fact.is_asked]
@@ -84,16 +84,16 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
         together.setdefault(tuple(map(id, fact.objects)), []).append(fact)
     if together:
         yield from ("", Heading(step.title))
-    ending = next((s for s, f in rehearsal.hits if f.change.stops and s.announcement), step)
     for facts in together.values():
         stops = any(fact.change.stops for fact in facts)
-        # The tasks say what to do about objects that an announced version ends.
-        has_tasks = stops and bool(step.announcement)
+        # The tasks say what to do about policies that end.
+        has_tasks = stops and step is rehearsal.ending
         rows = [(fact.change.severity, _fact(fact, not has_tasks)) for fact in facts]
         yield Table(("severity", "what changes"), rows)
         objects = facts[0].objects
-        if ending is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
-            yield f"{len(objects)} of the objects of {ending.title}"
+        listed = rehearsal.ending or step
+        if listed is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
+            yield f"{len(objects)} of the objects of {listed.title}"
         elif objects:
             ends = {id(each): list(rehearsal.acts.of(each)) if stops else [] for each in objects}
             order = list(Act).index
@@ -113,7 +113,7 @@ def _fact(fact: Fact, with_advice: bool) -> str:
     sources = _SAME.sub(r"\1, #", ", ".join(_ISSUE.sub(r"\1#\2", each) for each in change.sources))
     origin = ": ".join(filter(None, (change.announced, sources)))
     lines = [f"{change.sentence} ({origin})" if origin else change.sentence]
-    lines += [f"{location}: {key}" for key, location in fact.settings]
+    lines += [shown(f"{location}: {key}") for key, location in fact.settings]
     if change.advice and with_advice:
         lines.append(f"→ {change.advice}")
     return "\n".join(lines)

@@ -22,6 +22,7 @@ from chartkit.addons.operate.rehearsal.facts import Fact, Step, Values, declared
 from chartkit.engine import NO_ATTACHMENTS, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Diagnostic, Resource, mapping_at, mappings_at
 from chartkit.network.cluster.discovery import Discovery, sample
 from chartkit.network.cluster.reader import Reader
@@ -58,6 +59,13 @@ class Rehearsal:
     def hits(self) -> Iterator[tuple[Step, Fact]]:
         """Each fact that concerns something, with its step."""
         return ((step, fact) for step in self.steps for fact in step.facts if fact.hits)
+
+    @property
+    def ending(self) -> Step | None:
+        """The step that ends policies of kyverno.io which are there, None where none does."""
+        first = refuses_legacy_policies()
+        steps = (step for step, fact in self.hits if fact.change.stops and step.after >= first)
+        return next(steps, None)
 
     def exit_code(self, fail_on: str | None) -> int:
         """2 for input that cannot be used, 1 where a fact of at least this severity concerns

@@ -126,10 +126,10 @@ def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
 def _may_fail(condition: Condition, names: Names) -> bool:
     """Return whether a condition is an error where what it names is not there."""
     terms = (term_of(each, names) for each in (condition.key, condition.value))
-    return any(_is_error(term, names) for term in terms)
+    return any(is_error(term, names) for term in terms)
 
 
-def _is_error(term: Term, names: Names) -> bool:
+def is_error(term: Term, names: Names) -> bool:
     """Return whether a term may be an error: for want of a field, or of what is asked of others."""
     match term:
         case Value(place, strict):
@@ -139,7 +139,7 @@ def _is_error(term: Term, names: Names) -> bool:
         case Stream():
             expression = term.list()
         case Choice(_, first, second):
-            return _is_error(first, names) or _is_error(second, names)
+            return is_error(first, names) or is_error(second, names)
         case _:
             return False
     return any(count(expression, cel.ident(each)) for each in (*_OTHERS, *names.others))

@@ -105,6 +105,11 @@ FAILING_CONDITIONS: Final = (
     "a condition that names what is not there is no error where another condition decides alone"
 )
 """A change of conditions, which CEL joins whatever their order."""
+UNUSED_VARIABLES: Final = (
+    "a variable that names what is not there is no error where an anchor keeps its value from "
+    "being written"
+)
+"""A change of strategic merges."""
 DIVISION: Final = "a division by zero is infinite, or no number, and no error"
 """A change of rules that divide."""
 ASCII_CASE: Final = "letters other than a to z keep their case"
@@ -202,6 +207,7 @@ REMARKS: Final = frozenset(
     (
         *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, KIND_IN_SCANS),
         *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, SERVICE_ACCOUNTS, TIMES),
+        UNUSED_VARIABLES,
     )
 )
 """Sentences about values that hardly any object has, and about errors in place of failures: they

@@ -29,6 +29,7 @@ from chartkit.addons.migrate.differences import (
     SERVICE_ACCOUNTS,
     SKIPS,
     TIDIED_LISTS,
+    UNUSED_VARIABLES,
     meets,
 )
 from chartkit.addons.migrate.proof.forms import AS_STORED
@@ -47,6 +48,7 @@ ASSUMPTIONS: Final = "objects whose fields are not of the types that the convers
 _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
 _MALFORMED: Final = "incorrect query "
+_UNRESOLVED: Final = "failed to resolve "
 _NO_PARTS: Final = ": invalid image '"
 _DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
 """The paths of what has labels: an object, and the Pods that it makes."""
@@ -205,6 +207,12 @@ def _has_failing_conditions(_case: Case, legacy: Answer, new: Answer, _ask_new: 
     return bool(errors) and all("conditions: " in error for error in errors) and not _errors(new)
 
 
+def _has_unused_variables(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    """Return whether nothing but variables of a patch is an error of the legacy form."""
+    errors = _errors(legacy)
+    return bool(errors) and all(_UNRESOLVED in error for error in errors) and not _errors(new)
+
+
 def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     errors = _errors(new)
     return bool(errors) and all("no such key: data" in error for error in errors)
@@ -264,6 +272,7 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     NO_DATA: _reads_no_data,
     REPORTED: _is_scan,
     SERVICE_ACCOUNTS: _takes_for_account,
+    UNUSED_VARIABLES: _has_unused_variables,
 }
 """By sentence of a conversion: whether it explains a difference between two answers."""
 

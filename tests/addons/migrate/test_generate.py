@@ -272,7 +272,7 @@ def test_rules_that_cannot_fail_share_a_policy() -> None:
 @pytest.mark.parametrize(
     ("generate", "reason"),
     [
-        (_CONFIG % ("''", "{}"), "no name"),
+        (_CONFIG % ("''", "{}"), "name can not be empty"),
         (_CONFIG % ("gen", "{'{{ request.operation }}': x}"), "a variable in a key"),
         (_CONFIG % ("gen", "'{{ request.object }}'"), "data that is a variable"),
         (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -212,7 +211,12 @@ def merge(_names: Names, args: Sequence[Term]) -> Term:
     lists = list(map(_entries, args))
     types = {each.place.type for each in args if isinstance(each, Value)}
     type_ = types.pop() if len(types) == 1 and len(args) == len(lists) else ANY_MAP
-    total = reduce(lambda left, right: cel.compare("+", left, right), lists)
+    # Kyverno 1.19 cannot read the objects of lists that + joins (kyverno/sdk, transform/impl.go).
+    total = (
+        lists[0]
+        if len(lists) == 1
+        else cel.method(cel.list_of(mixed(map(computed, lists))), "flatten")
+    )
     return computed(_map_of(total), type_ if type_.startswith("{}") else ANY_MAP)
 
 

@@ -7,6 +7,7 @@ rule. The proof knows them and does not count them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -227,11 +228,17 @@ WORDS: Final = {
 """By type: the words for it."""
 
 
+_STEP: Final = re.compile(r"\.|\[\]")
+
+
 def described(assumed: Mapping[str, str]) -> str:
-    """Return assumptions as a sentence; empty for none."""
+    """Return assumptions as a sentence, without what these imply of the fields above; empty for
+    none."""
     if not assumed:
         return ""
-    named = [f"{path} is {WORDS[type_]}" for path, type_ in sorted(assumed.items())]
+    above = {path[: match.start()] for path in assumed for match in _STEP.finditer(path)}
+    innermost = sorted(assumed.keys() - above)
+    named = [f"{path} is {WORDS[assumed[path]]}" for path in innermost]
     return f"the schema is not known; it is assumed that {', '.join(named)}"
 
 

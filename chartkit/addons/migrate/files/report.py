@@ -113,26 +113,13 @@ def _proved(each: MigratedObject) -> str:
 
 
 def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
-    """Yield what to know about each rule, a note that several have once."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for migrated_object in objects:
-        name, location = _named_and_placed(migrated_object)
-        for outcome in migrated_object.outcomes:
-            rule = f" rule {outcome.rule}" if outcome.rule else ""
-            place = f"{migrated_object.locate(outcome)}: {name}{rule}"
-            for note in _notes(outcome):
-                places.setdefault(note, []).append(place)
-        for text in migrated_object.needs:
-            places.setdefault((_NEEDS, text), []).append(f"{location}: {name}")
-    by_places: dict[tuple[str, ...], list[str]] = {}
-    for (word, text), named in places.items():
-        by_places.setdefault(tuple(named), []).append(f"{word}: {text}")
-    for named, notes in by_places.items():
-        others = f" (and {len(named) - 1} more)" if len(named) > 1 else ""
+    """Yield what to know about each rule, notes that several have once."""
+    for places, notes in _notes_by_places(objects).items():
+        others = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
         if len(notes) == 1:
-            yield from _wrapped(f"{named[0]}{others}: {notes[0]}")
+            yield from _wrapped(f"{places[0]}{others}: {notes[0]}")
             continue
-        yield from _wrapped(f"{named[0]}{others}:")
+        yield from _wrapped(f"{places[0]}{others}:")
         for note in notes:
             yield from _wrapped(note, "  ")
     for migrated_object in objects:
@@ -146,6 +133,24 @@ def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
             sentence = difference_sentence(difference)
             yield from _wrapped(f"{location}: {name}: {word}: {sentence}, for")
             yield from (f"    {line}" for line in shown_lines(smallest(difference)))
+
+
+def _notes_by_places(objects: Sequence[MigratedObject]) -> Mapping[tuple[str, ...], list[str]]:
+    """Return the notes by the rules and policies that have all of them."""
+    by_note: dict[str, list[str]] = {}
+    for migrated_object in objects:
+        name, location = _named_and_placed(migrated_object)
+        for outcome in migrated_object.outcomes:
+            rule = f" rule {outcome.rule}" if outcome.rule else ""
+            place = f"{migrated_object.locate(outcome)}: {name}{rule}"
+            for word, text in _notes(outcome):
+                by_note.setdefault(f"{word}: {text}", []).append(place)
+        for text in migrated_object.needs:
+            by_note.setdefault(f"{_NEEDS}: {text}", []).append(f"{location}: {name}")
+    by_places: dict[tuple[str, ...], list[str]] = {}
+    for note, places in by_note.items():
+        by_places.setdefault(tuple(places), []).append(note)
+    return by_places
 
 
 def _named_and_placed(each: MigratedObject) -> tuple[str, Location]:

@@ -83,7 +83,14 @@ def index(target: Expr, key: Operand) -> Expr:
 
 
 def step(target: Expr, key: str | int | Expr, *, optional: bool = False) -> Expr:
-    """Return the member of a map by a text, or of a list by a number; either may be computed."""
+    """Return the member of a map by a text, or of a list by a number; either may be computed.
+
+    Of a map that is written out it is the value that stands there.
+    """
+    if isinstance(target, tree.MapLiteral):
+        for entry in target.entries:
+            if entry.key == literal(key):
+                return entry.value
     if isinstance(key, str) and is_field_name(key):
         return tree.Select(target, key, optional)
     return tree.Index(target, literal(key), optional)

@@ -218,7 +218,7 @@ _SPEC: Final = (
 )
 _WIDTH: Final = 98
 _COMMAND: Final = re.compile("::|##")
-_CEL: Final = frozenset({"expression", "messageExpression", "valueExpression"})
+CEL: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
 
 @dataclass(slots=True)
@@ -261,7 +261,7 @@ def printed(body: Body, margin: Margin) -> str:
 def _long_texts(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     if isinstance(value, dict):
         for key, each in value.items():
-            if key not in _CEL:
+            if key not in CEL:
                 yield from _long_texts(each, (*path, key))
     elif isinstance(value, list):
         for index, each in enumerate(value):
@@ -306,7 +306,7 @@ def _blocks(value: Json, key: str = "") -> Json:
         return {inner: _blocks(each, inner) for inner, each in value.items()}
     if isinstance(value, list):
         return [_blocks(each) for each in value]
-    if key in _CEL and isinstance(value, str) and dump_text(value).startswith("'"):
+    if key in CEL and isinstance(value, str) and dump_text(value).startswith("'"):
         return BlockText(value)
     return value
 

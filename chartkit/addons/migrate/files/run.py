@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.addons.migrate.charts.chart import ChartMigration, KnownTemplates, migrate_charts
+from chartkit.addons.migrate.charts.proof import ValuesCase
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
 from chartkit.addons.migrate.differences import DELETIONS
 from chartkit.addons.migrate.existing import with_violations
 from chartkit.addons.migrate.files.kustomize.carried import Carried, carried
 from chartkit.addons.migrate.files.own_tests import objects_of_tests, rewritten, test_files
+from chartkit.addons.migrate.files.printed import difference_sentence
 from chartkit.addons.migrate.files.surroundings import Mention, mentions, patch_files
 from chartkit.addons.migrate.files.texts import (
     SEPARATOR,
@@ -29,13 +32,16 @@ from chartkit.addons.migrate.plan.inventory import (
     LegacyObject,
     read_inventory,
 )
+from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
-from chartkit.addons.migrate.proof.known import NamedDifferences, reads_context, wildcards_of
+from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
 from chartkit.documents.reader import read_source, read_text
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy import KINDS
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
+from chartkit.helm.chart_values import read_values
+from chartkit.helm.model import Target as HelmTarget
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.output.transaction import write_together
@@ -59,9 +65,10 @@ def targets(
 ) -> dict[Path, str]:
     """Return the texts of new files, each with the path of its legacy file below the input."""
     texts = {file.file: file.after for file in files}
+    templates = set(texts)
     for migrated_object in objects:
-        if migrated_object.legacy.document is None:
-            file = migrated_object.legacy.resource.location.file
+        file = migrated_object.legacy.resource.location.file
+        if migrated_object.legacy.document is None and file not in templates:
             before = texts.get(file, "")
             texts[file] = SEPARATOR.join(filter(None, (before, object_text([migrated_object]))))
     found: dict[Path, str] = {}
@@ -145,7 +152,7 @@ Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 class Migration:
     """objects: in the order of the inputs; files: those that they are in; tests: the
     `kyverno-test.yaml` files that name them; mentions: what is not carried along; inventory: as it
-    was read; patches: those of kustomize that follow."""
+    was read; patches: those of kustomize that follow; charts: their templates."""
 
     inventory: Inventory
     objects: Sequence[MigratedObject] = ()
@@ -153,6 +160,7 @@ class Migration:
     tests: Sequence[FileText] = ()
     mentions: Sequence[Mention] = ()
     patches: Carried = field(default_factory=Carried)
+    charts: ChartMigration = field(default_factory=ChartMigration)
 
     @property
     def text(self) -> str:
@@ -187,8 +195,52 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     following = carried(inventory, migrated, migrator.migrated)
     found = rewritten(tests, migrated, files)
     outside = left_outside(found.files, paths) if options.folder is not None else ()
-    around = (*mentions(inventory, migrated, patching, following), *found.mentions, *outside)
-    return Migration(inventory, migrated, files, found.files, around, following)
+    charts = _charts(options, inventory, migrated)
+    around = (
+        *mentions(inventory, migrated, patching, following, charts),
+        *found.mentions,
+        *outside,
+    )
+    files = [*files, *_chart_files(charts)]
+    return Migration(inventory, migrated, files, found.files, around, following, charts)
+
+
+def _chart_files(charts: ChartMigration) -> Iterator[FileText]:
+    for file, text in charts.texts.items():
+        yield FileText(str(file), read_source(file) if file.is_file() else "", text)
+
+
+def _charts(
+    options: MigrationOptions, inventory: Inventory, migrated: Sequence[MigratedObject]
+) -> ChartMigration:
+    """Return the charts of an inventory with both forms in their templates."""
+    if options.kinds or not inventory.charts:
+        return ChartMigration()
+    rendered = [each for each in migrated if each.legacy.origin.tool is Tool.CHART]
+    files = {id(each): Path(each.legacy.resource.location.file) for each in rendered}
+    differing = {
+        files[id(each)]: each.reason or each.fault
+        for each in rendered
+        if each.differs or (each.conversion is None and each.reason)
+    }
+    proved = frozenset(files[id(each)] for each in rendered if each.proof is not None)
+    given = options.inventory.values
+    cases = [ValuesCase(file.name, read_values([file]).merged) for file in given]
+    if len(cases) > 1:
+        cases.append(ValuesCase("all values files", read_values(given).merged))
+    target = HelmTarget(
+        options.inventory.release, options.inventory.namespace, options.inventory.kube_version or ""
+    )
+
+    def agree(legacy: Resource, forms: Sequence[Resource], conversion: Conversion) -> str:
+        settings = proof_options(conversion, options.proof_seconds)
+        proof = prove(legacy, forms, (), options=settings)
+        faults = [one for one in proof.differences if one.stored]
+        return f"the forms differ: {difference_sentence(faults[0])}" if faults else ""
+
+    known = KnownTemplates(proved, differing)
+    asked = agree if options.prove else None
+    return migrate_charts(inventory.charts, cases, target, known, asked)
 
 
 def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
@@ -325,9 +377,7 @@ def proof_options(conversion: Conversion, seconds: float | None = None) -> Proof
     if any(outcome.drops_deletions for outcome in outcomes):
         changes.append(DELETIONS)
     assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
-    legacy = conversion.legacy
-    wildcards, by_context = wildcards_of(legacy), reads_context(legacy)
-    named = NamedDifferences(True, changes, assumed, wildcards, by_context)
+    named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
     options = ProofOptions(passed_over=frozenset({Aspect.MESSAGE}), named=named)
     if seconds is None:
         return replace(options, budget=_MOST_SECONDS, most_requests=_REQUESTS)
@@ -342,7 +392,12 @@ def write(migration: Migration, options: MigrationOptions) -> None:
         written = (*migration.files, *migration.tests, *migration.patches.files)
         changed = [file for file in written if file.changes]
         texts = {Path(file.file): file.after for file in changed}
-        write_together({path: with_line_ends(path, text) for path, text in texts.items()})
+        write_together(
+            {
+                path: with_line_ends(path, text) if path.exists() else text
+                for path, text in texts.items()
+            }
+        )
     elif options.folder is not None:
         texts = targets(
             migration.objects,

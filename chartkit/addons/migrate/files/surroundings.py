@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chartkit.addons.migrate.charts.chart import ChartMigration
 from chartkit.addons.migrate.convert import policy_key
 from chartkit.addons.migrate.files.kustomize.carried import Carried
 from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, references
@@ -21,6 +23,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, Resource, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
 from chartkit.scan.inputs import is_object
+from chartkit.wording import counted
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _DEPLOYED: Final = ("HelmRelease", "Application", "ApplicationSet", "ConfigMap")
@@ -33,6 +36,8 @@ _VALUES: Final = re.compile(_KEYS)
 _IN_TEXT: Final = re.compile(rf"^[ \t]*({_KEYS})[ \t]*:", re.MULTILINE)
 _VALUE: Final = "a value of a chart of ClusterPolicies, which the new policies do not read"
 _RENDERED: Final = "is rendered from a chart, whose template stays: change it by hand"
+_DEPENDENCY: Final = "a chart that others depend on, with {policies}: migrate the chart itself"
+_TEMPLATE: Final = "the policy of this template stays: {reason}"
 _IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
 _STATUS: Final = "a test waits for the status of {name}, which the new policies replace"
 _PRESENT: Final = "{name} is there already, and what {legacy} becomes has the same name"
@@ -52,10 +57,12 @@ def mentions(
     migrated: Sequence[MigratedObject],
     patches: Iterable[LegacyObject],
     carried: Carried,
+    charts: ChartMigration,
 ) -> list[Mention]:
     """Return what is not carried along: values, kustomize patches, templates and exceptions.
 
-    patches: the policies of the inventory that are patches; carried: those patches that follow.
+    patches: the policies of the inventory that are patches; carried: those patches that follow;
+    charts: the templates with both forms.
     """
     found = list(_patched(patches, carried))
     files = _Files(
@@ -66,7 +73,8 @@ def mentions(
         found += files.mentions(documents, carried)
     for chart in inventory.charts:
         found += _in_chart(chart)
-    found += _rendered(migrated)
+    found += _rendered(migrated, charts)
+    found += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
     found += _exceptions(migrated)
     return found
 
@@ -190,12 +198,23 @@ def _patch_names(kustomization: Body) -> Iterator[str]:
                 yield name
 
 
-def _rendered(migrated: Iterable[MigratedObject]) -> Iterator[Mention]:
+def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Iterator[Mention]:
+    dependencies: Counter[Path] = Counter()
     for migrated_object in migrated:
-        if migrated_object.legacy.document is None:
-            resource = migrated_object.legacy.resource
-            text = _RENDERED if migrated_object.legacy.origin.tool is Tool.CHART else _IN_CLUSTER
-            yield Mention(resource.location, f"{resource_id(resource)} {text}")
+        resource, origin = migrated_object.legacy.resource, migrated_object.legacy.origin
+        if migrated_object.legacy.document is not None or charts.has(resource.location):
+            continue
+        below = Path(resource.location.file.removeprefix(origin.name)).parts
+        if origin.tool is Tool.CHART and "charts" in below:
+            at = len(below) - below[::-1].index("charts") + 1
+            dependencies[Path(origin.name, *below[:at][below[0] == "/" :])] += 1
+            continue
+        text = _RENDERED if origin.tool is Tool.CHART else _IN_CLUSTER
+        yield Mention(resource.location, f"{resource_id(resource)} {text}")
+    for folder, count in dependencies.items():
+        yield Mention(
+            Location(str(folder)), _DEPENDENCY.format(policies=counted(count, "policy", "policies"))
+        )
 
 
 def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +17,7 @@ from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import Note
 from chartkit.scan.requests import (
     RequestOptions,
+    Requests,
     load_named_policies,
     load_requests,
     load_surroundings,
@@ -60,7 +62,8 @@ def open_input(
         for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
             note(diagnostic)
         inputs = load_user_inputs(options.world, note)
-        context = survey.context(policies, inputs)
+        requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
+        context = replace(requests.context(survey.world(inputs)), plural_of=reader.discovery.plural)
         running = [policy for policy in policies.policies if not policy.judges_json]
         objects = list(survey.objects(running))
         names = served_names(reader)

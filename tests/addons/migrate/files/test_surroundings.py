@@ -253,7 +253,7 @@ def test_templates_of_charts_are_named(tmp_path: Path) -> None:
     (chart / "templates" / "p.yaml").write_text(_POLICY)
     found = migrated(tmp_path)
     (mention,) = found.mentions
-    assert "ClusterPolicy/team is rendered from a chart" in mention.what
+    assert "the policy of this template stays: metadata and spec" in mention.what
     assert found.text.startswith("apiVersion: policies.kyverno.io/v1\n")
     assert found.files == []
 

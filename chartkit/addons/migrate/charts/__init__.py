@@ -1,0 +1,7 @@
+"""Policies that are templates of charts: the new form written next to the old one, behind a value
+of the chart.
+
+`template` reads templates, `rendering` carries them out with marks in place of what values give,
+`writing` writes converted policies with the templates' own code where the marks came out, `chart`
+brings both forms together, and `proof` asks Helm for both.
+"""

@@ -1,0 +1,254 @@
+"""Charts whose templates are policies: both forms in the templates, and the switch in values,
+schema and README."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.charts.forms import (
+    SWITCH,
+    LeftPolicy,
+    NewForm,
+    helpers,
+    named_templates,
+    new_forms,
+    with_forms,
+)
+from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
+from chartkit.documents.reader import parse_yaml
+from chartkit.errors import ChartkitError, InputError
+from chartkit.helm.model import Target
+from chartkit.model import Body, Location, mapping_at
+from chartkit.output.yaml_edit import rewritten
+from chartkit.temporary import temporary_folder
+
+FORMS: Final = ("ClusterPolicy", "ValidatingPolicy", "both")
+_COMMENT: Final = """\
+# -- Form of the policies: ClusterPolicy (kyverno.io), ValidatingPolicy (policies.kyverno.io, in
+# CEL), or both: ClusterPolicies, which act, and next to them ValidatingPolicies that only report.
+"""
+_README: Final = " ".join(line.strip("# -") for line in _COMMENT.splitlines())
+_HELPERS: Final = "templates/_policy-types.tpl"
+_TABLE: Final = re.compile(
+    r"^\| *Key *\| *Type *\| *Default *\| *Description *\|\n\|[-| :]+\|\n", re.MULTILINE
+)
+_ROUNDS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ChartMigration:
+    """A chart with both forms of its policies.
+
+    texts: of the files that change or are new; converted: the templates with both forms; left: the
+    policies that stay, each with its place and the reason; refused: by template, the values that
+    the new form does not take.
+    """
+
+    texts: Mapping[Path, str] = field(default_factory=dict)
+    converted: frozenset[Path] = frozenset()
+    left: Sequence[tuple[Location, str]] = ()
+    refused: Mapping[Path, Sequence[str]] = field(default_factory=dict)
+
+    def has(self, location: Location) -> bool:
+        """Return whether a template is converted, or named with the reason why it is not."""
+        file = Path(location.file)
+        return file in self.converted or any(Path(one.file) == file for one, _ in self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTemplates:
+    """What is known of templates from the policies that they render: proved: those whose policies
+    are proved; differing: those that stay, with the reason."""
+
+    proved: frozenset[Path] = frozenset()
+    differing: Mapping[Path, str] = field(default_factory=dict)
+
+
+def migrate_chart(
+    folder: Path,
+    given: Sequence[ValuesCase],
+    target: Target,
+    known: KnownTemplates,
+    agree: Agree | None,
+) -> ChartMigration:
+    """Return the migration of a chart's own templates.
+
+    given: the values of files; agree: asks both forms about requests, None for no such proof.
+    """
+    sources = dict(_templates(folder))
+    if not any("kyverno.io" in text for text in sources.values()):
+        return ChartMigration()
+    prefix = _name(folder)
+    named = named_templates(
+        [text for file, text in sources.items() if file.suffix == ".tpl"], prefix
+    )
+    forms: dict[Path, list[NewForm]] = {}
+    left: list[tuple[Location, str]] = []
+    for file, text in sources.items():
+        if file.suffix == ".tpl":
+            continue
+        for form in new_forms(text, named):
+            if isinstance(form, LeftPolicy):
+                left.append((Location(str(file), form.line), form.reason))
+            elif file in known.differing:
+                left.append((Location(str(file), form.region.line), known.differing[file]))
+            else:
+                forms.setdefault(file, []).append(form)
+    texts: dict[Path, str] = {}
+    proved = {file.relative_to(folder).as_posix() for file in forms if file in known.proved}
+    for _ in range(_ROUNDS):
+        if not forms:
+            break
+        texts = _texts(folder, sources, forms, prefix)
+        differences = _differences(folder, texts, list(forms), given, target, agree, proved)
+        for file, reason in differences.items():
+            left += [(Location(str(file), form.region.line), reason) for form in forms.pop(file)]
+        if not differences:
+            break
+    refused = {
+        file: [reason for form in found for reason in form.refused] for file, found in forms.items()
+    }
+    left.sort(key=lambda one: (one[0].file, one[0].line))
+    return ChartMigration(texts if forms else {}, frozenset(forms), left, refused)
+
+
+def _templates(folder: Path) -> Iterator[tuple[Path, str]]:
+    for file in sorted((folder / "templates").rglob("*")):
+        if file.suffix in (".yaml", ".yml", ".tpl") and file.is_file() and not file.is_symlink():
+            try:
+                yield file, file.read_text("utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue  # Helm names it
+
+
+def _name(folder: Path) -> str:
+    try:
+        metadata = parse_yaml((folder / "Chart.yaml").read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, InputError):
+        return folder.name
+    return str(mapping_at(metadata).get("name") or folder.name)
+
+
+def _differences(
+    folder: Path,
+    texts: Mapping[Path, str],
+    templates: Sequence[Path],
+    given: Sequence[ValuesCase],
+    target: Target,
+    agree: Agree | None,
+    proved: set[str],
+) -> dict[Path, str]:
+    """Return why both forms of templates differ, for those that do."""
+    with temporary_folder() as parent:
+        new = parent / folder.resolve().name
+        shutil.copytree(folder, new, symlinks=True)
+        for file, text in texts.items():
+            (new / file.relative_to(folder)).write_text(text, "utf-8")
+        names = {file.relative_to(folder).as_posix(): file for file in templates}
+        proof = ChartProof(folder, new, list(names), target, agree, proved)
+        found = proof.differences(cases(_values(folder), given))
+    return {names[name]: reason for name, reason in found.items()}
+
+
+def _values(folder: Path) -> Body:
+    file = folder / "values.yaml"
+    return mapping_at(parse_yaml(file.read_text("utf-8"))) if file.is_file() else {}
+
+
+def _texts(
+    folder: Path,
+    sources: Mapping[Path, str],
+    forms: Mapping[Path, Sequence[NewForm]],
+    prefix: str,
+) -> dict[Path, str]:
+    """Return the files of a chart that get the new forms."""
+    texts = {file: with_forms(sources[file], found) for file, found in forms.items()}
+    if any(form.uses_helpers for found in forms.values() for form in found):
+        texts[folder / _HELPERS] = helpers(prefix)
+    values, schema, readme = (
+        folder / name for name in ("values.yaml", "values.schema.json", "README.md")
+    )
+    body = _values(folder)
+    if SWITCH not in body:
+        before = values.read_text("utf-8") if values.is_file() else ""
+        texts[values] = _with_switch(before, body, values)
+        if schema.is_file():
+            texts[schema] = _with_property(schema.read_text("utf-8"), schema)
+        if readme.is_file():
+            texts[readme] = _with_row(readme.read_text("utf-8"))
+    return texts
+
+
+def _with_switch(text: str, body: Body, file: Path) -> str:
+    """Return a values file with the switch, behind the values that are no mappings at its begin."""
+    at = next((at for at, value in enumerate(body.values()) if isinstance(value, dict)), len(body))
+    entries = list(body.items())
+    wanted = dict([*entries[:at], (SWITCH, FORMS[0]), *entries[at:]])
+    own = f"{_COMMENT}{SWITCH}: {FORMS[0]}\n"
+    if not body:
+        return f"{text}{own}"
+    return rewritten(text, wanted, file, f"add {SWITCH}: {FORMS[0]}", own)
+
+
+def _with_property(text: str, file: Path) -> str:
+    """Return a schema of values that knows the switch."""
+    schema = json.loads(text)
+    if SWITCH in mapping_at(schema, "properties"):
+        return text
+    added = {"type": "string", "enum": list(FORMS)}
+    for match in re.finditer(r"\"properties\"\s*:\s*\{(\s*)", text):
+        comma = "," if schema.get("properties") else ""
+        space = match[1] or " "
+        edited = f"{text[: match.end()]}{json.dumps(SWITCH)}: {json.dumps(added)}{comma}{space}"
+        edited += text[match.end() :]
+        try:
+            if json.loads(edited).get("properties", {}).get(SWITCH) == added:
+                return edited
+        except ValueError:
+            continue
+    raise InputError(f"has no place for {SWITCH}", Location(str(file)))
+
+
+def _with_row(text: str) -> str:
+    """Return a README that names the switch: in its table of values, else at its end."""
+    if SWITCH in text:
+        return text
+    table = _TABLE.search(text)
+    if table is None:
+        return f"{text.rstrip()}\n\n## {SWITCH}\n\n{_README} Default: {FORMS[0]}.\n"
+    at = table.end()
+    while text[at:].startswith("| ") and text[at + 2 :].split(" ", 1)[0] < SWITCH:
+        at = text.index("\n", at) + 1
+    row = f'| {SWITCH} | string | `"{FORMS[0]}"` | {_README} |\n'
+    return text[:at] + row + text[at:]
+
+
+def migrate_charts(
+    folders: Sequence[Path],
+    given: Sequence[ValuesCase],
+    target: Target,
+    known: KnownTemplates,
+    agree: Agree | None,
+) -> ChartMigration:
+    """Return the migration of several charts as one."""
+    texts: dict[Path, str] = {}
+    converted: set[Path] = set()
+    left: list[tuple[Location, str]] = []
+    refused: dict[Path, Sequence[str]] = {}
+    for folder in folders:
+        try:
+            made = migrate_chart(folder, given, target, known, agree)
+        except ChartkitError as error:
+            left.append((error.location or Location(str(folder)), error.message))
+            continue
+        texts |= made.texts
+        converted |= made.converted
+        left += made.left
+        refused |= made.refused
+    return ChartMigration(texts, frozenset(converted), left, refused)

@@ -1,0 +1,191 @@
+"""Expressions and texts with marks as Helm code: values in CEL as JSON, lists, and loops."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.migrate.charts.rendering import MARK, Mark
+from chartkit.addons.migrate.charts.template import NotPlacedError, show, show_argument
+from chartkit.addons.migrate.charts.variants import LISTS, MORE, Variants
+from chartkit.helm.syntax import Term
+from chartkit.model import Json
+
+_LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
+_ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
+
+
+@dataclass(slots=True)
+class TemplateCode:
+    """Writes Helm code in place of marks.
+
+    looping: the lists whose loops are open; optional: those that may be missing.
+    """
+
+    variants: Variants
+    looping: list[str] = field(default_factory=list)
+    optional: set[str] = field(default_factory=set)
+
+    def next_items(self, value: Json, name: str) -> Json:
+        """Return a value with the marks of a list's first item as those of its second."""
+        text = json.dumps(value)
+
+        def following(match: re.Match[str]) -> str:
+            own = self.mark(match).list_key == name and match[2] == "0"
+            return match[0].replace(f"x0{'x' * 7}", f"x1{'x' * 7}") if own else match[0]
+
+        made: Json = json.loads(MARK.sub(following, text))
+        return made
+
+    def mark(self, match: re.Match[str]) -> Mark:
+        return self.variants.template.marks[int(match[1])]
+
+    def value(self, match: re.Match[str], as_argument: bool = False) -> str:
+        """Return a mark's value; raise NotPlacedError for an item outside of its loop."""
+        mark = self.mark(match)
+        if mark.list_key and mark.list_key not in self.looping:
+            raise NotPlacedError("the items of a list are not repeated", self.line(mark.list_key))
+        return self.term(mark.term, as_argument)
+
+    def printed(self, match: re.Match[str]) -> str:
+        return f"{{{{ {self.value(match)} }}}}"
+
+    def variable(self, name: str) -> str:
+        marks = self.variants.template.marks
+        return next((mark.variable for mark in marks if mark.list_key == name), "$item")
+
+    def line(self, name: str) -> int:
+        return self.variants.template.lines.get(name, self.variants.line)
+
+    def at(self, code: str) -> str:
+        """Return Helm code for where it stands: inside of a loop, `.` is not the chart's root."""
+        return _ROOT.sub("$.", code) if self.looping else code
+
+    def term(self, term: Term, as_argument: bool = False) -> str:
+        return self.at(show_argument(term) if as_argument else show(term))
+
+    def text(self, value: str) -> str:
+        """Return Helm code for a text with marks."""
+        matches = list(MARK.finditer(value))
+        if len(matches) == 1 and matches[0][0] == value:
+            return self.value(matches[0])
+        pattern = "%s".join(part.replace("%", "%%") for part in MARK.split(value)[::3])
+        terms = [self.value(match, True) for match in matches]
+        return " ".join(["printf", json.dumps(pattern, ensure_ascii=False), *terms])
+
+    def expression(self, text: str) -> str:
+        """Return an expression with Helm code for marks: in literals as JSON, which CEL reads."""
+
+        parts = _LITERAL.split(text)
+        for at, part in enumerate(parts):
+            if not MARK.search(part):
+                parts[at] = escaped(part)
+            elif at % 2:
+                if "\\" in part:
+                    raise NotPlacedError(
+                        "a value is part of a text with escapes", self.variants.line
+                    )
+                parts[at] = f"{{{{ {self.text(part[1:-1])} | toJson }}}}"
+            else:
+                parts[at] = MARK.sub(self.printed, escaped(part))
+        return LISTS.sub(
+            lambda match: (
+                f"{{{{ {self.list_code(self.variants.lists[int(match[1])])} | toJson }}}}"
+            ),
+            "".join(parts),
+        )
+
+    def list_code(self, parts: Sequence[str]) -> str:
+        """Return the code of a list of several parts, of which some may be missing."""
+        codes = [
+            f"{argument(part)} | default list" if part in self.optional else part
+            for part in map(self.at, parts)
+        ]
+        if len(codes) == 1:
+            return codes[0]
+        joined = f"concat {' '.join(map(argument, codes))}"
+        # Helm joins empty lists to null.
+        return (
+            f"{joined} | default list" if self.optional.issuperset(map(self.at, parts)) else joined
+        )
+
+    def repetition(self, two: str, three: str, name: str) -> str:
+        """Return an expression that repeats a part for each item of a list, from what it is for two
+        and three items."""
+        own = [match for match in MARK.finditer(three) if self.mark(match).list_key == name]
+        spans: list[tuple[int, int]] = []
+        for index in range(MORE):
+            at = [match for match in own if match[2] == str(index)]
+            if not at:
+                raise self._unlike(name)
+            spans.append((at[0].start(), at[-1].end()))
+        (first, second, third) = spans
+        if not first[1] <= second[0] <= second[1] <= third[0]:
+            raise self._unlike(name)
+        gap, unit = three[first[1] : second[0]], three[slice(*first)]
+        before, after = three[: first[0]], three[third[1] :]
+
+        def numbered(index: int) -> str:
+            return re.sub(r"(chartkit-mark\d{3}x)0(?=x{7})", rf"\g<1>{index}", unit)
+
+        rebuilt = [before + gap.join(map(numbered, range(count))) + after for count in (2, 3)]
+        if [" ".join(each.split()) for each in rebuilt] != [
+            " ".join(x.split()) for x in (two, three)
+        ]:
+            raise self._unlike(name)
+        return self._repeat(before, gap, unit, after, name)
+
+    def _repeat(self, before: str, gap: str, unit: str, after: str, name: str) -> str:
+        """Return an expression with a loop, over lines if its parts have lines of their own."""
+        joint, newline, head = gap.rpartition("\n")
+        head = head.lstrip() if newline else _common_end(before, gap)
+        if not before.endswith(head):
+            raise self._unlike(name)
+        before = before[: len(before) - len(head)]
+        joint = joint if newline else gap[: len(gap) - len(head)]
+        tail = _common_start(after, joint)
+        joint, after = joint[len(tail) :], after[len(tail) :]
+        self.looping.append(name)
+        inside = self.expression(head + unit + tail)
+        self.looping.pop()
+        index = "$index, " if joint else ""
+        opening = f"range {index}{self.variable(name)} := {self.at(name)}"
+        joint = f"{{{{ if $index }}}}{escaped(joint)}{{{{ end }}}}" if joint else ""
+        if not newline:
+            loop = f"{{{{ {opening} }}}}{joint}{inside}{{{{ end }}}}"
+            return self.expression(before) + loop + self.expression(after)
+        start, _, pad = before.rpartition("\n")
+        if pad.strip():
+            start, pad = before.rstrip(), " " * 2
+        return (
+            f"{self.expression(start)}\n{pad}{{{{- {opening} }}}}{joint}\n{pad}{inside}\n"
+            f"{pad}{{{{- end }}}}{self.expression(after)}"
+        )
+
+    def _unlike(self, name: str) -> NotPlacedError:
+        return NotPlacedError(
+            f"the expression is not repeated alike for the items of {name}", self.line(name)
+        )
+
+
+def escaped(text: str) -> str:
+    """Return a text that Helm prints as it is."""
+    return text.replace("{{", "{{ `{{` }}") if "{{" in text else text
+
+
+def argument(code: str) -> str:
+    return f"({code})" if " " in code else code
+
+
+def _common_start(one: str, other: str) -> str:
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return one[:count]
+
+
+def _common_end(one: str, other: str) -> str:
+    return _common_start(one[::-1], other[::-1])[::-1]

@@ -1,0 +1,199 @@
+"""Both forms of a policy in one template, behind the chart's switch."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.assembly import API_VERSION
+from chartkit.addons.migrate.charts.rendering import PolicyTemplate
+from chartkit.addons.migrate.charts.template import (
+    Block,
+    Node,
+    NotPlacedError,
+    Region,
+    parse,
+    regions,
+)
+from chartkit.addons.migrate.charts.variants import VALIDATING, Variants
+from chartkit.addons.migrate.charts.writing import Writer
+from chartkit.engine.cluster_policy import autogen
+from chartkit.helm.syntax import Literal
+
+SWITCH: Final = "policyType"
+REFUSED: Final = "has no form in a policy of policies.kyverno.io"
+"""What a template says where values ask for what the new form does not have."""
+_SECTION: Final = re.compile(r"^(metadata|spec):[ \t]*$", re.MULTILINE)
+_NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)
+_NAMESPACE: Final = re.compile(r"^  namespace:.*$", re.MULTILINE)
+_AUTOGEN: Final = re.compile(
+    r"(?:^[ \t]*\{\{-? *(?:with|if)[ \t][^\n]*\}\}\n(?=[^\n]*\n[ \t]*\{\{-? *end *-?\}\}))?"
+    rf"^[ \t]*{re.escape(autogen.ANNOTATION)}:[^\n]*\n(?:[ \t]*\{{\{{-? *end *-?\}}\}}\n)?",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewForm:
+    """A policy's new form in its template.
+
+    region: the old form; text: the new one, by condition; helpers: whether it uses the chart's
+    helpers; refused: what values may not ask for, a sentence each.
+    """
+
+    region: Region
+    parts: Mapping[str, str]
+    uses_helpers: bool
+    refused: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftPolicy:
+    """A policy that stays as it is: the line of its template, and why."""
+
+    line: int
+    reason: str
+    region: Region | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTemplates:
+    """The named templates of a chart; prefix: the beginning of the names of new ones."""
+
+    nodes: Mapping[str, Sequence[Node]]
+    prefix: str
+
+
+def named_templates(texts: Sequence[str], prefix: str) -> NamedTemplates:
+    """Return the named templates that texts define; one that is not read is left out."""
+    nodes: dict[str, Sequence[Node]] = {}
+    for text in texts:
+        for definition in re.split(r"(?=\{\{-?\s*define\b)", text):
+            try:
+                parsed = parse(definition)
+            except NotPlacedError:
+                continue
+            for node in parsed:
+                if isinstance(node, Block) and isinstance(node.value, Literal):
+                    nodes[node.value.value] = node.body
+    return NamedTemplates(nodes, prefix)
+
+
+def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
+    """Return the policies of a template, each with its new form or the reason why there is none."""
+    try:
+        found = regions(text)
+    except NotPlacedError as error:
+        return [LeftPolicy(error.line, error.message)]
+    forms: list[NewForm | LeftPolicy] = []
+    for region in found:
+        try:
+            forms.append(_new_form(text[region.start : region.end], region, named))
+        except NotPlacedError as error:
+            forms.append(LeftPolicy(error.line or region.line, error.message, region))
+    return forms
+
+
+def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
+    sections = {match[1]: match for match in _SECTION.finditer(text)}
+    if len(sections) != 2 or sections["spec"].start() < sections["metadata"].end():
+        raise NotPlacedError("metadata and spec are no parts of their own", region.line)
+    before = text[sections["metadata"].start() : sections["spec"].start()]
+    line = region.line + text.count("\n", 0, sections["spec"].start())
+    nodes = [
+        *parse(_head(before, region), region.line),
+        *parse(text[sections["spec"].start() :], line),
+    ]
+    template = PolicyTemplate(nodes, named.nodes, region.constants)
+    switch = f"{region.root}.Values.{SWITCH}"
+    variants = Variants(template, region.line, f'eq {switch} "both"')
+    variants.explore()
+    writer = Writer(variants, named.prefix)
+    parts: dict[str, list[str]] = {}
+    for document in _documents(variants):
+        kind, _, end = document.partition("/")
+        is_doubled = kind.removeprefix("Namespaced") == VALIDATING
+        condition = f'ne {switch} "ClusterPolicy"' if is_doubled else f'eq {switch} "{VALIDATING}"'
+        lines = [f"apiVersion: {API_VERSION}", f"kind: {kind}", *_metadata(before, end)]
+        only, spec = writer.document(document)
+        lines += spec
+        lines = ["---", *lines]
+        lines = [f"{{{{- if {only} }}}}", *lines, "{{- end }}"] if only else lines
+        parts.setdefault(condition, []).extend(lines)
+    guards = _guards(variants)
+    settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.variables.items()]
+    return NewForm(
+        region,
+        {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()},
+        bool(writer.helpers),
+        [guard.reason for guard in variants.guards],
+    )
+
+
+def _head(metadata: str, region: Region) -> str:
+    """Return the part of a policy's metadata that its conversion depends on."""
+    name, namespace, chosen = (
+        pattern.search(metadata) for pattern in (_NAME, _NAMESPACE, _AUTOGEN)
+    )
+    if name is None:
+        raise NotPlacedError("the policy's name is no field of its own", region.line)
+    lines = [region.version, f"kind: {region.kind}\nmetadata:", name[0].rstrip()]
+    lines += [namespace[0]] if namespace else []
+    lines += [f"  annotations:\n{chosen[0]}"] if chosen else []
+    return "\n".join([*lines, ""])
+
+
+def _metadata(text: str, end: str) -> list[str]:
+    """Return a policy's metadata, with another end of its name, as the template writes it."""
+    text = _AUTOGEN.sub("", text, count=1)
+    text = re.sub(r"^  annotations:[ \t]*\n(?!    )", "", text, flags=re.MULTILINE)
+    if end:
+        text = _NAME.sub(lambda name: f"{name[1]}{name[2]}{end}{name[3]}", text, count=1)
+    return text.rstrip().split("\n")
+
+
+def _documents(variants: Variants) -> list[str]:
+    """Return the new policies that any variant has."""
+    documents = dict.fromkeys(variants.bodies({}))
+    for key in variants.choices[1:]:
+        for value in variants.others(key)[:1]:
+            documents |= dict.fromkeys(variants.bodies({key: value}))
+    return list(documents)
+
+
+def _guards(variants: Variants) -> list[str]:
+    """Return the lines that stop Helm where values ask for what the new form does not have."""
+    lines = []
+    for guard in variants.guards:
+        condition = guard.condition if guard.holds else f"not ({guard.condition})"
+        message = json.dumps(f"{guard.reason} ({SWITCH})", ensure_ascii=False)
+        lines += [f"{{{{- if {condition} }}}}", f"{{{{- fail {message} }}}}", "{{- end }}"]
+    return lines
+
+
+def with_forms(text: str, forms: Sequence[NewForm]) -> str:
+    """Return a template with both forms of its policies."""
+    for form in sorted(forms, key=lambda each: -each.region.start):
+        region = form.region
+        old = text[region.start : region.end]
+        switch = f"{region.root}.Values.{SWITCH}"
+        lines = [f'{{{{- if ne {switch} "{VALIDATING}" }}}}', old, "{{- end }}"]
+        for condition, part in form.parts.items():
+            lines += [f"{{{{- if {condition} }}}}", part, "{{- end }}"]
+        text = text[: region.start] + "\n".join(lines) + text[region.end :]
+    return text
+
+
+@cache
+def _helpers() -> str:
+    return (Path(__file__).parent / "helpers.tpl").read_text()
+
+
+def helpers(prefix: str) -> str:
+    """Return the helpers that new forms use, as a chart has them."""
+    return _helpers().replace("CHART.", f"{prefix}.")

@@ -1,0 +1,115 @@
+{{/* Exclusions and pod controllers of values, as policies of policies.kyverno.io have them. */}}
+
+{{/*
+A condition in CEL that holds for requests which are not excluded; empty where nothing is. Takes
+exclude (as a ClusterPolicy has it), and namespace and object (in CEL).
+*/}}
+{{- define "CHART.notExcluded" -}}
+{{- $facts := . -}}
+{{- $tests := list -}}
+{{- range include "CHART.filters" .exclude | fromJsonArray -}}
+{{- $tests = append $tests (include "CHART.filter" (merge (dict "filter" .) $facts)) -}}
+{{- end -}}
+{{- with $tests -}}
+!({{ join (empty $facts.exclude.all | ternary " || " " && ") . }})
+{{- end -}}
+{{- end -}}
+
+{{/* The filters of an exclude, as JSON. */}}
+{{- define "CHART.filters" -}}
+{{- $exclude := . | default dict -}}
+{{- if and $exclude.any $exclude.all -}}
+{{- fail "exclude has any and all, of which Kyverno takes one" -}}
+{{- end -}}
+{{- $filters := concat ($exclude.any | default list) ($exclude.all | default list) -}}
+{{- if omit $exclude "any" "all" -}}
+{{- $filters = append $filters (omit $exclude "any" "all") -}}
+{{- end -}}
+{{- toJson $filters -}}
+{{- end -}}
+
+{{/* Whether a filter fits, in CEL. Takes filter, namespace and object. */}}
+{{- define "CHART.filter" -}}
+{{- $resources := .filter.resources | default dict -}}
+{{- range concat (keys (omit .filter "resources" "subjects")) (keys (omit $resources "name" "names" "namespaces")) -}}
+{{- fail (printf "exclude with %s has no form in a policy of policies.kyverno.io here: set policyType: ClusterPolicy" .) -}}
+{{- end -}}
+{{- $name := printf "%[1]s.metadata.?name.orValue(%[1]s.metadata.?generateName.orValue(''))" .object -}}
+{{- $tests := list -}}
+{{- with $resources.name -}}
+{{- $tests = append $tests (include "CHART.fits" (dict "text" $name "values" (list .))) -}}
+{{- end -}}
+{{- with $resources.names -}}
+{{- $tests = append $tests (include "CHART.fits" (dict "text" $name "values" .)) -}}
+{{- end -}}
+{{- with $resources.namespaces -}}
+{{- $tests = append $tests (include "CHART.fits" (dict "text" $.namespace "values" .)) -}}
+{{- end -}}
+{{- with .filter.subjects -}}
+{{- $users := list -}}
+{{- range . -}}
+{{- $users = append $users (include "CHART.subject" .) -}}
+{{- end -}}
+{{- $tests = append $tests (printf "(%s)" (join " || " $users)) -}}
+{{- end -}}
+{{- join " && " $tests | default "false" -}}
+{{- end -}}
+
+{{/* Whether the user is a subject, in CEL. */}}
+{{- define "CHART.subject" -}}
+{{- $user := "request.userInfo.?username.orValue('')" -}}
+{{- if eq .kind "Group" -}}
+request.userInfo.?groups.orValue([]).exists(group, {{ include "CHART.fits" (dict "text" "group" "values" (list .name)) }})
+{{- else if eq .kind "ServiceAccount" -}}
+{{- include "CHART.fits" (dict "text" $user "values" (list (printf "system:serviceaccount:%s:%s" .namespace .name))) -}}
+{{- else -}}
+{{- include "CHART.fits" (dict "text" $user "values" (list .name)) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether a text is one of some, which may have wildcards, in CEL. Takes text and values. */}}
+{{- define "CHART.fits" -}}
+{{- $text := .text -}}
+{{- $plain := list -}}
+{{- $tests := list -}}
+{{- range .values -}}
+{{- $middle := . | trimPrefix "*" | trimSuffix "*" -}}
+{{- if not (regexMatch "[*?]" .) -}}
+{{- $plain = append $plain . -}}
+{{- else if regexMatch "^[*]+$" . -}}
+{{- $tests = append $tests "true" -}}
+{{- else if regexMatch "[*?]" $middle -}}
+{{- $pattern := regexQuoteMeta . | replace "\\*" ".*" | replace "\\?" "." -}}
+{{- $tests = append $tests (printf "%s.matches(%s)" $text (printf "(?s)^%s$" $pattern | toJson)) -}}
+{{- else if and (hasPrefix "*" .) (hasSuffix "*" .) -}}
+{{- $tests = append $tests (printf "%s.contains(%s)" $text (toJson $middle)) -}}
+{{- else -}}
+{{- $tests = append $tests (printf "%s.%s(%s)" $text (hasPrefix "*" . | ternary "endsWith" "startsWith") (toJson $middle)) -}}
+{{- end -}}
+{{- end -}}
+{{- with $plain -}}
+{{- $tests = prepend $tests (printf "%s in %s" $text (toJson .)) -}}
+{{- end -}}
+({{ join " || " $tests }})
+{{- end -}}
+
+{{/*
+The pod controllers that a policy is extended to, as JSON. Takes controllers (the kinds, with commas
+between them) and exclude. A policy that excludes Pods by name is not extended.
+*/}}
+{{- define "CHART.podControllers" -}}
+{{- $controllers := list -}}
+{{- range splitList "," (.controllers | default "DaemonSet,Deployment,Job,StatefulSet,ReplicaSet,CronJob") -}}
+{{- if not (has (trim .) (list "" "none" "ReplicationController")) -}}
+{{- $controllers = append $controllers (printf "%ss" (trim . | lower)) -}}
+{{- end -}}
+{{- end -}}
+{{- range include "CHART.filters" .exclude | fromJsonArray -}}
+{{- with .resources -}}
+{{- if or .name .names -}}
+{{- $controllers = list -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $controllers -}}
+{{- end -}}

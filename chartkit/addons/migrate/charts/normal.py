@@ -1,0 +1,177 @@
+"""Policies in a normal form, in which two that say the same are equal."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final
+
+from chartkit.addons.migrate.files.printed import CEL
+from chartkit.documents.reader import read_text
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.syntax import Expr, format_expression, read
+from chartkit.engine.cel.syntax import tree as cel
+from chartkit.engine.kubernetes.kinds import CONTROLLERS
+from chartkit.errors import ChartkitError, InputError
+from chartkit.model import Json
+
+_TRUE: Final = cel.Literal(True)
+_FALSE: Final = cel.Literal(False)
+_EXTENDED: Final = sorted(each.plural for each in CONTROLLERS if each.group)
+_DEFAULT: Final = {"controllers": _EXTENDED, "failurePolicy": "Fail"}
+"""Fields with the value that they have anyway."""
+WIDTH: Final = 88
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_OPPOSITE: Final = {"==": "!=", "!=": "==", "&&": "||", "||": "&&"}
+
+
+def normal(text: str) -> str:
+    """Return an expression on one line, in its normal form; as it is where it is no CEL."""
+    try:
+        return format_expression(_simplified(read(text, ENVIRONMENTS["vpol"])), math.inf)
+    except ChartkitError:
+        return text
+
+
+def laid_out(text: str) -> str:
+    """Return an expression on lines as a policy has them."""
+    return format_expression(read(text, ENVIRONMENTS["vpol"]), WIDTH)
+
+
+def normal_policy(value: Json, key: str = "") -> Json:
+    """Return a policy, or a part of one, with its expressions in their normal form, and without
+    empty fields."""
+    if isinstance(value, dict):
+        made = {inner: normal_policy(each, inner) for inner, each in value.items()}
+        return {
+            inner: each
+            for inner, each in made.items()
+            if each is not None and each != {} and (each != [] or inner == "controllers")
+            if _DEFAULT.get(inner) != each
+        }
+    if isinstance(value, list):
+        items: list[Any] = [normal_policy(each) for each in value]
+        if key == "controllers":
+            return sorted(items, key=str)
+        if key == "validations":
+            items = [item for at, item in enumerate(items) if item not in items[:at]]
+            is_alike = len({json.dumps(item.get("message")) for item in items}) == 1
+            return sorted(items, key=json.dumps) if is_alike else items
+        return items
+    if not isinstance(value, str):
+        return value
+    if key in CEL:
+        return normal(value)
+    if key == "value" and "\n" in value:
+        try:
+            return [document.body for document in read_text(value)]
+        except InputError:
+            return value
+    return value
+
+
+def _simplified(expr: Any) -> Expr:
+    made: Expr = _rebuilt(expr)
+    match made:
+        case cel.Commented(inner, _):
+            return inner
+        case cel.Binary("in", left, cel.ListLiteral(elements, _)):
+            return _among(left, elements)
+        case cel.Index(operand, cel.Literal(str() as name), optional) if _NAME.fullmatch(name):
+            return cel.Select(operand, name, optional)
+        case cel.Unary("!", operand):
+            return _opposite(operand)
+        case cel.Chain(operator, terms):
+            return _chained(operator, terms)
+        case cel.Conditional(cel.Literal(value), then, otherwise) if isinstance(value, bool):
+            return then if value else otherwise
+    return made
+
+
+def _rebuilt(expr: Any) -> Any:
+    """Return an expression with its parts in their normal form."""
+    if isinstance(expr, tuple):
+        return tuple(_simplified(each) if _is_node(each) else each for each in expr)
+    if not _is_node(expr) or isinstance(expr, cel.Literal):
+        return expr
+    parts = {}
+    for field in fields(expr):
+        value = getattr(expr, field.name)
+        if _is_node(value):
+            parts[field.name] = _simplified(value)
+        elif isinstance(value, tuple):
+            parts[field.name] = _rebuilt(value)
+    return replace(expr, **parts)
+
+
+def _is_node(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def _among(left: Expr, elements: Sequence[Expr]) -> Expr:
+    """Return whether a value is one of some."""
+    if all(isinstance(each, cel.Literal) for each in elements):
+        elements = sorted(set(elements), key=repr)
+    if not elements:
+        return _FALSE
+    if len(elements) == 1:
+        return cel.Binary("==", left, elements[0])
+    return cel.Binary("in", left, cel.ListLiteral(tuple(elements)))
+
+
+def _opposite(operand: Expr) -> Expr:
+    match operand:
+        case cel.Literal(value) if isinstance(value, bool):
+            return cel.Literal(not value)
+        case cel.Unary("!", inner):
+            return inner
+        case cel.Binary("==" | "!=" as operator, left, right):
+            return cel.Binary(_OPPOSITE[operator], left, right)
+        case cel.Chain(operator, terms):
+            return _chained(_OPPOSITE[operator], [_opposite(term) for term in terms])
+    return cel.Unary("!", operand)
+
+
+def _chained(operator: str, terms: Sequence[Expr]) -> Expr:
+    neutral, absorbing = (_FALSE, _TRUE) if operator == "||" else (_TRUE, _FALSE)
+    flat: list[Expr] = []
+    for term in terms:
+        inner = term.terms if isinstance(term, cel.Chain) and term.operator == operator else (term,)
+        flat += [each for each in inner if each != neutral and each not in flat]
+    if absorbing in flat:
+        return absorbing
+    flat = sorted(_joined(operator, flat), key=repr)
+    return cel.chain(operator, flat) if flat else neutral
+
+
+def _joined(operator: str, terms: Sequence[Expr]) -> list[Expr]:
+    """Return terms with one list for all comparisons of a value with constants."""
+    joined: list[Expr] = []
+    among: dict[Expr, tuple[int, list[Expr]]] = {}
+    for term in terms:
+        compared = _compared(term if operator == "||" else _opposite(term))
+        if compared is None:
+            joined.append(term)
+            continue
+        left, constants = compared
+        if left not in among:
+            among[left] = len(joined), []
+            joined.append(term)
+        among[left][1].extend(constants)
+    for left, (at, constants) in among.items():
+        whole = _among(left, constants)
+        joined[at] = whole if operator == "||" else _opposite(whole)
+    return joined
+
+
+def _compared(term: Expr) -> tuple[Expr, list[Expr]] | None:
+    match term:
+        case cel.Binary("==", left, cel.Literal() as right):
+            return left, [right]
+        case cel.Binary("in", left, cel.ListLiteral(elements, _)):
+            is_constant = all(isinstance(each, cel.Literal) for each in elements)
+            return (left, list(elements)) if is_constant else None
+    return None

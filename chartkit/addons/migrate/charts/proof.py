@@ -1,0 +1,250 @@
+"""Both forms of a chart rendered by Helm with the same values, and compared."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.charts.forms import SWITCH
+from chartkit.addons.migrate.charts.normal import normal_policy
+from chartkit.addons.migrate.charts.variants import VALIDATING
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import Batch
+from chartkit.addons.migrate.files.printed import CEL
+from chartkit.documents.reader import read_text
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of
+from chartkit.errors import ChartkitError, CompileError
+from chartkit.helm.backend import helm
+from chartkit.helm.chart_values import merge
+from chartkit.helm.model import Target
+from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.temporary import temporary_folder
+
+_RANDOM: Final = 12
+_CHANGES: Final = 6
+_SEED: Final = 34
+_FAIL: Final = re.compile(
+    r"\{\{- fail (?=\"(?:[^\"\\]|\\.)*\(policyType\)\" \}\}|\(?(?:printf )?\"exclude )"
+)
+_REFUSED: Final = "chartkit-refused"
+_PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: yes\n---\n%.0s" '
+"""What stands for a refusal of Helm: the other templates are rendered all the same."""
+_WORDS: Final = ("alpha", "beta-2", "gamma.example")
+_CHOICES: Final = (("Audit", "Enforce"), ("Ignore", "Fail"))
+
+Rendered = Mapping[str, Sequence[Body]]
+"""The objects of each template, by its path in the chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesCase:
+    """Values that both forms are rendered with. name: as messages speak of them."""
+
+    name: str
+    values: Body
+
+
+def render(chart: Path, values: Body, target: Target) -> Rendered:
+    """Return the objects that a chart renders; raise ChartkitError."""
+    texts = helm().render(chart, values, target).files
+    objects: dict[str, list[Body]] = {}
+    for name, text in texts.items():
+        if not name.endswith(("/NOTES.txt", ".tpl")):
+            bodies = [document.body for document in read_text(text, name)]
+            objects[name.partition("/")[2]] = [body for body in bodies if isinstance(body, dict)]
+    return objects
+
+
+def cases(defaults: Body, given: Sequence[ValuesCase]) -> Iterator[ValuesCase]:
+    """Yield the values of the proof: the chart's own, those of files, everything switched on, and
+    changes at random, the same ones each time."""
+    yield ValuesCase("the chart's values", {})
+    yield from given
+    whole = merge(defaults, given[-1].values if given else {})
+    enabled = _enabled(whole)
+    yield ValuesCase("everything enabled", enabled)
+    chance = random.Random(_SEED)
+    for number in range(_RANDOM):
+        values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
+        changes = [_change(values, chance) for _ in range(_CHANGES)]
+        yield ValuesCase(f"changed values ({', '.join(filter(None, changes))})", values)
+
+
+def _enabled(value: Body) -> Body:
+    made: Body = {}
+    for key, each in value.items():
+        if isinstance(each, dict):
+            made[key] = _enabled(each)
+        elif key in ("enabled", "enable") and isinstance(each, bool):
+            made[key] = True
+    return {key: each for key, each in made.items() if each != {}}
+
+
+def _change(values: Body, chance: random.Random) -> str:
+    """Change a value in place, and return its path."""
+    path, holder, key = chance.choice(list(_leaves(values, ())) or [("", {}, "")])
+    value = holder.get(key)
+    if isinstance(value, bool):
+        holder[key] = not value
+    elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+        size = chance.randint(0, len(value))
+        holder[key] = [*chance.sample(value, size), *chance.sample(_WORDS, chance.randint(0, 2))]
+    elif isinstance(value, str):
+        other = next((pair for pair in _CHOICES if value in pair), _WORDS)
+        holder[key] = chance.choice(other)
+    elif isinstance(value, int):
+        holder[key] = chance.randint(1, 30)
+    return path
+
+
+def _leaves(value: Body, path: tuple[str, ...]) -> Iterator[tuple[str, Body, str]]:
+    for key, each in value.items():
+        if isinstance(each, dict):
+            yield from _leaves(each, (*path, key))
+        elif each is not None and key != SWITCH:
+            yield ".".join((*path, key)), value, key
+
+
+Agree = Callable[[Resource, Sequence[Resource], Conversion], str]
+"""A function that asks two forms about the same requests, and returns their difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartProof:
+    """The proof of a chart. old, new: its folder before and after; templates: paths in the chart of
+    those with both forms; agree: None where nothing is proved by requests; proved: templates whose
+    policies have been, by their conversion."""
+
+    old: Path
+    new: Path
+    templates: Sequence[str]
+    target: Target
+    agree: Agree | None
+    proved: set[str]
+
+    def differences(self, values: Iterable[ValuesCase]) -> dict[str, str]:
+        """Return why the new form of a template is not that of the old one, where it is not."""
+        found: dict[str, str] = {}
+        with temporary_folder() as parent:
+            copy = parent / self.new.name
+            shutil.copytree(self.new, copy)
+            for file in (copy / "templates").rglob("*"):
+                if file.is_file() and file.suffix in (".yaml", ".yml", ".tpl"):
+                    text = file.read_text("utf-8")
+                    file.write_text(_FAIL.sub(lambda _: _PRINT, text), "utf-8")
+            for case in values:
+                for template, reason in self._case(copy, case):
+                    found.setdefault(template, f"{reason}, with {case.name}")
+        return found
+
+    def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[str, str]]:
+        try:
+            legacy = render(self.old, case.values, self.target)
+        except ChartkitError:
+            return  # values that the chart refuses
+        try:
+            renders = [
+                render(new, merge(case.values, {SWITCH: kind}), self.target) for kind in _KINDS
+            ]
+        except ChartkitError as error:
+            named = [name for name in self.templates if name in f"{error.message} {error.location}"]
+            for template in named or self.templates:
+                yield template, f"Helm refuses the new form: {error.message}"
+            return
+        everything = [Resource(body) for bodies in legacy.values() for body in bodies]
+        batch = Batch([resource for resource in everything if is_legacy(resource)])
+        for template in self.templates:
+            forms = [each.get(template, ()) for each in renders]
+            reason = self._difference(template, legacy.get(template, ()), forms, batch)
+            if reason:
+                yield template, reason
+
+    def _difference(
+        self, template: str, old: Sequence[Body], new: Sequence[Sequence[Body]], batch: Batch
+    ) -> str:
+        """Return the difference of a template's old form and its new ones; empty for none."""
+        as_old, as_new, as_both = new
+        if list(old) != list(as_old):
+            return "the old form changes"
+        if _REFUSED in json.dumps(as_new):
+            return ""
+        kept = {_id(body) for body in as_old}
+        made = {
+            _id(body): body
+            for body in as_new
+            if group_of(Resource(body)) == CEL_GROUP and _id(body) not in kept
+        }
+        for resource in filter(is_legacy, map(Resource, old)):
+            try:
+                conversion = batch.convert(resource)
+            except CompileError:
+                continue  # Kyverno does not take the old form
+            except ChartkitError as error:
+                return error.message
+            reason = self._compared(template, conversion, made)
+            if reason:
+                return reason
+        if made:
+            return f"the new form has {', '.join(made)}, which the old one does not become"
+        actions = [mapping_at(body, "spec").get("validationActions") for body in as_both]
+        if any(action not in (None, ["Audit"]) for action in actions):
+            return "policyType both enforces the new form"
+        return ""
+
+    def _compared(self, template: str, conversion: Conversion, made: dict[str, Body]) -> str:
+        """Return how a policy's conversion differs from its form among made, which is taken out."""
+        for outcome in conversion.outcomes:
+            if outcome.reason:
+                return outcome.reason
+        wanted = {_id(body): body for body in conversion.documents}
+        if not made.keys() >= wanted.keys():
+            return f"the new form lacks {', '.join(wanted.keys() - made.keys())}"
+        forms = {key: made.pop(key) for key in wanted}
+        pairs = [(normal_policy(wanted[key]), normal_policy(forms[key])) for key in wanted]
+        places = [_where(one, other, "") for one, other in pairs if one != other]
+        reason = f"the new form differs at {places[0]}" if places else ""
+        if self.agree is None or (not reason and template in self.proved):
+            return reason
+        if reason and any(_outline(wanted[key]) != _outline(forms[key]) for key in wanted):
+            return reason
+        self.proved.add(template)
+        return self.agree(conversion.legacy, list(map(Resource, forms.values())), conversion)
+
+
+_KINDS: Final = ("ClusterPolicy", VALIDATING, "both")
+
+
+def _outline(policy: Body) -> Json:
+    """Return a policy without its expressions, which requests are asked about."""
+
+    def without(value: Json) -> Json:
+        if isinstance(value, dict):
+            return {key: without(each) for key, each in value.items() if key not in CEL}
+        return list(map(without, value)) if isinstance(value, list) else value
+
+    return normal_policy(without(policy))
+
+
+def _id(body: Body) -> str:
+    resource = Resource(body)
+    return f"{resource.kind}/{resource.name}"
+
+
+def _where(one: Json, other: Json, path: str) -> str:
+    """Return the path of the first difference."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in [*one, *other]:
+            if one.get(key) != other.get(key):
+                return _where(one.get(key), other.get(key), f"{path}/{key}")
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (mine, yours) in enumerate(zip(one, other, strict=True)):
+            if mine != yours:
+                return _where(mine, yours, f"{path}/{index}")
+    return f"{path}: {json.dumps(one)} and {json.dumps(other)}"

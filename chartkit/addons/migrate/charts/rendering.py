@@ -1,0 +1,468 @@
+"""A policy's template carried out with marks in place of what values give.
+
+Conditions on values are decisions: each variant of a policy takes them one way. A list of values
+has two items, or three, or none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.migrate.charts.template import (
+    SPACE,
+    Assignment,
+    Block,
+    Node,
+    NotPlacedError,
+    Output,
+    Text,
+    show,
+)
+from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
+
+Variant = Mapping[str, int]
+"""How decisions are taken, by their conditions: 0 or 1; for a list, its number of items."""
+ITEMS: Final = 2
+"""The items of a list, unless a variant says otherwise."""
+SPECIMENS: Final = {
+    "webhookTimeoutSeconds": "17",
+    "timeoutSeconds": "17",
+    "schedule": "17 3 9 11 *",
+}
+"""The marks of fields that take no text: Kyverno takes 1 to 30 seconds, and a cron schedule."""
+_ENFORCE: Final = ("Enforce", "Audit")
+_SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "validationFailureAction": _ENFORCE,
+    "failureAction": _ENFORCE,
+    "failurePolicy": ("Ignore", "Fail"),
+    **dict.fromkeys(
+        (
+            "admission",
+            "allowExistingViolations",
+            "background",
+            "emitWarning",
+            "generateExisting",
+            "mutateDigest",
+            "orphanDownstreamOnPolicyDelete",
+            "required",
+            "skipBackgroundRequests",
+            "synchronize",
+            "verifyDigest",
+        ),
+        ("true", "false"),
+    ),
+}
+"""The fields that have one of two values; the first one is that of a condition that holds."""
+_TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds"})
+_KEY: Final = re.compile(r"(?:^|\n)[ \t]*(?:- )*[\"']?([\w./-]+)[\"']?:[ \t]*[\"']?\Z")
+_SECTION: Final = re.compile(
+    r"^[ \t]*(?:- )?(match|exclude|preconditions|context|validate|mutate|generate|verifyImages):",
+    re.MULTILINE,
+)
+_MARK: Final = "chartkit-mark{:03}x{}xxxxxxx"
+MARK: Final = re.compile(r"chartkit-mark(\d{3})x(\d)x{7}")
+_EXCLUDED: Final = "chartkitexclude{:03}"
+EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
+_ITEM: Final = "$item"
+_NIL: Final = Literal("nil", False)
+_EMPTY: Final = frozenset({"nil", "false", "0"})
+_ROOT: Final = frozenset({"Values", "Release", "Chart", "Capabilities", "Files", "Template"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a mark stands for: a term; of an item also the list and the loop's variable."""
+
+    term: Term
+    list_key: str = ""
+    variable: str = ""
+
+
+@dataclass(slots=True)
+class PolicyTemplate:
+    """The template of one policy.
+
+    nodes: of its document; named: those of named templates; constants: texts of variables that are
+    set before; marks, excluded: what the marks stand for, by number; decisions: the conditions,
+    each with how it is decided unless a variant says otherwise; lists: those that are lists of
+    values; items: those about the items of a list, with the list; lines: by condition, that in the
+    template; specimens: what the marks of fields that take no text stand for, by their key;
+    suffixes: what marks end with, by number.
+    """
+
+    nodes: Sequence[Node]
+    named: Mapping[str, Sequence[Node]]
+    constants: Mapping[str, str]
+    marks: list[Mark] = field(default_factory=list)
+    excluded: list[Term] = field(default_factory=list)
+    decisions: dict[str, int] = field(default_factory=dict)
+    lists: set[str] = field(default_factory=set)
+    items: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    specimens: dict[str, Term] = field(default_factory=dict)
+    suffixes: dict[int, str] = field(default_factory=dict)
+
+    def render(self, variant: Variant) -> str:
+        """Return the text of a variant; raise NotPlacedError."""
+        return _Run(self, variant).text()
+
+
+def is_empty_constant(term: Term) -> bool:
+    """Return whether a constant is what Helm takes for false."""
+    return isinstance(term, Literal) and (not term.value if term.is_text else term.value in _EMPTY)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """The variables of a block, its `.` and its `$`."""
+
+    dot: Term
+    root: Term
+    variables: list[dict[str, Term]]
+
+    def inner(self, dot: Term | None = None) -> _Scope:
+        """Return the scope of a block inside."""
+        return _Scope(self.dot if dot is None else dot, self.root, [*self.variables, {}])
+
+
+class _Run:
+    def __init__(self, policy: PolicyTemplate, variant: Variant) -> None:
+        self._policy = policy
+        self._variant = variant
+        self._parts: list[str] = []
+        self._loop: tuple[str, int, str] | None = None
+        self._line = 0
+        self._depth = 0
+
+    def text(self) -> str:
+        scope = _Scope(Path("", ()), Path("$", ()), [{}])
+        self._nodes(self._policy.nodes, scope)
+        return "".join(self._parts)
+
+    def _nodes(self, nodes: Sequence[Node], scope: _Scope) -> None:
+        for node in nodes:
+            match node:
+                case Text(text):
+                    self._parts.append(text)
+                case Output(value, line):
+                    self._line = line
+                    self._parts.append(self._output(_resolved(value, scope), scope))
+                case Assignment(name, value, is_new):
+                    self._assign(name, _resolved(value, scope), is_new, scope)
+                case Block():
+                    self._line = node.line
+                    self._block(node, scope)
+
+    def _assign(self, name: str, value: Term, is_new: bool, scope: _Scope) -> None:
+        known = next((each for each in reversed(scope.variables) if name in each), None)
+        (scope.variables[-1] if is_new or known is None else known)[name] = value
+
+    def _block(self, block: Block, scope: _Scope) -> None:
+        value = _resolved(block.value, scope)
+        if block.keyword == "range":
+            self._range(block, value, scope)
+        elif block.keyword in ("if", "with"):
+            if self._holds(value):
+                inner = scope.inner(value if block.keyword == "with" else None)
+                if block.declares:
+                    inner.variables[-1][block.declares[-1]] = value
+                self._nodes(block.body, inner)
+            else:
+                self._nodes(block.otherwise, scope.inner())
+        else:
+            raise NotPlacedError(f"{block.keyword} inside of a policy", block.line)
+
+    def _range(self, block: Block, value: Term, scope: _Scope) -> None:
+        constant = _listed(value)
+        if constant is not None:
+            for item in constant:
+                inner = scope.inner(item)
+                if block.declares:
+                    inner.variables[-1][block.declares[-1]] = item
+                self._nodes(block.body, inner)
+            return
+        if len(block.declares) > 1 or self._loop is not None:
+            raise NotPlacedError("a range over keys, or inside of another", block.line)
+        variable = block.declares[-1] if block.declares else _ITEM
+        key, count = self._list(value)
+        if not count:
+            self._nodes(block.otherwise, scope.inner())
+        for index in range(count):
+            inner = scope.inner(Path(variable, ()))
+            inner.variables[-1][variable] = Path(variable, ())
+            self._loop = key, index, variable
+            self._nodes(block.body, inner)
+            self._loop = None
+
+    def _list(self, value: Term) -> tuple[str, int]:
+        """Return a list's key among the decisions, and the number of its items."""
+        key = show(value)
+        if self._uses_item(value):
+            raise NotPlacedError("a list within the items of another", self._line)
+        self._policy.lists.add(key)
+        count = self._decided(key, ITEMS)
+        return key, ITEMS if count == 1 else count
+
+    def _decided(self, key: str, default: int) -> int:
+        """Return how a condition is decided; default: of one that is new."""
+        self._policy.lines.setdefault(key, self._line)
+        return self._variant.get(key, self._policy.decisions.setdefault(key, default))
+
+    def _holds(self, term: Term, default: int = 0) -> bool:
+        """Return whether a condition holds: as constants say, or as the variant decides."""
+        match term:
+            case Literal():
+                return not is_empty_constant(term)
+            case Inner(value, ()):
+                return self._holds(value)
+            case Call("or" | "and" as name, arguments):
+                # Each of them is a decision, whatever the ones before say.
+                holding = list(map(self._holds, arguments))
+                return any(holding) if name == "or" else all(holding)
+            case Call("not" | "empty", (argument,)):
+                return not self._holds(argument)
+            case Call("list" | "dict", arguments):
+                return bool(arguments)
+            case Call("eq" | "ne" as name, (first, second)):
+                texts = self._constant(first), self._constant(second)
+                if None not in texts:
+                    return (texts[0] == texts[1]) == (name == "eq")
+        constant = self._constant(term)
+        if constant is not None:
+            return bool(constant)
+        key = show(term)
+        if self._uses_item(term) and self._loop is not None:
+            self._policy.items[key] = self._loop[0]
+        return bool(self._decided(key, default))
+
+    def _uses_item(self, term: Term) -> bool:
+        return self._loop is not None and any(
+            isinstance(each, Path) and each.root == self._loop[2] for each in terms(term)
+        )
+
+    def _constant(self, term: Term) -> str | None:
+        """Return the text of a term that no value changes."""
+        match term:
+            case Literal(value, is_text):
+                return value if is_text or value != "nil" else ""
+            case Path(root, ()) if root in self._policy.constants:
+                return self._policy.constants[root]
+            case Inner(value, ()):
+                return self._constant(value)
+            case Call("printf", (Literal(pattern, True), *arguments)):
+                texts = [self._constant(each) for each in arguments]
+                known = [text for text in texts if text is not None]
+                is_plain = pattern.count("%s") == pattern.count("%") == len(known) == len(texts)
+                return pattern % tuple(known) if is_plain else None
+            case Call("lower", (argument,)):
+                text = self._constant(argument)
+                return None if text is None else text.lower()
+        return None
+
+    def _output(self, term: Term, scope: _Scope) -> str:
+        match term:
+            case Inner(value, ()):
+                return self._output(value, scope)
+            case Call("indent" | "nindent" as name, (Literal(count, False), value)):
+                excluded = self._excluded(value, int(count))
+                if excluded:
+                    return excluded
+                pad = " " * int(count)
+                start = "\n" if name == "nindent" else ""
+                return start + pad + self._output(value, scope).replace("\n", f"\n{pad}")
+            case Call("include", (name, argument)):
+                return self._included(self._constant(name) or "", argument)
+            case Call("toYaml", (value,)) if not self._setting():
+                return self._yaml(value)
+            case Call("join", (Literal(separator, True), value)):
+                return separator.join(self._items(value))
+            case Call("quote", (value,)):
+                return f'"{self._output(value, scope)}"'
+            case Call("squote", (value,)):
+                return f"'{self._output(value, scope)}'"
+            case Call("printf", (Literal(pattern, True), *arguments)) if not self._setting():
+                parts = pattern.split("%s")
+                if len(parts) == len(arguments) + 1 and "%" not in "".join(parts):
+                    texts = [self._output(each, scope) for each in arguments]
+                    return "".join(map("".join, zip(parts, [*texts, ""], strict=True)))
+        constant = self._constant(term)
+        return constant if constant is not None else self._scalar(term)
+
+    def _included(self, name: str, argument: Term) -> str:
+        if name not in self._policy.named or self._depth > 8:
+            raise NotPlacedError(
+                f"the template {name or 'that is included'} is not read", self._line
+            )
+        outer, self._parts = self._parts, []
+        line = self._line
+        self._depth += 1
+        self._nodes(self._policy.named[name], _Scope(argument, argument, [{}]))
+        self._depth -= 1
+        self._line = line
+        text, self._parts = "".join(self._parts), outer
+        return text
+
+    def _excluded(self, value: Term, indent: int) -> str:
+        """Return an `exclude` with a mark for one that comes from values; empty for others."""
+        pad = " " * indent
+        match value:
+            case Call("include", (Literal(name, True), _)) if _starts_exclude(
+                self._policy.named.get(name, ())
+            ):
+                value = Inner(Call("fromYaml", (value,)), ("exclude",))
+                begin = f"\n{pad}exclude:\n{pad}  any:"
+            case Call("toYaml", (inner,)) if self._last_line() == "exclude:":
+                value, begin = inner, f"\n{pad}any:"
+            case _:
+                return ""
+        if value not in self._policy.excluded:
+            self._policy.excluded.append(value)
+        mark = _EXCLUDED.format(self._policy.excluded.index(value))
+        return f"{begin}\n{pad}  - resources:\n{pad}      namespaces: [{mark}]"
+
+    def _last_line(self) -> str:
+        return "".join(self._parts).rstrip(SPACE).rpartition("\n")[2].strip()
+
+    def _key(self) -> str:
+        """Return the key whose value begins here, empty for none."""
+        match = _KEY.search("".join(self._parts[-4:]))
+        return match[1] if match else ""
+
+    def _setting(self) -> tuple[str, str] | None:
+        return _SETTINGS.get(self._key())
+
+    def _yaml(self, value: Term) -> str:
+        """Return the lines of a list of texts."""
+        constant = _listed(value)
+        if constant is not None:
+            return "\n".join(f"- {self._constant(item)}" for item in constant)
+        last = self._last_line()
+        key = last.removeprefix("- ").removesuffix(":")
+        if last.startswith("- chartkit-mark") or (last.endswith(":") and key in _TEXT_LISTS):
+            return "\n".join(f"- {item}" for item in self._items(value))
+        sections = _SECTION.findall("".join(self._parts))
+        section = sections[-1] if sections else key
+        reason = f"{section} from values has no form in CEL"
+        if section == "preconditions":
+            reason = "preconditions from values are in JMESPath, which no policy in CEL reads"
+        raise NotPlacedError(reason, self._line)
+
+    def _items(self, value: Term) -> list[str]:
+        constant = _listed(value)
+        if constant is not None:
+            return [self._constant(item) or "" for item in constant]
+        key, count = self._list(value)
+        mark = Mark(Path(_ITEM, ()), key, _ITEM)
+        return [self._mark(mark, index) for index in range(count)]
+
+    def _scalar(self, term: Term) -> str:
+        """Return the mark of a scalar, or the value of a setting that is decided."""
+        setting, key = self._setting(), self._key()
+        if setting is not None and not self._uses_item(term):
+            is_usual = setting[0] != "Ignore"
+            return setting[not self._holds(_condition(term, setting), int(is_usual))]
+        if key in SPECIMENS:
+            self._policy.specimens[key] = term
+            return SPECIMENS[key]
+        if self._uses_item(term) and self._loop is not None:
+            list_key, index, variable = self._loop
+            return self._mark(Mark(term, list_key, variable), index)
+        return self._mark(Mark(term), 0)
+
+    def _mark(self, mark: Mark, index: int) -> str:
+        if mark not in self._policy.marks:
+            self._policy.marks.append(mark)
+        number = self._policy.marks.index(mark)
+        return _MARK.format(number, index) + self._policy.suffixes.get(number, "")
+
+
+def _condition(term: Term, setting: tuple[str, str]) -> Term:
+    """Return the condition for the first value of a setting."""
+    if isinstance(term, Call) and term.name in ("toYaml", "quote") and len(term.arguments) == 1:
+        term = term.arguments[0]
+    if setting[0] == "true":
+        return term
+    if setting == _ENFORCE:
+        return Call("eq", (Call("lower", (term,)), Literal("enforce", True)))
+    return Call("eq", (term, Literal(setting[0], True)))
+
+
+def _starts_exclude(nodes: Sequence[Node]) -> bool:
+    """Return whether a named template prints an `exclude`, and nothing before it."""
+    return next(_texts(nodes), "").startswith("exclude:")
+
+
+def _texts(nodes: Sequence[Node]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Text) and node.text.strip():
+            yield node.text.strip()
+        elif isinstance(node, Output):
+            yield "{{"
+        elif isinstance(node, Block):
+            yield from _texts(node.body)
+
+
+def _listed(term: Term) -> Sequence[Term] | None:
+    """Return the items of a list that the template writes out."""
+    if isinstance(term, Inner) and not term.fields:
+        return _listed(term.value)
+    return term.arguments if isinstance(term, Call) and term.name == "list" else None
+
+
+def _resolved(term: Term, scope: _Scope) -> Term:
+    """Return a term as the policy's document would write it outside of blocks and templates."""
+    match term:
+        case Path("", fields):
+            return _field(scope.dot, fields)
+        case Path("$", fields):
+            return _field(scope.root, fields)
+        case Path(root, fields):
+            known = next((each[root] for each in reversed(scope.variables) if root in each), None)
+            return term if known is None else _field(known, fields)
+        case Inner(value, fields):
+            return _field(_resolved(value, scope), fields)
+        case Call("dig", (*keys, default, holder)):
+            found = _dug([_resolved(each, scope) for each in keys], _resolved(holder, scope))
+            if found is not None:
+                return _resolved(default, scope) if found == _NIL else found
+            arguments = tuple(_resolved(each, scope) for each in term.arguments)
+            return Call("dig", arguments)
+        case Call(name, arguments):
+            return Call(name, tuple(_resolved(each, scope) for each in arguments))
+    return term
+
+
+def _dug(keys: Sequence[Term], holder: Term) -> Term | None:
+    """Return a key of a dictionary that is written out, or of the root; None for others."""
+    if len(keys) != 1 or not isinstance(keys[0], Literal):
+        return None
+    key = keys[0].value
+    if isinstance(holder, Path) and holder.root in ("", "$") and not holder.fields:
+        return None if key in _ROOT else _NIL
+    found = _field(holder, (key,)) if isinstance(holder, Call) else None
+    is_root = isinstance(found, Path) and found.root in ("", "$") and found.fields == (key,)
+    return _NIL if is_root and key not in _ROOT else found
+
+
+def _field(term: Term, fields: Sequence[str]) -> Term:
+    """Return a field of a term; that of a dictionary which is written out is its value."""
+    if not fields:
+        return term
+    match term:
+        case Path(root, above):
+            return Path(root, (*above, *fields))
+        case Inner(value, ()):
+            return _field(value, fields)
+        case Inner(value, above):
+            return Inner(value, (*above, *fields))
+        case Call("dict", arguments):
+            pairs = dict(zip(arguments[::2], arguments[1::2], strict=False))
+            found = pairs.get(Literal(fields[0], True))
+            return _NIL if found is None else _field(found, fields[1:])
+        case Call("merge" | "mergeOverwrite", (first, second)):
+            value = _field(first, fields)
+            return _field(second, fields) if value == _NIL else value
+    return Inner(term, tuple(fields)) if not isinstance(term, Literal) else _NIL

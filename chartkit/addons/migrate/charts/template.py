@@ -1,0 +1,276 @@
+"""Templates of charts as trees of text and actions, and the policies of kyverno.io in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
+from chartkit.errors import ChartkitError
+from chartkit.helm.syntax import CLOSE, OPEN, Action, Call, Inner, Literal, Path, Term, read_action
+
+_DOCUMENT: Final = re.compile(
+    rf"^apiVersion:[ \t]*[\"']?{re.escape(KYVERNO_GROUP)}/\S+[ \t]*$", re.MULTILINE
+)
+_KIND: Final = re.compile(
+    r"^kind:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*$", re.MULTILINE
+)
+_END: Final = re.compile(r"^---", re.MULTILINE)
+_TEMPLATE: Final = re.compile(r"(\{\{(?:-[ \t\r\n])?[ \t\r\n]*)template(?=[ \t])")
+_BLOCKS: Final = frozenset({"if", "with", "range", "define", "block"})
+_REBINDING: Final = frozenset({"with", "range", "define", "block"})
+SPACE: Final = " \t\r\n"
+
+
+class NotPlacedError(ChartkitError):
+    """A part of a template that the new form has no place for; line: in the template."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text between actions, without the white space that these take away."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An action that prints a value."""
+
+    value: Term
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """An action that sets a variable; is_new: whether it declares it."""
+
+    name: str
+    value: Term
+    is_new: bool
+
+
+@dataclass(slots=True)
+class Block:
+    """`if`, `with`, `range` or `define`, with what stands inside, and in its `else`."""
+
+    keyword: str
+    value: Term
+    declares: tuple[str, ...]
+    line: int
+    body: list[Node] = field(default_factory=list)
+    otherwise: list[Node] = field(default_factory=list)
+
+
+Node: TypeAlias = Text | Output | Assignment | Block
+
+
+def parse(text: str, first_line: int = 1) -> list[Node]:
+    """Return a text's nodes; raise NotPlacedError for actions that are no Helm code for chartkit.
+
+    first_line: the number of the text's first line.
+    """
+    root: list[Node] = []
+    stack: list[tuple[Block, list[Node]]] = []
+    inside, position, trims = root, 0, False
+    for action in actions(text, first_line):
+        before = text[position : action.start]
+        inside.extend(_text(before, trims, _trims_left(text, action)))
+        position, trims = action.end, text[: action.end].endswith(f"-{CLOSE}")
+        line = first_line + text.count("\n", 0, action.start)
+        if action.keyword in _BLOCKS:
+            block = Block(action.keyword, _required(action, line), action.declares, line)
+            inside.append(block)
+            stack.append((block, inside))
+            inside = block.body
+        elif action.keyword.startswith("else") and stack:
+            block = stack[-1][0]
+            inside = block.otherwise
+            if action.value is not None:
+                # `else if`: a block in the else of the one before, and closed with it.
+                chained = Block(action.keyword[5:], action.value, action.declares, line)
+                inside.append(chained)
+                stack[-1] = (chained, stack[-1][1])
+                inside = chained.body
+        elif action.keyword == "end" and stack:
+            inside = stack.pop()[1]
+        elif not action.keyword and action.value is not None:
+            if action.declares:
+                is_new = ":=" in text[action.start : action.end]
+                inside.append(Assignment(action.declares[-1], action.value, is_new))
+            else:
+                inside.append(Output(action.value, line))
+        elif action.keyword != "comment":
+            raise NotPlacedError(f"{action.keyword} is not read here", line)
+    inside.extend(_text(text[position:], trims, False))
+    return root
+
+
+def _required(action: Action, line: int) -> Term:
+    if action.value is None:
+        raise NotPlacedError(f"{action.keyword} without a value", line)
+    return action.value
+
+
+def actions(text: str, first_line: int = 1) -> Iterator[Action]:
+    """Yield the actions of a text; `template "a" b` is read as `include "a" b`."""
+    text = _TEMPLATE.sub(r"\1include ", text)
+    position = text.find(OPEN)
+    while position >= 0:
+        action = read_action(text, position)
+        if action is None:
+            line = first_line + text.count("\n", 0, position)
+            raise NotPlacedError("this action is not read here", line)
+        yield action
+        position = text.find(OPEN, action.end)
+
+
+def _trims_left(text: str, action: Action) -> bool:
+    return text[action.start + len(OPEN) :][:2] in tuple(f"-{space}" for space in SPACE)
+
+
+def _text(text: str, from_left: bool, from_right: bool) -> Iterator[Text]:
+    if from_left:
+        text = text.lstrip(SPACE)
+    if from_right:
+        text = text.rstrip(SPACE)
+    if text:
+        yield Text(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A policy's document in a template.
+
+    start, end: its place in the text; line: of its `apiVersion`; version: that line; kind: of the
+    policy; root: `$` where `.` is not the chart's root, else empty; constants: texts of variables
+    that are set before.
+    """
+
+    start: int
+    end: int
+    line: int
+    version: str
+    kind: str
+    root: str
+    constants: dict[str, str]
+
+
+def regions(text: str) -> list[Region]:
+    """Return the policies of kyverno.io that a template holds, in order; raise NotPlacedError."""
+    read = list(actions(text))
+    found = []
+    for match in _DOCUMENT.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if any(action.start < match.start() < action.end for action in read):
+            continue
+        if any(
+            "ValidatingPolicy" in text[one.start : one.end] for one in _around(match.start(), read)
+        ):
+            continue  # behind a switch already
+        end = _end(text, match.start(), read)
+        kind = _KIND.search(text, match.start(), end)
+        if kind is None:
+            raise NotPlacedError("the kind of the policy comes from values", line)
+        before = [action for action in read if action.end <= match.start()]
+        keywords = {action.keyword for action in _around(match.start(), read)}
+        root = "$" if keywords & _REBINDING else ""
+        if keywords & {"define", "block"}:
+            raise NotPlacedError("the policy is part of a named template", line)
+        found.append(Region(match.start(), end, line, match[0], kind[1], root, _constants(before)))
+    return found
+
+
+def _around(position: int, read: Sequence[Action]) -> list[Action]:
+    """Return the actions that open the blocks around a position."""
+    blocks: list[Action] = []
+    for action in read:
+        if action.start >= position:
+            break
+        if action.keyword in _BLOCKS:
+            blocks.append(action)
+        elif action.keyword == "end":
+            blocks[-1:] = []
+    return blocks
+
+
+def _end(text: str, start: int, read: Sequence[Action]) -> int:
+    """Return the end of a document: of its block, before the next one, or of the text."""
+    depth, end = 0, len(text)
+    for action in read:
+        if action.start < start:
+            continue
+        if action.keyword in _BLOCKS:
+            depth += 1
+        elif action.keyword == "end" or (action.keyword.startswith("else") and not depth):
+            depth -= 1
+        if depth < 0:
+            end = action.start
+            break
+    marker = _END.search(text, start, end)
+    end = marker.start() if marker else end
+    return start + len(text[start:end].rstrip(SPACE))
+
+
+def _constants(before: Sequence[Action]) -> dict[str, str]:
+    constants: dict[str, str] = {}
+    for action in before:
+        value = action.value
+        for name in action.declares if not action.keyword else ():
+            constants.pop(name, None)
+            if isinstance(value, Literal) and value.is_text:
+                constants[name] = value.value
+    return constants
+
+
+def show(term: Term) -> str:
+    """Return a term as Helm code."""
+    match term:
+        case Literal(value, is_text):
+            return json.dumps(value, ensure_ascii=False) if is_text else value
+        case Path(root, fields):
+            return root + "".join(f".{name}" for name in fields) or "."
+        case Inner(value, fields):
+            return f"({show(value)})" + "".join(f".{name}" for name in fields)
+        case Call(name, arguments):
+            return " ".join([name, *map(show_argument, arguments)])
+
+
+def show_argument(term: Term) -> str:
+    """Return a term as an argument of a function."""
+    is_call = isinstance(term, Call) and (term.arguments or term.name.isalpha())
+    return f"({show(term)})" if is_call else show(term)
+
+
+def named_value(code: str, constants: Mapping[str, str]) -> str:
+    """Return the path of the value that Helm code reads, such as `policies.a.mode`, or the code."""
+    action = read_action(f"{OPEN} {code} {CLOSE}", 0)
+    path = _value_path(action.value, constants) if action is not None else None
+    return code if path is None else ".".join(path)
+
+
+def _value_path(term: Term | None, constants: Mapping[str, str]) -> list[str] | None:
+    match term:
+        case Path("" | "$", ("Values", *fields)):
+            return list(fields)
+        case Path(root, ()) if root in constants:
+            return [constants[root]]
+        case Literal(value, True):
+            return [value]
+        case Inner(value, fields):
+            inner = _value_path(value, constants)
+            return None if inner is None else [*inner, *fields]
+        case Call("dig", (*keys, _, holder)):
+            parts = [_value_path(each, constants) for each in (holder, *keys)]
+        case Call("get" | "index", (holder, *keys)):
+            parts = [_value_path(each, constants) for each in (holder, *keys)]
+        case _:
+            return None
+    return None if None in parts else [step for part in parts for step in part or ()]

@@ -1,0 +1,313 @@
+"""A policy's template converted: once for each way in which its conditions may be decided."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.migrate.charts.normal import laid_out
+from chartkit.addons.migrate.charts.rendering import (
+    EXCLUDED,
+    ITEMS,
+    MARK,
+    Mark,
+    PolicyTemplate,
+    Variant,
+)
+from chartkit.addons.migrate.charts.template import NotPlacedError, named_value, show, show_argument
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.files.printed import CEL, in_reading_order
+from chartkit.documents.reader import read_text
+from chartkit.engine.cluster_policy import autogen
+from chartkit.errors import CompileError, InputError
+from chartkit.helm.syntax import Literal, Term
+from chartkit.model import Body, Json, Location, Resource, mapping_at
+
+VALIDATING: Final = "ValidatingPolicy"
+MORE: Final = ITEMS + 1
+CONTROLLERS: Final = "chartkitcontrollers"
+"""Stands for the pod controllers that values choose."""
+LISTS: Final = re.compile(r"chartkitlist(\d{3})")
+_LIST: Final = "chartkitlist{:03}"
+_LITERALS: Final = re.compile(r"\[\s*('[^'\\]*'(?:,\s*'[^'\\]*')*)\s*\]")
+_NAME: Final = "chartkitname"
+_MOST: Final = 400
+_OPERATORS: Final = (
+    ("*z", "[*?]", "wildcards"),
+    ("&z", "[|&<>!]|(^| )[-+]?[0-9]+([.][0-9]+)?[a-zA-Z]*( |$)", "operators or numbers"),
+)
+"""What a value may end with; the characters that it stands for, as a regular expression; and what
+they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition under which a policy has no new form. reason: why; line: in the template."""
+
+    condition: str
+    holds: bool
+    reason: str
+    line: int
+
+
+@dataclass(slots=True)
+class Variants:
+    """The new policies of a template, for each variant.
+
+    both: the condition for reporting next to the old form; lists: the parts of lists, by number of
+    their marks; controllers: the value that chooses pod controllers.
+    """
+
+    template: PolicyTemplate
+    line: int
+    both: str
+    base: dict[str, int] = field(default_factory=dict)
+    lists: list[tuple[str, ...]] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    controllers: Term | None = None
+    _known: dict[tuple[tuple[str, int], ...], Mapping[str, Body]] = field(default_factory=dict)
+
+    def explore(self) -> None:
+        """Find the decisions, and those without a new form.
+
+        Raise NotPlacedError where no variant has one.
+        """
+        self._find_base()
+        seen: set[str] = set()
+        while left := [key for key in self.template.decisions if key not in seen]:
+            for key in left:
+                seen.add(key)
+                self._try(key)
+        self._known.clear()
+        for number, mark in enumerate(self.template.marks):
+            self._look_for_operators(number, mark)
+
+    def _look_for_operators(self, number: int, mark: Mark) -> None:
+        """Refuse the characters of a value that Kyverno reads as wildcards or operators, where the
+        policy would."""
+        for suffix, characters, what in _OPERATORS:
+            if not self._is_read(number, suffix):
+                continue
+            code = (
+                f'join " " {_argument(mark.list_key)}'
+                if mark.list_key
+                else f"toString {show_argument(mark.term)}"
+            )
+            condition = f"regexMatch {json.dumps(characters)} ({code})"
+            line = self.template.lines.get(mark.list_key, self.line)
+            value = named_value(mark.list_key or show(mark.term), self.template.constants)
+            reason = f"{value} has {what}, which this form of the policy does not read"
+            if condition not in [guard.condition for guard in self.guards]:
+                self.guards.append(Guard(condition, True, reason, line))
+
+    def _is_read(self, number: int, suffix: str) -> bool:
+        """Return whether a policy reads the characters at the end of a value as more than text."""
+        for variant in (
+            {},
+            *({key: value} for key in self.choices for value in self.others(key)[:1]),
+        ):
+            whole = {**self.base, **variant}
+            try:
+                plain = self._documents(whole)
+                if f"mark{number:03}x" not in json.dumps(plain):
+                    continue
+                self.template.suffixes[number] = suffix
+                marked = self._documents(whole)
+            except NotPlacedError:
+                return bool(self.template.suffixes)
+            finally:
+                self.template.suffixes.clear()
+            return json.dumps(marked).replace(suffix, "") != json.dumps(plain).replace(suffix, "")
+        return False
+
+    def _find_base(self) -> None:
+        try:
+            self.bodies({})
+            return
+        except NotPlacedError as error:
+            first = error
+        for key in list(self.template.decisions):
+            self.base = {key: int(not self.template.decisions[key])}
+            try:
+                self.bodies({})
+            except NotPlacedError:
+                continue
+            return
+        raise first
+
+    def _try(self, key: str) -> None:
+        for value in self.others(key):
+            try:
+                self.bodies({key: value})
+            except NotPlacedError as error:
+                line = error.line or self.template.lines.get(key, self.line)
+                if value == MORE:
+                    raise NotPlacedError(error.message, line) from None
+                value_name = named_value(key, self.template.constants)
+                what = f"{value_name} is set" if value else f"{value_name} is empty"
+                self.guards.append(Guard(key, bool(value), f"{what}: {error.message}", line))
+
+    def others(self, key: str) -> list[int]:
+        """Return the values that a decision does not have in the base."""
+        values = [0, ITEMS, MORE] if self.is_list(key) else [0, 1]
+        return [value for value in values if value != self.default(key)]
+
+    def default(self, key: str) -> int:
+        """Return how a decision is taken in the base."""
+        return self.base.get(key, self.template.decisions.get(key, 0))
+
+    def is_list(self, key: str) -> bool:
+        """Return whether a decision is the number of items of a list."""
+        return key in self.template.lists
+
+    @property
+    def choices(self) -> list[str]:
+        """The decisions that have a new form either way."""
+        guarded = {guard.condition for guard in self.guards}
+        return [self.both, *(key for key in self.template.decisions if key not in guarded)]
+
+    def bodies(self, variant: Variant) -> Mapping[str, Body]:
+        """Return the new policies of a variant, by their kind and the end of their name."""
+        whole = {**self.base, **variant}
+        key = tuple(sorted(whole.items()))
+        if key not in self._known:
+            if len(self._known) > _MOST:
+                raise NotPlacedError("too many conditions depend on each other", self.line)
+            self._known[key] = self._converted(whole)
+        return self._known[key]
+
+    def _documents(self, variant: Variant) -> tuple[str, Sequence[Body]]:
+        """Return the name of a variant of the old policy, and what it becomes."""
+        legacy = self._legacy(self.template.render(variant))
+        try:
+            conversion = convert(Resource(legacy, Location("", self.line)))
+        except (CompileError, NotConvertible) as error:
+            raise NotPlacedError(self._readable(error.message), self.line) from None
+        for outcome in conversion.outcomes:
+            if outcome.reason:
+                raise NotPlacedError(self._readable(outcome.reason), self.line)
+        return legacy["metadata"]["name"], conversion.documents
+
+    def _converted(self, variant: Variant) -> Mapping[str, Body]:
+        legacy, documents = self._documents(variant)
+        found: dict[str, Body] = {}
+        for body in documents:
+            name = body["metadata"]["name"]
+            end = name.removeprefix(legacy)
+            if MARK.search(end):
+                raise NotPlacedError("each item of a list is a policy of its own", self.line)
+            spec = in_reading_order(self._with_lists(body, variant))["spec"]
+            found[f"{body['kind']}/{end}"] = {"spec": self._spec(body["kind"], spec, variant)}
+        return found
+
+    def _legacy(self, text: str) -> Body:
+        try:
+            documents = [each.body for each in read_text(text) if each.body is not None]
+        except InputError as error:
+            raise NotPlacedError(
+                f"is no YAML with marks for values: {error.message}", self.line
+            ) from None
+        if len(documents) != 1 or not isinstance(documents[0], dict):
+            raise NotPlacedError("is not one document with marks for values", self.line)
+        body = documents[0]
+        metadata = dict(mapping_at(body, "metadata"))
+        name = str(metadata.get("name"))
+        metadata["name"] = _NAME if MARK.search(name) else name
+        annotations = dict(mapping_at(metadata, "annotations"))
+        chosen = MARK.fullmatch(str(annotations.get(autogen.ANNOTATION, "")))
+        if chosen is not None:
+            self.controllers = self.template.marks[int(chosen[1])].term
+        elif self.template.excluded and autogen.ANNOTATION in annotations:
+            self.controllers = Literal(str(annotations[autogen.ANNOTATION]), True)
+        if self.controllers is not None:
+            annotations.pop(autogen.ANNOTATION, None)
+        kept = {key: value for key, value in annotations.items() if key == autogen.ANNOTATION}
+        return {
+            **body,
+            "metadata": {"name": metadata["name"], "annotations": kept} | _namespace(metadata),
+        }
+
+    def _spec(self, kind: str, spec: Body, variant: Variant) -> Body:
+        spec = dict(spec)
+        if kind.endswith(VALIDATING) and "Image" not in kind and variant.get(self.both):
+            spec["validationActions"] = ["Audit"]
+            spec["failurePolicy"] = "Ignore"
+        resources = {
+            resource
+            for rule in mapping_at(spec, "matchConstraints").get("resourceRules", ())
+            for resource in rule.get("resources", ())
+        }
+        chooses = self.controllers is not None or bool(self.template.excluded)
+        if chooses and resources == {"pods"} and "autogen" not in spec:
+            if not kind.endswith(VALIDATING):
+                raise NotPlacedError("pod controllers of a mutation come from values", self.line)
+            spec["autogen"] = CONTROLLERS
+        ordered: Body = in_reading_order({"spec": spec})["spec"]
+        return ordered
+
+    def _with_lists(self, body: Body, variant: Variant) -> Body:
+        """Return a policy with a mark for each list in CEL whose items come from values."""
+
+        def collapsed(value: Json, key: str = "") -> Json:
+            if isinstance(value, dict):
+                return {inner: collapsed(each, inner) for inner, each in value.items()}
+            if isinstance(value, list):
+                return [collapsed(each) for each in value]
+            if key in CEL and isinstance(value, str):
+                made = _LITERALS.sub(lambda match: self._list(match, variant), value)
+                return made if made == value else laid_out(made)
+            return value
+
+        return {key: collapsed(value, key) for key, value in body.items()}
+
+    def _list(self, match: re.Match[str], variant: Variant) -> str:
+        literals = re.findall(r"'([^'\\]*)'", match[1])
+        parts: list[str] = []
+        index = 0
+        while index < len(literals):
+            mark = MARK.fullmatch(literals[index])
+            own = self.template.marks[int(mark[1])] if mark else None
+            if mark is None or own is None or not own.list_key:
+                if MARK.search(literals[index]) and (mark is None or own is None):
+                    return match[0]
+                code = show_argument(own.term) if own else f'"{literals[index]}"'
+                parts.append(f"list {code}")
+                index += 1
+                continue
+            count = variant.get(own.list_key, ITEMS)
+            run = literals[index : index + count]
+            numbers = [MARK.fullmatch(each) for each in run]
+            if [n and (n[1], int(n[2])) for n in numbers] != [(mark[1], at) for at in range(count)]:
+                return match[0]
+            if show(own.term) != own.variable:
+                return match[0]
+            parts.append(own.list_key)
+            index += count
+        if all(part.startswith("list ") for part in parts):
+            return match[0]
+        return self.list_mark(tuple(parts))
+
+    def list_mark(self, parts: tuple[str, ...]) -> str:
+        """Return the mark of a list that has the items of several."""
+        if parts not in self.lists:
+            self.lists.append(parts)
+        return _LIST.format(self.lists.index(parts))
+
+    def _readable(self, text: str) -> str:
+        """Return a reason with Helm code in place of marks."""
+        text = MARK.sub(
+            lambda match: f"{{{{ {show(self.template.marks[int(match[1])].term)} }}}}", text
+        )
+        return EXCLUDED.sub("{{ exclude }}", text)
+
+
+def _namespace(metadata: Body) -> Body:
+    return {"namespace": metadata["namespace"]} if metadata.get("namespace") else {}
+
+
+def _argument(code: str) -> str:
+    return f"({code})" if " " in code else code

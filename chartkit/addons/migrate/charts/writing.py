@@ -1,0 +1,391 @@
+"""Converted policies as template text: what depends on values stands in the template's own code."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chartkit.addons.migrate.charts.code import TemplateCode, argument, escaped
+from chartkit.addons.migrate.charts.normal import normal
+from chartkit.addons.migrate.charts.rendering import EXCLUDED, ITEMS, MARK, SPECIMENS
+from chartkit.addons.migrate.charts.template import NotPlacedError, show
+from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
+from chartkit.addons.migrate.files.printed import CEL, in_reading_order
+from chartkit.documents.yaml_dump import dump_text
+from chartkit.helm.syntax import Term
+from chartkit.model import Json
+
+_MISSING: Final[Any] = object()
+_EXCLUSION: Final = re.compile(r"(?P<namespace>.+) != '(?P<mark>chartkitexclude\d{3})'")
+_Get = Callable[[dict[str, int]], Json]
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes the new policies of a template.
+
+    prefix: the beginning of the names of helpers; helpers: those that are used; variables: code of
+    those that are set before the policy.
+    """
+
+    variants: Variants
+    prefix: str
+    helpers: set[str] = field(default_factory=set)
+    variables: dict[str, str] = field(default_factory=dict)
+    code: TemplateCode = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.code = TemplateCode(self.variants)
+
+    def document(self, document: str) -> tuple[str, list[str]]:
+        """Return the condition under which a policy is there, empty for always, and its spec."""
+        fixed: dict[str, int] = {}
+        if document not in self.variants.bodies({}):
+            key, value = next(
+                (key, value)
+                for key, value in self._others({})
+                if document in self.variants.bodies({key: value})
+            )
+            fixed = {key: value}
+        else:
+            absent = [
+                (key, value)
+                for key, value in self._others({})
+                if document not in self.variants.bodies({key: value})
+            ]
+            fixed = {key: self._now(key, {}) for key, _ in absent}
+
+        def get(fixed: dict[str, int]) -> Json:
+            return self.variants.bodies(fixed).get(document, {}).get("spec", _MISSING)
+
+        conditions = [key if value else _negated(key) for key, value in fixed.items()]
+        joined = (
+            conditions[0] if len(conditions) == 1 else f"and {' '.join(map(argument, conditions))}"
+        )
+        return joined if conditions else "", self._entry("spec:", get, fixed, 0, "spec")
+
+    def _now(self, key: str, fixed: dict[str, int]) -> int:
+        return fixed.get(key, self.variants.default(key))
+
+    def _values(self, key: str) -> tuple[int, int]:
+        return (0, ITEMS) if self.variants.is_list(key) else (0, 1)
+
+    def _others(self, fixed: dict[str, int]) -> list[tuple[str, int]]:
+        """Return the decisions that are not taken, each with its other value."""
+        return [
+            (key, next(value for value in self._values(key) if value != self._now(key, fixed)))
+            for key in self.variants.choices
+            if key not in fixed and self._is_here(key)
+        ]
+
+    def _is_here(self, key: str) -> bool:
+        """Return whether a decision is one of a whole policy, or of the items of a loop around."""
+        owner = self.variants.template.items.get(key)
+        return owner is None or owner in self.code.looping
+
+    def _entry(
+        self, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str
+    ) -> list[str]:
+        base = get(fixed)
+        differing = [
+            (name, value)
+            for name, other in self._others(fixed)
+            if (value := get({**fixed, name: other})) is not base and value != base
+        ]
+        values = [base, *(value for _, value in differing)]
+        if base is _MISSING and not differing:
+            return []
+        if all(isinstance(value, dict) for value in values):
+            special = self._special(head, base, indent)
+            return special or self._mapping(head, get, fixed, indent, values)
+        if all(isinstance(value, list) for value in values):
+            lines = self._list(head, get, fixed, indent, values)
+            if lines is not None:
+                return lines
+        if differing:
+            absent = [
+                name for name, value in differing if (value is _MISSING) != (base is _MISSING)
+            ]
+            name = absent[0] if absent else differing[0][0]
+            return self._split(name, head, get, fixed, indent, key)
+        return self._scalar(head, get, fixed, indent, key)
+
+    def _split(
+        self, name: str, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str
+    ) -> list[str]:
+        no, yes = self._values(name)
+        if self._is_optional(name, get, fixed, key):
+            self.code.optional.add(self.code.at(name))
+            return self._entry(head, get, {**fixed, name: yes}, indent, key)
+        inside = self._entry(head, get, {**fixed, name: yes}, indent, key)
+        outside = self._entry(head, get, {**fixed, name: no}, indent, key)
+        pad = " " * indent
+        code = self.code.at(name)
+        if not inside:
+            inside, outside, code = outside, [], _negated(code)
+        lines = [f"{pad}{{{{- if {code} }}}}", *inside]
+        printed = [line for line in inside if "{{" in line]
+        if not outside and len(printed) == 1 and printed[0].endswith(f" {{{{ {code} }}}}"):
+            inside = [line.replace(f"{{{{ {code} }}}}", "{{ . }}") for line in inside]
+            lines = [f"{pad}{{{{- with {code} }}}}", *inside]
+        if outside:
+            chained = outside[0].startswith(f"{pad}{{{{- if ") and _is_one_block(outside, pad)
+            if chained:
+                lines += [outside[0].replace("{{- if ", "{{- else if ", 1), *outside[1:]]
+                return lines
+            lines += [f"{pad}{{{{- else }}}}", *outside]
+        return [*lines, f"{pad}{{{{- end }}}}"]
+
+    def _mapping(
+        self, head: str, get: _Get, fixed: dict[str, int], indent: int, values: Sequence[Any]
+    ) -> list[str]:
+        pad = " " * indent
+        keys = _union([list(value) for value in values])
+        if head == "spec:":
+            keys = list(in_reading_order({"spec": dict.fromkeys(keys)})["spec"])
+        if not keys:
+            return [f"{pad}{head} {{}}"]
+
+        def child(key: str) -> _Get:
+            def inner(fixed: dict[str, int]) -> Json:
+                value = get(fixed)
+                return value.get(key, _MISSING) if isinstance(value, dict) else _MISSING
+
+            return inner
+
+        lines = [
+            line
+            for key in keys
+            for line in self._entry(f"{_key(key)}:", child(key), fixed, indent + 2, key)
+        ]
+        if head == "-" and not lines[0].lstrip().startswith("{{"):
+            return [f"{pad}- {lines[0][indent + 2 :]}", *lines[1:]]
+        return [f"{pad}{head}", *lines]
+
+    def _list(
+        self, head: str, get: _Get, fixed: dict[str, int], indent: int, values: Sequence[Any]
+    ) -> list[str] | None:
+        """Return the lines of a list; None for one whose items cannot be told apart."""
+        pad = " " * indent
+        if not any(values):
+            return [f"{pad}{head} []"]
+        below = indent if head != "-" else indent + 2
+        named = [_by_key(value) for value in values]
+        same_lengths = len({len(value) for value in values}) == 1
+        repeated = self._repeated(get, fixed)
+        if repeated is not None and same_lengths:
+            return [f"{pad}{head}", *self._loop(get, fixed, below, repeated)]
+        if not same_lengths and any(names is None for names in named):
+            return None
+        keys = (
+            list(range(len(values[0]))) if same_lengths else _union([list(n or ()) for n in named])
+        )
+
+        def child(key: Any) -> _Get:
+            def inner(fixed: dict[str, int]) -> Json:
+                value = get(fixed)
+                named = _by_key(value) if isinstance(value, list) else None
+                return (named or {}).get(key, _MISSING)
+
+            return _at(get, key) if same_lengths else inner
+
+        lines = [line for key in keys for line in self._entry("-", child(key), fixed, below, "")]
+        return [f"{pad}{head}", *lines]
+
+    def _repeated(self, get: _Get, fixed: dict[str, int]) -> str | None:
+        """Return the list that a value repeats something for, None where it repeats nothing."""
+        base = get(fixed)
+        for name in self.variants.template.lists:
+            if name not in self.code.looping and self._now(name, fixed) == ITEMS:
+                more = get({**fixed, name: MORE})
+                if more != base:
+                    return name
+        return None
+
+    def _loop(self, get: _Get, fixed: dict[str, int], indent: int, name: str) -> list[str]:
+        """Return the lines of list items that are repeated for each item of a list of values."""
+        base, more = get(fixed), get({**fixed, name: MORE})
+        assert isinstance(base, list)
+        assert isinstance(more, list)
+        count = len(more) - len(base)
+        if not count:
+            return self._items(get, fixed, indent, range(len(base)))
+        start = next(
+            (
+                at
+                for at in range(len(base) - 2 * count + 1)
+                if self.code.next_items(base[at : at + count], name)
+                == base[at + count : at + 2 * count]
+                != base[at : at + count]
+            ),
+            None,
+        )
+        if start is None:
+            raise NotPlacedError("the items of a list are not repeated alike", self.code.line(name))
+        pad = " " * indent
+        lines = self._items(get, fixed, indent, range(start))
+        lines.append(f"{pad}{{{{- range {self.code.variable(name)} := {self.code.at(name)} }}}}")
+        self.code.looping.append(name)
+        lines += self._items(get, fixed, indent, range(start, start + count))
+        self.code.looping.pop()
+        lines.append(f"{pad}{{{{- end }}}}")
+        return lines + self._items(get, fixed, indent, range(start + 2 * count, len(base)))
+
+    def _items(self, get: _Get, fixed: dict[str, int], indent: int, items: range) -> list[str]:
+        return [line for at in items for line in self._entry("-", _at(get, at), fixed, indent, "")]
+
+    def _special(self, head: str, base: Json, indent: int) -> list[str]:
+        """Return the lines of a match condition that excludes what values say; none for others."""
+        expression = base.get("expression") if isinstance(base, dict) else None
+        if not isinstance(expression, str) or not EXCLUDED.search(expression):
+            return []
+        match = _EXCLUSION.fullmatch(normal(expression))
+        if match is None or not isinstance(base, dict):
+            raise NotPlacedError(
+                "an exclusion from values stands next to another", self.variants.line
+            )
+        self.helpers.add("exclude")
+        excluded = self.variants.template.excluded[int(match["mark"][-3:])]
+        facts = (
+            f'dict "exclude" {self._variable_of(excluded)} "object" "object" '
+            f'"namespace" {json.dumps(match["namespace"])}'
+        )
+        pad = " " * indent
+        return [
+            f'{pad}{{{{- with include "{self.prefix}.notExcluded" ({facts}) }}}}',
+            f"{pad}{head} name: {base['name']}",
+            f"{pad}  expression: >-",
+            f"{pad}    {{{{ . }}}}",
+            f"{pad}{{{{- end }}}}",
+        ]
+
+    def _variable_of(self, excluded: Term) -> str:
+        """Return the variable for an exclusion from values, which is set before the policy."""
+        known = self.variants.template.excluded
+        name = "$exclude" if len(known) == 1 else f"$exclude{known.index(excluded) + 1}"
+        self.variables[name] = show(excluded)
+        return name
+
+    def _controllers(self, pad: str) -> list[str]:
+        self.helpers.add("controllers")
+        chosen = self.variants.controllers
+        excluded = self.variants.template.excluded[:1]
+        facts = ["dict"]
+        facts += [f'"controllers" {self.code.term(chosen, True)}'] if chosen is not None else []
+        facts += [f'"exclude" {self._variable_of(excluded[0])}'] if excluded else []
+        included = f'include "{self.prefix}.podControllers" ({" ".join(facts)})'
+        return [
+            f"{pad}autogen:",
+            f"{pad}  podControllers:",
+            f"{pad}    controllers: {{{{ {included} }}}}",
+        ]
+
+    def _scalar(
+        self, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str
+    ) -> list[str]:
+        pad = " " * indent
+        value = get(fixed)
+        if value == CONTROLLERS:
+            return self._controllers(pad)
+        specimens = self.variants.template.specimens
+        for field_name, term in specimens.items():
+            if field_name.lower().endswith(key.lower()) and str(value) == SPECIMENS[field_name]:
+                quoted = " | quote" if isinstance(value, str) else ""
+                return [f"{pad}{head} {{{{ {self.code.term(term)}{quoted} }}}}"]
+        if not isinstance(value, str):
+            return [f"{pad}{head} {json.dumps(value)}"]
+        name = self._repeated(get, fixed)
+        if name is not None and key in CEL:
+            more = get({**fixed, name: MORE})
+            assert isinstance(more, str)
+            return self._block(f"{pad}{head}", self.code.repetition(value, more, name), indent)
+        if name is not None:
+            raise NotPlacedError(
+                f"the list is part of the text of {key or 'an item'}", self.code.line(name)
+            )
+        if not (MARK.search(value) or LISTS.search(value)):
+            if "\n" in value or (key in CEL and dump_text(value).startswith("'")):
+                return self._block(f"{pad}{head}", escaped(value), indent)
+            return [f"{pad}{head} {escaped(dump_text(value, indent))}"]
+        if key in CEL:
+            return self._block(f"{pad}{head}", self.code.expression(value), indent)
+        return [f"{pad}{head} {{{{ {self.code.text(value)} | quote }}}}"]
+
+    def _block(self, head: str, text: str, indent: int) -> list[str]:
+        pad = " " * (indent + 2)
+        return [f"{head} |-", *(f"{pad}{line}" if line else "" for line in text.split("\n"))]
+
+    def _is_optional(self, name: str, get: _Get, fixed: dict[str, int], key: str) -> bool:
+        """Return whether an expression may have an empty list where it lacks a list of values."""
+        no, yes = self._values(name)
+        with_list, without = get({**fixed, name: yes}), get({**fixed, name: no})
+        if key not in CEL or not isinstance(with_list, str) or not isinstance(without, str):
+            return False
+
+        def emptied(match: re.Match[str]) -> str:
+            parts = tuple(each for each in self.variants.lists[int(match[1])] if each != name)
+            return self.variants.list_mark(parts) if parts else "[]"
+
+        return self.variants.is_list(name) and normal(LISTS.sub(emptied, with_list)) == normal(
+            without
+        )
+
+
+def _at(get: _Get, index: int) -> _Get:
+    """Return what gets the item of a list."""
+
+    def inner(fixed: dict[str, int]) -> Json:
+        value = get(fixed)
+        return value[index] if isinstance(value, list) and index < len(value) else _MISSING
+
+    return inner
+
+
+def _key(key: str) -> str:
+    return dump_text(key)
+
+
+def _negated(code: str) -> str:
+    """Return the code of the opposite of a condition."""
+    if code.startswith("not ") and " " not in code[4:].strip("()"):
+        return code[4:].removeprefix("(").removesuffix(")")
+    return f"not {argument(code)}"
+
+
+def _is_one_block(lines: Sequence[str], pad: str) -> bool:
+    """Return whether lines are one `if` from the first to the last."""
+    ends = [at for at, line in enumerate(lines) if line == f"{pad}{{{{- end }}}}"]
+    return ends == [len(lines) - 1]
+
+
+def _union(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the items of all lists, each behind what it follows."""
+    union: list[Any] = []
+    for items in lists:
+        at = 0
+        for item in items:
+            if item in union:
+                at = union.index(item) + 1
+            else:
+                union.insert(at, item)
+                at += 1
+    return union
+
+
+def _by_key(items: Sequence[Json]) -> dict[Any, Json] | None:
+    """Return the items of a list by their name or message, None for items without one."""
+    found: dict[Any, Json] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            return None
+        name = item.get("name") or item.get("message")
+        if not isinstance(name, str):
+            return None
+        number = 0
+        while (name, number) in found:
+            number += 1
+        found[name, number] = item
+    return found

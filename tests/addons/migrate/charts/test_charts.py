@@ -1,0 +1,183 @@
+"""Charts whose templates are policies get both forms, behind a value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.addons.migrate.charts.proof import render
+from chartkit.errors import RenderError
+from tests.addons.migrate.charts.small import (
+    TARGET,
+    migrated,
+    new_policies,
+    policy,
+    rule,
+    write_chart,
+)
+
+HOST_PID = "      pattern:\n        spec:\n          =(hostPID): false\n"
+
+
+def test_both_forms_stand_behind_the_switch(tmp_path: Path) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
+    before = render(chart, {}, TARGET)
+    migration = migrated(chart)
+    assert not migration.left
+    assert render(chart, {}, TARGET) == before
+    (new,) = new_policies(chart)
+    assert (new["kind"], new["metadata"]["name"]) == ("ValidatingPolicy", "release-p")
+    assert new["spec"]["validationActions"] == ["Audit"]
+    (enforced,) = new_policies(chart, action="Enforce")
+    assert enforced["spec"]["validationActions"] == ["Deny"]
+
+
+def test_both_report_side_by_side(tmp_path: Path) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
+    migrated(chart)
+    old, new = new_policies(chart, policyType="both", action="Enforce")
+    assert old["spec"]["validationFailureAction"] == "Enforce"
+    assert new["spec"]["validationActions"] == ["Audit"]
+    assert new["spec"]["failurePolicy"] == "Ignore"
+
+
+def test_values_schema_and_readme_name_the_switch(tmp_path: Path) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
+    schema = {"type": "object", "properties": {"action": {"type": "string"}}}
+    (chart / "values.schema.json").write_text(json.dumps(schema, indent=4))
+    readme = "# c\n\n| Key | Type | Default | Description |\n|---|---|---|---|\n"
+    (chart / "README.md").write_text(f"{readme}| action | string | x | y |\n| z | a | b | c |\n")
+    migrated(chart)
+    values = (chart / "values.yaml").read_text()
+    assert "# Audit or Enforce\naction: Audit" in values
+    assert "policyType: ClusterPolicy\n" in values
+    switch = json.loads((chart / "values.schema.json").read_text())["properties"]["policyType"]
+    assert switch["enum"] == ["ClusterPolicy", "ValidatingPolicy", "both"]
+    lines = (chart / "README.md").read_text().splitlines()
+    assert [line.split(" ")[1] for line in lines[4:]] == ["action", "policyType", "z"]
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
+    migrated(chart)
+    again = migrated(chart, write=False)
+    assert not again.texts
+    assert not again.left
+
+
+def test_lists_of_values_become_lists_in_cel(tmp_path: Path) -> None:
+    deny = (
+        '      deny:\n        conditions:\n          all:\n          - key: "{{ `{{` }} '
+        'request.object.metadata.name {{ `}}` }}"\n            operator: AnyNotIn\n'
+        "            value:\n            {{- toYaml .Values.allow | nindent 12 }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(deny))})
+    assert not migrated(chart).left
+    text = (chart / "templates" / "p.yaml").read_text()
+    assert "{{ .Values.allow | toJson }}" in text
+    (new,) = new_policies(chart, allow=["it's", 'a "b"', "{{ x }}"])
+    assert json.dumps(["it's", 'a "b"', "{{ x }}"], separators=(",", ":")) in str(
+        new["spec"]["validations"][0]["expression"]
+    )
+
+
+def test_a_range_repeats_what_it_repeats(tmp_path: Path) -> None:
+    pattern = (
+        "      pattern:\n        metadata:\n          labels:\n"
+        '            {{- range $label := .Values.allow }}\n            {{ $label }}: "?*"\n'
+        "            {{- end }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))})
+    assert not migrated(chart).left
+    assert "{{- range $label := .Values.allow }}" in (chart / "templates/p.yaml").read_text()
+    (new,) = new_policies(chart, allow=["a", "b", "c.d/e"])
+    assert len(new["spec"]["validations"]) == 3
+
+
+def test_an_exclusion_of_values_is_a_match_condition(tmp_path: Path) -> None:
+    exclude = "    exclude:\n      {{- toYaml .Values.exclude | nindent 6 }}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID, exclude))})
+    assert not migrated(chart).left
+    (new,) = new_policies(chart)
+    (condition,) = new["spec"]["matchConditions"]
+    assert condition["expression"].count("kube-system") == 1
+    with pytest.raises(RenderError, match="exclude with clusterRoles has no form"):
+        new_policies(chart, exclude={"any": [{"clusterRoles": ["admin"]}]})
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (
+            "    preconditions:\n      {{- toYaml .Values.conditions | nindent 6 }}\n",
+            "preconditions from values are in JMESPath",
+        ),
+        ("    context:\n      {{- toYaml .Values.context | nindent 6 }}\n", "context from values"),
+    ],
+)
+def test_what_has_no_place_stays_and_is_named(tmp_path: Path, more: str, reason: str) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID, more))})
+    migration = migrated(chart)
+    ((location, text),) = migration.left
+    assert text.startswith(reason)
+    line = (chart / "templates/p.yaml").read_text().splitlines()[location.line - 1]
+    assert "toYaml" in line
+    assert not migration.texts
+
+
+def test_values_that_the_new_form_has_not_stop_helm(tmp_path: Path) -> None:
+    more = (
+        "    {{- with .Values.conditions }}\n    preconditions:\n"
+        "      {{- toYaml . | nindent 6 }}\n    {{- end }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID, more))})
+    assert migrated(chart).refused
+    assert new_policies(chart)
+    conditions = {"all": [{"key": "a", "operator": "Equals", "value": "a"}]}
+    with pytest.raises(RenderError, match="conditions is set: preconditions from values"):
+        new_policies(chart, conditions=conditions)
+
+
+def test_wildcards_that_kyverno_would_read_stop_helm(tmp_path: Path) -> None:
+    pattern = (
+        '      pattern:\n        metadata:\n          name: "{{ join " | " .Values.allow }}"\n'
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))})
+    assert not migrated(chart).left
+    assert new_policies(chart)
+    with pytest.raises(RenderError, match="allow has wildcards"):
+        new_policies(chart, allow=["a*"])
+    with pytest.raises(RenderError, match="allow has operators or numbers"):
+        new_policies(chart, allow=["!a"])
+
+
+def test_named_templates_are_carried_out(tmp_path: Path) -> None:
+    helpers = (
+        '{{- define "small.rule" -}}\n- name: {{ .name }}\n  match:\n    any:\n    - resources:\n'
+        "        kinds: {{ toYaml .kinds | nindent 8 }}\n  validate:\n    message: {{ .text }}\n"
+        "    pattern:\n      spec:\n        =(hostPID): false\n{{- end -}}\n"
+    )
+    include = (
+        '  {{- include "small.rule" (dict "name" "r" "kinds" (list "Pod") "text" '
+        ".Values.action) | nindent 2 }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"_h.tpl": helpers, "p.yaml": policy(include)})
+    assert not migrated(chart).left
+    (new,) = new_policies(chart)
+    assert new["spec"]["validations"][0]["message"] == "Audit"
+
+
+def test_a_form_that_differs_is_left_out_alone(tmp_path: Path) -> None:
+    # The text becomes JMESPath only when Helm prints it, which no mark shows.
+    odd = policy(rule('      pattern:\n        metadata:\n          name: "{{ .Values.name }}"\n'))
+    values = "enabled: true\naction: Audit\nname: '{{request.namespace}}'\n"
+    templates = {"good.yaml": policy(rule(HOST_PID), name="good"), "odd.yaml": odd}
+    chart = write_chart(tmp_path / "c", templates, values)
+    migration = migrated(chart)
+    assert {file.name for file in migration.converted} == {"good.yaml"}
+    ((location, reason),) = migration.left
+    assert Path(location.file).name == "odd.yaml"
+    assert reason.startswith("the new form differs at /spec/validations/0/expression")
+    assert len(new_policies(chart)) == 2

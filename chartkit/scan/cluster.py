@@ -35,7 +35,7 @@ from chartkit.scan.requests import (
     load_surroundings,
     read_definitions,
 )
-from chartkit.scan.run import namespaces_among, run_scan
+from chartkit.scan.run import ScanContext, namespaces_among, run_scan
 from chartkit.scan.user_inputs import UserInputs, load_user_inputs
 
 if TYPE_CHECKING:
@@ -96,6 +96,13 @@ class Survey:
         services = services_of(self.reader.source, inputs.services)
         given = replace(inputs.given, services=services or OFFLINE.services)
         return live_world(self.reader, given, self._entries)
+
+    def context(self, policies: PolicySet, inputs: UserInputs | None = None) -> ScanContext:
+        """Return the settings for policies that judge the objects of the cluster."""
+        given = UserInputs() if inputs is None else inputs
+        requests = Requests(policies, (), self.namespaces, self.namespace_objects, given)
+        context = requests.context(self.world(given))
+        return replace(context, plural_of=self.reader.discovery.plural)
 
     def objects(
         self,

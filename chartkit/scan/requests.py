@@ -104,6 +104,12 @@ class Requests:
         known = self.served.joined(self.policies.names)
         return known if self.custom is None else known.joined(self.custom.names)
 
+    @classmethod
+    def of(cls, policies: PolicySet, objects: Sequence[Resource]) -> Requests:
+        """Return policies and objects of files, of which a user says nothing."""
+        labels, namespaces = namespace_labels(objects), namespaces_among(objects)
+        return cls(policies, objects, labels, namespaces, UserInputs())
+
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of policies, and of definitions of custom kinds, for reports."""
         facts = self.policies.facts(self.namespaces)

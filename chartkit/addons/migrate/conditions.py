@@ -81,13 +81,33 @@ def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = (
 
 def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> Expr:
     one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
-    for condition in (*(*one, *every)[:-1], *preceding):
-        if _may_fail(condition, names):
-            names.note(FAILING_CONDITIONS)
-    together = [condition_holds(each, names) for each in every]
+    if any(_may_fail(condition, names) for condition in preceding):
+        names.note(FAILING_CONDITIONS)
+    together = _in_order(every, names, True)
     if blocks.any is None:
-        return conjunction(*together)
-    return conjunction(disjunction(*(condition_holds(each, names) for each in one)), *together)
+        return together
+    if any(_may_fail(condition, names) for condition in every):
+        # Kyverno evaluates these even where none of the others holds.
+        names.note(FAILING_CONDITIONS)
+    of_one = _in_order(one, names, False)
+    if any(_may_fail(condition, names) for condition in one) and every:
+        return cel.conditional(of_one, together, cel.FALSE)
+    return conjunction(of_one, together)
+
+
+def _in_order(conditions: Sequence[Condition], names: Names, every: bool) -> Expr:
+    """Return whether conditions hold, every one or any, of which the first that decides ends the
+    search: what may fail stands in a conditional, for && and || hide errors."""
+    found = cel.literal(every)
+    for at, condition in enumerate(reversed(conditions)):
+        held = condition_holds(condition, names)
+        if not at or not _may_fail(condition, names) or held in (cel.TRUE, cel.FALSE):
+            found = conjunction(held, found) if every else disjunction(held, found)
+        elif every:
+            found = cel.conditional(held, found, cel.FALSE)
+        else:
+            found = cel.conditional(held, cel.TRUE, found)
+    return found
 
 
 def may_fail(body: Json, names: Names) -> bool:
@@ -106,10 +126,10 @@ def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
 def _may_fail(condition: Condition, names: Names) -> bool:
     """Return whether a condition is an error where what it names is not there."""
     terms = (term_of(each, names) for each in (condition.key, condition.value))
-    return any(_is_error(term, names) for term in terms)
+    return any(is_error(term, names) for term in terms)
 
 
-def _is_error(term: Term, names: Names) -> bool:
+def is_error(term: Term, names: Names) -> bool:
     """Return whether a term may be an error: for want of a field, or of what is asked of others."""
     match term:
         case Value(place, strict):
@@ -119,7 +139,7 @@ def _is_error(term: Term, names: Names) -> bool:
         case Stream():
             expression = term.list()
         case Choice(_, first, second):
-            return _is_error(first, names) or _is_error(second, names)
+            return is_error(first, names) or is_error(second, names)
         case _:
             return False
     return any(count(expression, cel.ident(each)) for each in (*_OTHERS, *names.others))

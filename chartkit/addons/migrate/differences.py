@@ -7,6 +7,7 @@ rule. The proof knows them and does not count them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +30,11 @@ EXISTING: Final = KnownDifference(
     "An update of an object that violates already is refused: a ClusterPolicy lets it through "
     "unless allowExistingViolations is false.",
 )
+EXISTING_BY_CONTEXT: Final = KnownDifference(
+    "existing-by-context",
+    "Of an update, a ClusterPolicy judges the object as it was by the images and context entries "
+    "of the new one, and so may let through what violates for the first time; it is refused.",
+)
 FIRST_FAILURE: Final = KnownDifference(
     "first-failure",
     "A policy gives one result and the message of its first failure, where a ClusterPolicy gives "
@@ -47,6 +53,11 @@ ERRORS: Final = KnownDifference(
     "errors",
     "Where one part of a rule cannot be evaluated and another fails, a ClusterPolicy reports the "
     "error and a policy in CEL the failure; both refuse.",
+)
+FAILING_DELETIONS: Final = KnownDifference(
+    "failing-deletions",
+    "A ClusterPolicy refuses a deletion of which its conditions cannot be evaluated; a policy in "
+    "CEL that says nothing of deletions is not asked.",
 )
 SKIPS: Final = KnownDifference(
     "skips",
@@ -71,7 +82,16 @@ OWN_QUOTES: Final = KnownDifference(
     "query, which then may be malformed.",
 )
 GENERAL: Final = (
-    *(EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS),
+    *(
+        EXISTING,
+        EXISTING_BY_CONTEXT,
+        FIRST_FAILURE,
+        REPLICATION_CONTROLLERS,
+        ANCHOR_ERRORS,
+        ERRORS,
+        FAILING_DELETIONS,
+        SKIPS,
+    ),
     *(TIDIED_LISTS, OWN_WILDCARDS, OWN_QUOTES),
 )
 """In the order in which they matter."""
@@ -86,6 +106,11 @@ FAILING_CONDITIONS: Final = (
     "a condition that names what is not there is no error where another condition decides alone"
 )
 """A change of conditions, which CEL joins whatever their order."""
+UNUSED_VARIABLES: Final = (
+    "a variable that names what is not there is no error where an anchor keeps its value from "
+    "being written"
+)
+"""A change of strategic merges."""
 DIVISION: Final = "a division by zero is infinite, or no number, and no error"
 """A change of rules that divide."""
 ASCII_CASE: Final = "letters other than a to z keep their case"
@@ -183,6 +208,7 @@ REMARKS: Final = frozenset(
     (
         *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, KIND_IN_SCANS),
         *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, SERVICE_ACCOUNTS, TIMES),
+        UNUSED_VARIABLES,
     )
 )
 """Sentences about values that hardly any object has, and about errors in place of failures: they
@@ -202,11 +228,17 @@ WORDS: Final = {
 """By type: the words for it."""
 
 
+_STEP: Final = re.compile(r"\.|\[\]")
+
+
 def described(assumed: Mapping[str, str]) -> str:
-    """Return assumptions as a sentence; empty for none."""
+    """Return assumptions as a sentence, without what these imply of the fields above; empty for
+    none."""
     if not assumed:
         return ""
-    named = [f"{path} is {WORDS[type_]}" for path, type_ in sorted(assumed.items())]
+    above = {path[: match.start()] for path in assumed for match in _STEP.finditer(path)}
+    innermost = sorted(assumed.keys() - above)
+    named = [f"{path} is {WORDS[assumed[path]]}" for path in innermost]
     return f"the schema is not known; it is assumed that {', '.join(named)}"
 
 

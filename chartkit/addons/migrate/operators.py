@@ -46,6 +46,9 @@ def equals(key: Term, value: Term) -> Expr:
             return conjunction(key.presence, same)
         case Stream(), Constant():
             return cel.FALSE
+        case Constant(str() as wanted), Value(place) if has_wildcard(wanted):
+            # The wildcards that count are those of the value.
+            return cel.equal(place.taken_for(TEXT).value, wanted)
         case Constant(wanted), Value(place):
             if isinstance(wanted, str) and not _is_plain(wanted):
                 raise NotConvertible("a text with wildcards or a size is compared with a value")

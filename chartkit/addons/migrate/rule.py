@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import NO_DATA
+from chartkit.addons.migrate.differences import CEL_ERRORS, NO_DATA
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.presence import where_read
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
-from chartkit.addons.migrate.jmespath.comparisons import for_each
-from chartkit.addons.migrate.jmespath.terms import Choice, expression_of, is_path
+from chartkit.addons.migrate.jmespath.comparisons import chosen, for_each
+from chartkit.addons.migrate.jmespath.terms import Choice, computed, expression_of, is_path, type_of
 from chartkit.addons.migrate.matching.scope import Condition, Scope
 from chartkit.addons.migrate.texts import (
     query_term,
@@ -101,8 +102,12 @@ def context_of(entries: Json, names: Names, namespace: str) -> Context:
     expressions: dict[str, Expr] = {}
 
     def declared(name: str, expression: Expr) -> Expr:
-        expressions[name] = expression
-        return cel.variable(name)
+        # An entry may have the name of one before it, which it reads.
+        number, free = 2, name
+        while free in expressions:
+            number, free = number + 1, f"{name}{number}"
+        expressions[free] = expression
+        return cel.variable(free)
 
     inline = with_entries(entries, names, namespace, lambda _name, expression: expression)
     held = with_entries(entries, names, namespace, declared)
@@ -138,7 +143,9 @@ def _held(name: str, term: Term, hold: Hold) -> Term:
             return Value(Place(hold(name, term.list()), (), f"[]{kind}"))
         case Value(place, strict):
             if place.is_optional and not strict:
-                raise NotConvertible(f"the context entry {name} may be null")
+                value = hold(name, place.or_value(cel.NULL))
+                given = cel.not_equal(value, cel.NULL)
+                return Value(Place(value, (), place.type, path="", given=given), strict=False)
             return Value(Place(hold(name, place.value), (), place.type, path=""))
 
 
@@ -163,24 +170,37 @@ def _variable(body: Body, names: Names) -> Term:
     found = query_term(path, names) if current is None else resolved_query(path, names, current)
     if body.get("default") is None:
         return found
-    return _or_default(Translator.lenient(found), term_of(body["default"], names))
+    default = term_of(body["default"], names)
+    return _or_default(Translator.lenient(found), default, names)
 
 
-def _or_default(found: Term, default: Term) -> Term:
+_OBJECT: Final = ("request", "object")
+
+
+def _or_default(found: Term, default: Term, names: Names) -> Term:
     """Return what a path finds; a default where it fails or finds null."""
     match found:
         case Choice():
-            return for_each(found, lambda term: _or_default(term, default))
+            return for_each(found, lambda term: _or_default(term, default, names))
         case Constant(value):
             return default if value is None else found
-        case Stream() if found.presence == cel.TRUE:
-            return found
-        case Stream():
-            chosen = cel.conditional(found.presence, found.list(), expression_of(default))
-            return Value(Place(chosen, (), f"[]{found.item.type}"))
-        case Value(place) if is_path(place.root):
-            type_ = place.type if place.is_known else UNKNOWN
-            return Value(Place(place.or_value(expression_of(default)), (), type_))
+        case Stream(presence=presence):
+            return chosen(presence, replace(found, presence=cel.TRUE), default)
+        case Value(place) if is_path(place.root) and not place.is_known:
+            return Value(Place(place.or_value(expression_of(default)), (), UNKNOWN))
+        case Value(place) if is_path(place.root) or place.given != cel.TRUE:
+            alike = type_of(default) in (place.type, UNKNOWN) and place.given == cel.TRUE
+            if alike and default != Constant(None):
+                return computed(place.or_value(expression_of(default)), place.type)
+            if not is_path(place.root):
+                names.note(CEL_ERRORS)
+            return chosen(place.is_present(), Value(place.settled()), default)
+        case Value(place):
+            object_ = names.objects.get(_OBJECT)
+            whole = object_.place if isinstance(object_, Value) else None
+            is_read = None if whole is None else where_read(place.value, whole)
+            if is_read is not None:
+                return chosen(is_read, Value(place.settled()), default)
     raise NotConvertible("a default of an expression that may fail")
 
 

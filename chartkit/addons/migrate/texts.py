@@ -6,6 +6,7 @@ puts a placeholder in the place of a variable, which the queries around it hold 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,7 @@ from urllib.parse import parse_qs, unquote
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, OBJECT, TEXT, Place, list_type
+from chartkit.addons.migrate.expressions.verdict import loop_variable
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.call import (
     joined,
@@ -184,10 +186,12 @@ def resource_call(body: Body, names: Names, namespace: str) -> Place:
             raise NotConvertible(f"an object is asked for with the parameters {query}")
         name = text_expression(address.name, names)
         return Place(cel.method(resource, "Get", *arguments, name), (), kind)
-    labels = _labels(query)
+    labels, fields = _selectors(query)
     more = [cel.map_of(labels)] if labels else []
-    listed = cel.method(resource, "List", *arguments, *more)
-    return Place(cel.call("dyn", listed), (), list_type(kind))
+    listed = cel.call("dyn", cel.method(resource, "List", *arguments, *more))
+    if fields:
+        listed = cel.map_of({"items": _with_fields(cel.path(listed, "items"), fields, names)})
+    return Place(listed, (), list_type(kind))
 
 
 def _address(path: str) -> _Address:
@@ -226,21 +230,53 @@ def _type(address: _Address) -> str:
     return OBJECT
 
 
-def _labels(query: str) -> dict[str, str]:
-    """Return the labels that a query selects by; raises `NotConvertible` for another query."""
-    if not query:
-        return {}
+def _selectors(query: str) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
+    """Return the labels that a query selects by, and the fields, each with a sign and a text that
+    may hold variables; raises `NotConvertible` for another query."""
     parameters = parse_qs(query, keep_blank_values=True)
-    selectors: Sequence[str] = parameters.pop("labelSelector", ())
-    if parameters or len(selectors) != 1 or "{{" in query:
+    labels: Sequence[str] = parameters.pop("labelSelector", ())
+    fields: Sequence[str] = parameters.pop("fieldSelector", ())
+    if parameters or len(labels) > 1 or len(fields) > 1 or any("{{" in each for each in labels):
         raise NotConvertible(f"objects are asked for with the parameters {unquote(query)}")
-    labels = {}
-    for requirement in selectors[0].split(","):
+    required: dict[str, str] = {}
+    for requirement in labels[0].split(",") if labels else ():
         key, equals, text = requirement.replace("==", "=").partition("=")
         if not equals or key.endswith("!") or " " in requirement or not key:
-            raise NotConvertible(f"objects are selected by {selectors[0]}")
-        labels[key] = text
-    return labels
+            raise NotConvertible(f"objects are selected by {labels[0]}")
+        required[key] = text
+    return required, list(map(_field, fields[0].split(",") if fields else ()))
+
+
+_SELECTED: Final = frozenset(
+    (
+        *("metadata.name", "metadata.namespace", "spec.nodeName", "spec.restartPolicy"),
+        *("spec.serviceAccountName", "status.phase"),
+    )
+)
+"""Fields that an API server selects by."""
+_SIGNS: Final = {"=": "==", "==": "==", "!=": "!="}
+_FIELD: Final = re.compile(r"([\w.]+)(==|!=|=)(.*)")
+
+
+def _field(requirement: str) -> tuple[str, str, str]:
+    match = _FIELD.fullmatch(requirement.strip())
+    if match is None or match[1] not in _SELECTED:
+        raise NotConvertible(f"objects are selected by the field {requirement}")
+    return match[1], _SIGNS[match[2]], match[3]
+
+
+def _with_fields(items: Expr, fields: Sequence[tuple[str, str, str]], names: Names) -> Expr:
+    """Return the objects of a list whose fields are as they are selected; none is empty."""
+    variable = loop_variable(Place(items), names.taken)
+    item = cel.ident(variable)
+    tests = []
+    for path, sign, text in fields:
+        steps = path.split(".")
+        value = cel.path(item, *steps)
+        if path != "metadata.name":
+            value = cel.or_value(cel.optional_field(item, *steps), "")
+        tests.append(cel.compare(sign, value, text_expression(text, names)))
+    return cel.macro(items, "filter", variable, cel.all_of(tests))
 
 
 def service_call(body: Body, names: Names) -> Place:

@@ -140,7 +140,7 @@ def test_variables_in_patterns_that_are_refused(pattern: str, reason: str) -> No
     assert reason in converted(rule, "Pod").reason
 
 
-def test_an_error_that_another_condition_hides_is_named() -> None:
+def test_no_condition_hides_the_error_of_one_before_it() -> None:
     rule = """
 validate:
   message: m
@@ -150,7 +150,11 @@ validate:
         - {key: '{{request.object.metadata.labels.a}}', operator: Equals, value: x}
         - {key: '{{request.object.metadata.name}}', operator: Equals, value: y}
 """
-    assert any("is no error" in change for change in converted(rule, "Pod").changes)
+    found = converted(rule, "Pod")
+    assert not any("is no error" in change for change in found.changes)
+    assert found.expressions == [
+        "object.metadata.labels.a == 'x' ? false : object.metadata.name != 'y'"
+    ]
 
 
 def test_conditions_that_an_alias_repeats_are_converted_once(

@@ -15,6 +15,8 @@ from tests.addons.migrate.conversions import converted, deny, same_result
 
 _NOTE = "object.metadata.annotations.note"
 _CREATED = "object.metadata.creationTimestamp"
+_NAMES = "request.object.spec.containers[].name"
+_LONGER = "request.object.spec.containers[].image"
 _BEFORE = "2024-05-06T07:08:09Z"
 
 
@@ -116,6 +118,19 @@ def test_a_declaration_brings_its_conversion(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("query", "value", "notes"),
     [
+        ("merge(request.object.metadata.annotations, {a: 'b'}).note", "x", ("x", "y")),
+        ("merge({note: 'a'}, request.object.metadata.annotations).note", "x", ("x", "a")),
+        ("max_by(request.object.spec.containers, &length(name)).name", "a", ("x",)),
+        ("min_by(request.object.spec.containers, &name).name", "a", ("x",)),
+        ("max_by(request.object.spec.containers, &name).name || 'none'", "b", ("x",)),
+        ("avg(request.object.spec.containers[].length(name))", "1", ("x",)),
+        ("type(NOTE)", "string", ("x",)),
+        ("type(request.object.spec.hostPID)", "'null'", ("x",)),
+        ("type(request.object.spec.containers)", "array", ("x",)),
+        ("type(request.object.spec.unknown)", "'null'", ("x",)),
+        ("to_string(request.object.spec.hostPID)", "'null'", ("x",)),
+        ("to_string(request.object.metadata.labels) == NOTE", "true", ("null", "x")),
+        (f"object_from_lists({_NAMES}, {_LONGER}) | b || 'none'", "b:2", ("x",)),
         ("time_after(NOTE, request.object.metadata.creationTimestamp)", "true", (_BEFORE, "x")),
         ("time_between(NOTE, '2024-05-06T07:08:08Z', '2024-05-06T07:08:10Z')", "true", (_BEFORE,)),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.proof import ProofOptions, prove
 from chartkit.engine import Request, compile_any, evaluate, sorted_out
-from chartkit.engine.cli_files.world import UserApi
+from chartkit.engine.cli_files.world import ObjectApi, UserApi
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
@@ -66,7 +67,8 @@ TRIGGERS: list[Body] = [
 def generated(policies: list[Resource], trigger: Body, objects: list[Body]) -> list[Body]:
     """Return what policies generate, without the labels that name them, in order."""
     admitting, _ = sorted_out([compile_any(each) for each in policies])
-    world = World(UserApi(Cluster([*objects, trigger])))
+    there = [*objects, trigger]
+    world = World(UserApi(Cluster(there), ObjectApi(there)))
     try:
         results = evaluate(admitting, Request(Resource(trigger, _MEMORY)), world)
     except ChartkitError:
@@ -168,6 +170,42 @@ def test_conditions_and_context_are_kept(rest: str) -> None:
     assert agree(policy(_CONFIG % ("gen", data), rest), TRIGGERS, WORLD) > 0
 
 
+_ACCESS = """
+context:
+- {name: labels, variable: {jmesPath: request.object.metadata.labels, default: {}}}
+- {name: extra, variable: {value: {kind: workload, of: "{{ request.object.metadata.name }}"}}}
+- {name: labels, variable: {jmesPath: "merge(labels, extra)"}}
+- name: access
+  apiCall:
+    urlPath: "/api/v1/namespaces/default/secrets/{{ request.object.metadata.name }}-access"
+    jmesPath: "data | to_string(@)"
+- name: server
+  variable:
+    value: "{{ access | parse_yaml(@).config | base64_decode(@) | parse_yaml(@).hosts[0].url }}"
+    jmesPath: to_string(@)
+"""
+
+
+def test_labels_are_merged_and_texts_are_read_of_a_secret() -> None:
+    config = base64.b64encode(b"hosts: [{url: 'https://a.example:6443'}]").decode()
+    nothing = base64.b64encode(b"hosts: []").decode()
+    secrets = [
+        _object("Secret", f"{name}-access", "default", data={"config": data})
+        for name, data in (("team-a", config), ("team-b", nothing))
+    ]
+    data = "{metadata: {labels: '{{ labels }}'}, stringData: {url: '{{ server }}'}}"
+    legacy = policy(_CONFIG.replace("ConfigMap", "Secret") % ("register", data), _ACCESS)
+    assert agree(legacy, TRIGGERS[:3], secrets) == 2
+    documents = [Resource(body, _MEMORY) for body in convert(legacy).documents]
+    (made,) = generated(documents, TRIGGERS[1], secrets)
+    assert made["metadata"]["labels"] == {
+        **TRIGGERS[1]["metadata"]["labels"],
+        "kind": "workload",
+        "of": "team-a",
+    }
+    assert made["stringData"] == {"url": "https://a.example:6443"}
+
+
 def test_a_proof_takes_what_cannot_be_made_for_the_same_fault() -> None:
     """The old form passes and fails later, in the background; the new one fails at once."""
     legacy = policy(_CONFIG % ("gen", "{data: {n: '{{ request.object.metadata.labels.env }}'}}"))
@@ -234,7 +272,7 @@ def test_rules_that_cannot_fail_share_a_policy() -> None:
 @pytest.mark.parametrize(
     ("generate", "reason"),
     [
-        (_CONFIG % ("''", "{}"), "no name"),
+        (_CONFIG % ("''", "{}"), "name can not be empty"),
         (_CONFIG % ("gen", "{'{{ request.operation }}': x}"), "a variable in a key"),
         (_CONFIG % ("gen", "'{{ request.object }}'"), "data that is a variable"),
         (

@@ -83,7 +83,14 @@ def index(target: Expr, key: Operand) -> Expr:
 
 
 def step(target: Expr, key: str | int | Expr, *, optional: bool = False) -> Expr:
-    """Return the member of a map by a text, or of a list by a number; either may be computed."""
+    """Return the member of a map by a text, or of a list by a number; either may be computed.
+
+    Of a map that is written out it is the value that stands there.
+    """
+    if isinstance(target, tree.MapLiteral):
+        for entry in target.entries:
+            if entry.key == literal(key):
+                return entry.value
     if isinstance(key, str) and is_field_name(key):
         return tree.Select(target, key, optional)
     return tree.Index(target, literal(key), optional)
@@ -251,8 +258,14 @@ def _opposite(expr: Expr) -> Expr | None:
                 return None
             join = any_of if operator == "&&" else all_of
             return join(opposite for opposite in opposites if opposite is not None)
+        case tree.Conditional(condition, then, otherwise) if _is_bool(then, otherwise):
+            return conditional(condition, negate(then), negate(otherwise))
         case _:
             return None
+
+
+def _is_bool(*branches: Expr) -> bool:
+    return any(isinstance(each, tree.Literal) and isinstance(each.value, bool) for each in branches)
 
 
 def _is_total(left: Expr, right: Expr) -> bool:

@@ -50,9 +50,33 @@ def path_of(expr: Expr) -> FieldPath | None:
 
 
 _SAFE: Final = frozenset(
-    ("contains", "endsWith", "has", "hasValue", "lowerAscii", "orValue", "size", "startsWith")
+    (
+        *("contains", "endsWith", "has", "hasValue", "lowerAscii", "orValue", "replace", "size"),
+        *("split", "startsWith", "upperAscii"),
+    )
 )
 """Functions that are no errors of values of the right type."""
+
+
+def where_read(expression: Expr, object_: Place) -> Expr | None:
+    """Return whether all that an expression reads of an object is there; None where it may fail
+    for another reason."""
+    if not _is_safe(expression):
+        return None
+    paths = dict.fromkeys(absent_reads(expression, object_))
+    reads = (cel.optional_field(str(path[0]), *path[1:]) for path in paths)
+    return cel.all_of(cel.method(read, "hasValue") for read in reads)
+
+
+def _is_safe(expr: Expr) -> bool:
+    match expr:
+        case Ident(name):
+            return name in ("object", "oldObject", "request")
+        case Call(function) if function not in _SAFE:
+            return False
+        case Literal() | ListLiteral() | Select() | Index() | Call() | Binary("==" | "!=" | "+"):
+            return all(map(_is_safe, children(expr)))
+    return False
 
 
 def cannot_fail(expr: Expr) -> bool:
@@ -172,6 +196,13 @@ def reads_absent(expression: Expr, object_: Place) -> str:
 
     A field that the same expression asks for as an optional, too, is one that it is careful about.
     """
+    path = next(absent_reads(expression, object_), ())
+    return ".".join(map(str, path))
+
+
+def absent_reads(expression: Expr, object_: Place) -> Iterator[FieldPath]:
+    """Yield the paths of fields of an object, or of the old one, that an expression reads and that
+    may be absent."""
     reads = list(_reads(expression))
     careful = {path for path, is_optional in reads if is_optional} | _SETTLED
     for path, is_optional in reads:
@@ -181,8 +212,7 @@ def reads_absent(expression: Expr, object_: Place) -> str:
         for step in path[1:]:
             place = place.at(step) if isinstance(step, int) else place.child(step)
         if path[0] == "oldObject" or place.is_optional:
-            return ".".join(map(str, path))
-    return ""
+            yield path
 
 
 def _reads(expr: Expr) -> Iterator[tuple[FieldPath, bool]]:

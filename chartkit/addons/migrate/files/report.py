@@ -44,7 +44,7 @@ def text(migration: Migration) -> Iterator[Block]:
     total = (f"{len(rows)} in all", *map(str, totals), *([""] if proved else []))
     heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
     yield from columns([heads, *rows, total])
-    notes = [line for migrated_object in migration.objects for line in _note_lines(migrated_object)]
+    notes = list(_note_lines(migration.objects))
     for mention in migration.mentions:
         notes += _wrapped(f"{mention.location}: not carried along: {mention.what}")
     count = sum(file_text.changes for file_text in migration.tests)
@@ -126,23 +126,50 @@ def _proved(each: MigratedObject) -> str:
     return "differs" if faults(each.proof) else "undecided"
 
 
-def _note_lines(each: MigratedObject) -> Iterator[str]:
-    name = resource_id(each.legacy.resource)
-    for outcome in each.outcomes:
-        for word, text in _notes(outcome):
-            rule = f" rule {outcome.rule}" if outcome.rule else ""
-            yield from _wrapped(f"{each.locate(outcome)}: {name}{rule}: {word}: {text}")
-    location = each.legacy.resource.location
-    if moved := split_of(each):
-        yield from _wrapped(f"{location}: {name}: {_SPLIT}: {moved}")
-    for text in each.needs:
-        yield from _wrapped(f"{location}: {name}: {_NEEDS}: {text}")
-    if each.proof is not None:
-        for difference in faults(each.proof):
-            word = "differs, as allowed" if each.allowed else "differs"
+def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
+    """Yield what to know about each rule, notes that several have once."""
+    for places, notes in _notes_by_places(objects).items():
+        others = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        if len(notes) == 1:
+            yield from _wrapped(f"{places[0]}{others}: {notes[0]}")
+            continue
+        yield from _wrapped(f"{places[0]}{others}:")
+        for note in notes:
+            yield from _wrapped(note, "  ")
+    for migrated_object in objects:
+        name, location = _named_and_placed(migrated_object)
+        if moved := split_of(migrated_object):
+            yield from _wrapped(f"{location}: {name}: {_SPLIT}: {moved}")
+        if migrated_object.proof is None:
+            continue
+        for difference in faults(migrated_object.proof):
+            word = "differs, as allowed" if migrated_object.allowed else "differs"
             sentence = difference_sentence(difference)
             yield from _wrapped(f"{location}: {name}: {word}: {sentence}, for")
             yield from (f"    {line}" for line in shown_lines(smallest(difference)))
+
+
+def _notes_by_places(objects: Sequence[MigratedObject]) -> Mapping[tuple[str, ...], list[str]]:
+    """Return the notes by the rules and policies that have all of them."""
+    by_note: dict[str, list[str]] = {}
+    for migrated_object in objects:
+        name, location = _named_and_placed(migrated_object)
+        for outcome in migrated_object.outcomes:
+            rule = f" rule {outcome.rule}" if outcome.rule else ""
+            place = f"{migrated_object.locate(outcome)}: {name}{rule}"
+            for word, text in _notes(outcome):
+                by_note.setdefault(f"{word}: {text}", []).append(place)
+        for text in migrated_object.needs:
+            by_note.setdefault(f"{_NEEDS}: {text}", []).append(f"{location}: {name}")
+    by_places: dict[tuple[str, ...], list[str]] = {}
+    for note, places in by_note.items():
+        by_places.setdefault(tuple(places), []).append(note)
+    return by_places
+
+
+def _named_and_placed(each: MigratedObject) -> tuple[str, Location]:
+    resource = each.legacy.resource
+    return resource_id(resource), resource.location
 
 
 def _notes(outcome: RuleOutcome) -> Iterator[tuple[str, str]]:
@@ -154,11 +181,12 @@ def _notes(outcome: RuleOutcome) -> Iterator[tuple[str, str]]:
         yield "note", remark
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, indentation: str = "") -> list[str]:
     return textwrap.wrap(
         shown(text),
         _WIDTH,
-        subsequent_indent="  ",
+        initial_indent=indentation,
+        subsequent_indent=f"{indentation}  ",
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -34,7 +34,7 @@ from chartkit.addons.migrate.plan.inventory import (
 )
 from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
-from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
+from chartkit.addons.migrate.proof.known import NamedDifferences, reads_context, wildcards_of
 from chartkit.documents.reader import read_source, read_text
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import compile_policy
@@ -377,7 +377,9 @@ def proof_options(conversion: Conversion, seconds: float | None = None) -> Proof
     if any(outcome.drops_deletions for outcome in outcomes):
         changes.append(DELETIONS)
     assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
-    named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
+    legacy = conversion.legacy
+    wildcards, by_context = wildcards_of(legacy), reads_context(legacy)
+    named = NamedDifferences(True, changes, assumed, wildcards, by_context)
     options = ProofOptions(passed_over=frozenset({Aspect.MESSAGE}), named=named)
     if seconds is None:
         return replace(options, budget=_MOST_SECONDS, most_requests=_REQUESTS)

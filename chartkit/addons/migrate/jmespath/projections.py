@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -13,6 +15,7 @@ from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, list
 from chartkit.addons.migrate.jmespath.lists import (
     Images,
     concatenated,
+    element_at,
     literal_elements,
     nested,
     without_null,
@@ -163,6 +166,19 @@ def sorted_by(translator: Translator, node: Node, current: Term | None) -> Term:
     return computed(ordered, elements.type)
 
 
+def _best(translator: Translator, node: Node, current: Term | None, *, greatest: bool) -> Term:
+    """Return the first element of which an expression is the greatest or the least; null of no
+    element."""
+    if greatest:
+        # Reversed before and after it is sorted, a list begins with the first of its greatest.
+        reverse = Node(Kind.FUNCTION_EXPRESSION, "reverse", (node.children[0],))
+        node = replace(node, children=(reverse, *node.children[1:]))
+    found = sorted_by(translator, node, current)
+    if greatest and isinstance(found, Value):
+        found = computed(cel.method(found.place.value, "reverse"), found.place.type)
+    return element_at(found, 0)
+
+
 def mapped(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return an expression of each element of a list: `map(&b, a)`."""
     first, second = node.children
@@ -186,5 +202,10 @@ def _of_element(translator: Translator, elements: Place, node: Node) -> tuple[st
     return variable, found.place
 
 
-BY_EXPRESSION: Final = {"sort_by": sorted_by, "map": mapped}
+BY_EXPRESSION: Final[dict[str, Callable[[Translator, Node, Term | None], Term]]] = {
+    "sort_by": sorted_by,
+    "map": mapped,
+    "max_by": partial(_best, greatest=True),
+    "min_by": partial(_best, greatest=False),
+}
 """The functions of each element of a list, by name."""

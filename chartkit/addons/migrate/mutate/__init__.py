@@ -18,6 +18,9 @@ from chartkit.addons.migrate.mutate.foreach import loop_mutations
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.merge import StrategicMerge
 from chartkit.addons.migrate.mutate.overlay import overlay_mutations
+from chartkit.addons.migrate.mutate.patches import (
+    note_unused,
+)
 from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
@@ -96,6 +99,7 @@ def _mutations(
 
 def _merged(patch: Body, whole: Field, names: Names, empty: Known) -> list[Mutation]:
     """Return the mutations of a strategic merge: an apply configuration if there is one."""
+    note_unused(patch, names)
     try:
         merge = StrategicMerge(names, empty=empty)
         made = merge.configuration(patch, whole)

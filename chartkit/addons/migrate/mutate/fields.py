@@ -192,18 +192,36 @@ def made(type_name: str, members: Mapping[str, tuple[Expr, bool]]) -> Expr:
         return tree.StructLiteral(
             type_name, tuple(tree.FieldEntry(key, *each) for key, each in members.items())
         )
-    kinds = {_kind(each) for each, _ in members.values()}
-    is_mixed = len(kinds) > 1
-    return tree.MapLiteral(
-        tuple(
-            tree.MapEntry(cel.literal(key), _dynamic(each) if is_mixed else each, optional)
-            for key, (each, optional) in members.items()
-        )
+    is_mixed = (
+        len({_kind(_inner(each) if optional else each) for each, optional in members.values()}) > 1
     )
+    entries = []
+    for key, (value, is_optional) in members.items():
+        if is_mixed:
+            value = _dynamic_within(value) if is_optional else _dynamic(value)
+        entries.append(tree.MapEntry(cel.literal(key), value, is_optional))
+    return tree.MapLiteral(tuple(entries))
 
 
 def _dynamic(value: Expr) -> Expr:
     return value if _kind(value) == _DYNAMIC else cel.call(_DYNAMIC, value)
+
+
+def _inner(optional: Expr) -> Expr:
+    """Return the value of an optional where it is written."""
+    match optional:
+        case tree.Conditional(_, then, _):
+            return _inner(then)
+        case tree.Call("of" | "ofNonZeroValue", _, (value,)):
+            return value
+    return optional
+
+
+def _dynamic_within(optional: Expr) -> Expr:
+    """Return an optional with a value of no type: of a `dyn` as a whole, Kyverno's compiler breaks
+    off."""
+    value = _inner(optional)
+    return tree.replaced(optional, value, _dynamic(value)) if value != optional else optional
 
 
 def _kind(value: Expr) -> str:

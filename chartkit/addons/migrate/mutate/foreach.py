@@ -15,8 +15,13 @@ from chartkit.addons.migrate.matching.scope import Scope
 from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.loops import Loop, loop_of, some
-from chartkit.addons.migrate.mutate.merge import StrategicMerge, anchor_of, plain_key
+from chartkit.addons.migrate.mutate.merge import StrategicMerge
 from chartkit.addons.migrate.mutate.overlay import overlay_mutations
+from chartkit.addons.migrate.mutate.patches import (
+    anchor_of,
+    note_unused,
+    plain_key,
+)
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
 from chartkit.model import Body, Json
 
@@ -71,6 +76,7 @@ def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -
     ]
     by_path = {loop.path: loop for loop in loops}
     patched = dict(_lists_in(patch))
+    note_unused(patch, loops[0].names)
     whole = object_field(scope, scope.object)
     if not patched.keys() & by_path.keys():
         (around,) = loops

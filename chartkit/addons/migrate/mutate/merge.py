@@ -6,7 +6,7 @@ a value replaces one that server-side apply calls atomic, the policy sets `useSe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,11 +14,22 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, Place
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, loop_variable
+from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable
 from chartkit.addons.migrate.jmespath import Constant, Generator, Names, Translator, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.addons.migrate.mutate.fields import Field, constant, literal_value, made
 from chartkit.addons.migrate.mutate.loops import Loop
+from chartkit.addons.migrate.mutate.patches import (
+    added,
+    anchor_of,
+    has_additions,
+    lacks_additions,
+    only_adds,
+    parts,
+    reduced,
+    require_object,
+    without_name,
+)
 from chartkit.addons.migrate.texts import term_of
 from chartkit.addons.migrate.validate.pattern import pattern_verdict
 from chartkit.engine.cel.syntax import Expr
@@ -31,105 +42,15 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
     HANDLED,
     has_anchors,
 )
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.model import Body, Json
 
-
-def anchor_of(written: str) -> Anchor | None:
-    """Return the anchor of a key, None for a plain one; raises `NotConvertible` for an anchor that
-    means nothing in a patch."""
-    if "{{" in written:
-        raise NotConvertible("a variable in a key of a patch")
-    anchor = parse_anchor(written)
-    if anchor is not None and anchor.kind not in HANDLED:
-        raise NotConvertible(f"the anchor {written} in a patch")
-    return anchor
-
-
-def plain_key(written: str) -> str:
-    """Return a key without its anchor."""
-    anchor = anchor_of(written)
-    return written if anchor is None else anchor.key
-
-
-def require_object(patch: Json) -> Body:
-    """Return a part of a patch that writes each member once; raises `NotConvertible`."""
-    if not isinstance(patch, dict):
-        raise NotConvertible("a patch that is no object", "mutate")
-    if _DIRECTIVE in patch:
-        raise NotConvertible("a patch with a directive, $patch")
-    anchors = {written: parse_anchor(written) for written in patch}
-    keys = [
-        written if anchor is None else anchor.key
-        for written, anchor in anchors.items()
-        if anchor is None or anchor.kind not in CONDITIONS
-    ]
-    if len(set(keys)) < len(keys):
-        raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
-    return patch
-
-
-def has_additions(patch: Body) -> bool:
-    """Return whether a patch has `+()` anchors, at any depth."""
-    return has_anchors(patch, ADDITION)
-
-
-def only_adds(patch: Json) -> bool:
-    """Return whether a patch leaves nothing where all that its `+()` anchors add is there."""
-    if not isinstance(patch, dict):
-        return False
-    anchors = {key: anchor_of(key) for key in patch}
-    return all(
-        anchor is not None or only_adds(patch[key]) for key, anchor in anchors.items()
-    ) and has_additions(patch)
-
-
-def lacks_additions(patch: Body, place: Place) -> Expr:
-    """Return whether anything that `+()` anchors add is not there."""
-    tests: list[Expr] = []
-    for written, value in patch.items():
-        anchor = anchor_of(written)
-        if anchor is None:
-            tests.append(lacks_additions(value, place.child(written)))
-        elif anchor.kind is AnchorKind.ADDITION:
-            tests.append(cel.negate(place.child(anchor.key).is_present()))
-    return disjunction(*tests)
-
-
-def parts(value: Json) -> Iterator[Json]:
-    """Return a part of a patch and those below it, lists as a whole."""
-    yield value
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from parts(each)
-
-
-def added(value: Json) -> Json:
-    """Return what `+()` anchors add where nothing is there: the anchors within it go, too."""
-    if isinstance(value, dict):
-        return {plain_key(key): added(each) for key, each in value.items()}
-    if isinstance(value, list):
-        if has_anchors(value, HANDLED):
-            raise NotConvertible("anchors in a list under an anchor +()")
-        return value
-    return value
-
-
-def reduced(value: Json) -> Json:
-    """Return a part of a patch as Kyverno leaves it: without empty objects; None for nothing."""
-    if isinstance(value, dict):
-        kept = {key: each for key, old in value.items() if (each := reduced(old)) is not None}
-        return kept or None
-    return value
-
-
 _NAME: Final = ("name",)
 _OTHER: Final = "other"
-_DIRECTIVE: Final = "$patch"
 _QUANTITY: Final = "quantity"
 _UNIQUE: Final = frozenset(
     (
@@ -462,16 +383,6 @@ def _operands(node: Node) -> list[Node]:
     if node.kind is not Kind.OR_EXPRESSION:
         return [node]
     return [each for child in node.children for each in _operands(child)]
-
-
-def without_name(patch: Body) -> Body:
-    """Return the patch of a foreach's element without the name by which it finds it."""
-    for written, value in patch.items():
-        if written in ("name", "(name)") and isinstance(value, str):
-            inner = value.strip()
-            if inner.startswith("{{") and inner.strip("{} ") == "element.name":
-                return {key: each for key, each in patch.items() if key != written}
-    raise NotConvertible("a foreach whose patch does not name its element")
 
 
 def _required(made: Expr | None) -> Expr:

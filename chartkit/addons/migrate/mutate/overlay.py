@@ -17,10 +17,9 @@ from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.mutate.fields import Field, Mutation, literal_value, object_type
 from chartkit.addons.migrate.mutate.json_patch import Operations
 from chartkit.addons.migrate.mutate.loops import Loop
-from chartkit.addons.migrate.mutate.merge import (
-    StrategicMerge,
+from chartkit.addons.migrate.mutate.merge import StrategicMerge, every_element
+from chartkit.addons.migrate.mutate.patches import (
     added,
-    every_element,
     has_additions,
     only_adds,
     reduced,

@@ -16,7 +16,9 @@ from chartkit.addons.migrate.differences import (
     ERRORS,
     EVERY_KEY,
     EXISTING,
+    EXISTING_BY_CONTEXT,
     FAILING_CONDITIONS,
+    FAILING_DELETIONS,
     IMAGE_NAMES,
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
@@ -27,6 +29,7 @@ from chartkit.addons.migrate.differences import (
     SERVICE_ACCOUNTS,
     SKIPS,
     TIDIED_LISTS,
+    UNUSED_VARIABLES,
     meets,
 )
 from chartkit.addons.migrate.proof.forms import AS_STORED
@@ -45,6 +48,7 @@ ASSUMPTIONS: Final = "objects whose fields are not of the types that the convers
 _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
 _MALFORMED: Final = "incorrect query "
+_UNRESOLVED: Final = "failed to resolve "
 _NO_PARTS: Final = ": invalid image '"
 _DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
 """The paths of what has labels: an object, and the Pods that it makes."""
@@ -59,13 +63,15 @@ class NamedDifferences:
 
     changes: its sentences; assumed: types of fields that no table knows, by path; general: whether
     differences between the generations (`differences.GENERAL`) are named; wildcards: the names of
-    labels and annotations that have some in patterns.
+    labels and annotations that have some in patterns; by_context: whether rules read images or
+    context entries.
     """
 
     general: bool = False
     changes: Collection[str] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
     wildcards: Collection[str] = ()
+    by_context: bool = False
 
     def leaves_out(self, case: Case) -> bool:
         """Return whether an object is not of the types that the conversion assumes."""
@@ -95,7 +101,11 @@ class NamedDifferences:
                 return change
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
-        return _general(aspect, case, legacy, new, ask_new) if self.general else ""
+        found = _general(aspect, case, legacy, new, ask_new) if self.general else ""
+        is_let_through = legacy.result is Result.NONE and new.result is Result.FAIL
+        if not found and self.by_context and is_let_through and _is_update(case):
+            return EXISTING_BY_CONTEXT.text
+        return found
 
 
 def wildcards_of(legacy: Resource) -> frozenset[str]:
@@ -115,6 +125,18 @@ def wildcards_of(legacy: Resource) -> frozenset[str]:
     return frozenset(key for rule in rules for key in keys(rule.get("validate")))
 
 
+def reads_context(legacy: Resource) -> bool:
+    """Return whether the rules of a ClusterPolicy read images or context entries."""
+    rules = mappings_at(legacy.body, "spec", "rules")
+    return any(rule.get("context") or "images." in json.dumps(rule) for rule in rules)
+
+
+def _is_update(case: Case) -> bool:
+    return case.document.get("operation") == "UPDATE" and isinstance(
+        case.document.get("oldObject"), dict
+    )
+
+
 def _has_several(case: Case, wildcard: str) -> bool:
     """Return whether an object has several labels or annotations whose names match."""
     body, matches = case.document.get("object"), compile_wildcard(wildcard)
@@ -131,6 +153,8 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         return SKIPS.text
     if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
         return REPLICATION_CONTROLLERS.text
+    if legacy.result is Result.ERROR and _is_deletion(case, legacy, new, ask_new):
+        return FAILING_DELETIONS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
         return EXISTING.text if _violated_before(case, ask_new) else ""
     if legacy.result is Result.ERROR and new.result is Result.FAIL:
@@ -183,6 +207,12 @@ def _has_failing_conditions(_case: Case, legacy: Answer, new: Answer, _ask_new: 
     return bool(errors) and all("conditions: " in error for error in errors) and not _errors(new)
 
 
+def _has_unused_variables(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    """Return whether nothing but variables of a patch is an error of the legacy form."""
+    errors = _errors(legacy)
+    return bool(errors) and all(_UNRESOLVED in error for error in errors) and not _errors(new)
+
+
 def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     errors = _errors(new)
     return bool(errors) and all("no such key: data" in error for error in errors)
@@ -224,9 +254,9 @@ def _judges_job_annotations(case: Case, legacy: Answer, _new: Answer, ask_new: A
 
 def _violated_before(case: Case, ask_new: Ask) -> bool:
     """Return whether an update is of an object that the new form refuses as it was."""
-    old = case.document.get("oldObject")
-    if case.document.get("operation") != "UPDATE" or not isinstance(old, dict):
+    if not _is_update(case):
         return False
+    old = case.document["oldObject"]
     created = {key: value for key, value in case.document.items() if key != "oldObject"}
     before = replace(case, document={**created, "object": old, "operation": "CREATE"})
     return ask_new(before, AS_STORED).result in (Result.FAIL, Result.ERROR)
@@ -242,6 +272,7 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     NO_DATA: _reads_no_data,
     REPORTED: _is_scan,
     SERVICE_ACCOUNTS: _takes_for_account,
+    UNUSED_VARIABLES: _has_unused_variables,
 }
 """By sentence of a conversion: whether it explains a difference between two answers."""
 

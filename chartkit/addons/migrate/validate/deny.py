@@ -100,7 +100,10 @@ def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
             raise NotConvertible("a foreach in a foreach", path)
         if loop.get("preconditions") is not None:
             met = conditions_hold(loop["preconditions"], inner)
-            found = disjunction(cel.negate(met), found)
+            if may_fail(loop["preconditions"], inner):
+                found = cel.conditional(met, found, cel.TRUE)
+            else:
+                found = disjunction(cel.negate(met), found)
         for name, expression in reversed(entries.items()):
             found = bound(found, name, expression)
         return found

@@ -11,12 +11,12 @@ from os.path import relpath
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.operate.adopt.model import Estate, Outcome, Piece, Row, plain
+from chartkit.addons.operate.adopt.model import Estate, Outcome, Row, plain
 from chartkit.addons.operate.adopt.project_files import AdoptedProject
 from chartkit.documents.unread import UNREAD
-from chartkit.engine import is_exception, is_policy, read_exceptions
+from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.kinds import is_binding
-from chartkit.errors import ChartkitError, CompileError
+from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource, RuleResult, Track, mappings_at, untracked
 from chartkit.network.cluster.source import SourceError
 from chartkit.output.folders import write_below
@@ -32,9 +32,7 @@ from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation, read_baseline
 from chartkit.scan.gate.baseline_text import baseline_text
 from chartkit.scan.gate.violation import VIOLATIONS, Violation, object_name, violations_of
-from chartkit.scan.requests import Requests
 from chartkit.scan.run import run_scan
-from chartkit.scan.user_inputs import UserInputs
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted
 
@@ -61,16 +59,6 @@ def is_made(resource: Resource) -> bool:
     """Report whether a controller made an object."""
     owners = mappings_at(resource.body, "metadata", "ownerReferences")
     return any(owner.get("controller") for owner in owners)
-
-
-def usable_exceptions(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the exceptions that Kyverno takes."""
-    for piece in pieces:
-        try:
-            read_exceptions([piece.resource])
-        except CompileError:
-            continue
-        yield piece
 
 
 def baseline_of(
@@ -109,11 +97,8 @@ def _scan_cluster(
     survey = estate.survey
     assert survey is not None
     compiled = compiled_set(installed)
-    inputs = UserInputs()
-    requests = Requests(compiled, (), survey.namespaces, survey.namespace_objects, inputs)
-    context = requests.context(survey.world(inputs))
-    context = replace(context, plural_of=survey.reader.discovery.plural)
-    run_scan(compiled.policies, survey.objects(compiled.policies, track=track), known.add, context)
+    objects = survey.objects(compiled.policies, track=track)
+    run_scan(compiled.policies, objects, known.add, survey.context(compiled))
 
 
 _METADATA: Final = (("metadata", "labels"), ("metadata", "annotations"))

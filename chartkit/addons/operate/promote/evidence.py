@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.operate.promote.model import Candidate, ObjectName, Violation
@@ -15,8 +15,7 @@ from chartkit.scan.cluster import Survey
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
-from chartkit.scan.run import namespace_labels, namespaces_among, run_scan
-from chartkit.scan.user_inputs import UserInputs
+from chartkit.scan.run import run_scan
 
 _JUDGED: Final = (RuleType.VALIDATION, RuleType.IMAGE_VERIFY)
 _BLOCKING: Final = frozenset((Status.FAIL, Status.WARN))
@@ -62,23 +61,17 @@ class Judge:
 
     def files(self, source: str, objects: Sequence[Resource], policies: PolicySet) -> None:
         """Judge objects of manifests and charts."""
-        labels = namespace_labels(objects)
-        requests = Requests(policies, objects, labels, namespaces_among(objects), UserInputs())
-        sink = _Sink(self, source, labels)
+        requests = Requests.of(policies, objects)
+        sink = _Sink(self, source, requests.namespaces)
         run_scan(policies.policies, objects, sink.add, requests.context(requests.world()))
 
     def cluster(self, source: str, survey: Survey) -> frozenset[Passed]:
         """Judge the objects of a cluster, which has its exceptions in addition to the project's;
         return what passes. Raise SourceError where it does not answer."""
         policies = self.environment.policies(survey.around)
-        inputs, labels = UserInputs(), survey.namespaces
-        requests = Requests(policies, (), labels, survey.namespace_objects, inputs)
-        context = replace(
-            requests.context(survey.world(inputs)), plural_of=survey.reader.discovery.plural
-        )
         running = [policy for policy in policies.policies if policy.policy.id in self._by_id]
-        sink = _Sink(self, source, labels)
-        run_scan(running, survey.objects(running), sink.add, context)
+        sink = _Sink(self, source, survey.namespaces)
+        run_scan(running, survey.objects(running), sink.add, survey.context(policies))
         return frozenset(sink.passed)
 
     def is_unsent(self, candidate: Candidate, resource: Resource, labels: Labels) -> bool:

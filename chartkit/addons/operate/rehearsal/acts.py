@@ -13,7 +13,6 @@ from chartkit.addons.migrate.conversion import CLEANUP, EXCEPTION, legacy_rules
 from chartkit.engine import ENFORCE, RunnablePolicy
 from chartkit.model import Resource, RuleResult, RuleType, Status, mapping_at, text_of
 from chartkit.report.model import resource_id
-from chartkit.wording import counted
 
 _EXCEPTIONS: Final = re.compile(r"(?:policy exceptions? ?)?([a-z0-9.-]+/[a-z0-9.-]+)(?:, |$)")
 """The exceptions in the message about a rule that is skipped; Kyverno puts no blank before them."""
@@ -111,8 +110,7 @@ class Acts:
         count, violations = self._counts[name, act], self._violations[name, act]
         generated = self._generated[name.partition("/")[2]]
         if act in (Act.DENY, Act.REPORT) and count:
-            verb = "violates" if violations == 1 else "violate"
-            return f"{act} ({violations or 'none'} of {counted(count, 'object')} {verb} it today)"
+            return f"{act} ({violations} of {count} violate it)"
         if act is Act.GENERATE and generated:
-            return f"{act}; {counted(generated, 'object')} of it no longer synchronized"
+            return f"{act} ({generated} there, unsynchronized)"
         return f"{act} ({count})" if count else str(act)

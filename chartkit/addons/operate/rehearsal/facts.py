@@ -80,12 +80,6 @@ class Step:
         runs = self.before == self.after
         return f"Kyverno {self.before}" + (", as it runs" if runs else f" → {self.after}")
 
-    def ask(self, resource: Resource) -> None:
-        """Ask each fact of an object."""
-        for fact in self.facts:
-            if fact.change.concerned is not None and fact.change.concerned.has(resource):
-                fact.objects.append(resource)
-
 
 def steps_between(
     start: Version, release: Release | None, target: Version, data: ReleaseData

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -11,18 +11,17 @@ from chartkit.addons.migrate.plan.origin import origin_of
 from chartkit.addons.operate.rehearsal.acts import Act
 from chartkit.addons.operate.rehearsal.facts import Fact, Step
 from chartkit.addons.operate.rehearsal.run import RANKS, Rehearsal
-from chartkit.addons.operate.rehearsal.todo import Task, tasks
+from chartkit.addons.operate.rehearsal.todo import tasks
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body, Diagnostic, Resource, Severity
-from chartkit.report.blocks import Block, Code, Heading, Items, Table
+from chartkit.report.blocks import Block, Code, Heading, Items, Table, text_of
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
-from chartkit.report.text.layout import fold, table
+from chartkit.report.text.layout import Screen
 from chartkit.safe_text import shown
 from chartkit.wording import counted
 
-_WIDTH: Final = 80
 _ISSUE: Final = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
 _SAME: Final = re.compile(r"(([\w.-]+/[\w.-]+)#\d+), \2#")
 """Two issues of one repository."""
@@ -34,30 +33,18 @@ _LEVELS: Final = {
 
 
 def report(rehearsal: Rehearsal) -> CommandReport:
-    """Return a rehearsal for every format."""
+    """Return a rehearsal for every format; the text is 80 columns wide, also in a file."""
+
+    def text(width: int | None) -> Iterator[Block]:
+        yield "".join(text_of(_blocks(rehearsal), Screen(width=min(width or 80, 80)))).rstrip()
+
     return CommandReport(
-        text=lambda width: _text(rehearsal, min(width or _WIDTH, _WIDTH)),
+        text=text,
         value=lambda: _value(rehearsal),
         rows="steps",
         markdown=lambda: _blocks(rehearsal),
         findings=lambda: _findings(rehearsal),
     )
-
-
-def _text(rehearsal: Rehearsal, width: int) -> Iterator[Block]:
-    """Yield the blocks as lines of a width; commands stay whole."""
-    for block in _blocks(rehearsal):
-        match block:
-            case Table(head, rows):
-                yield from table([head, *rows] if any(head) else rows, width)
-            case Items(lines):
-                yield from (fold(f"   - {line}", width) for line in lines)
-            case Heading(text, level):
-                yield fold(text if level == 1 else f"\n{text}", width)
-            case Code(lines):
-                yield Code([f"     {line}" for line in lines])
-            case text:
-                yield fold(str(text), width)
 
 
 def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
@@ -73,24 +60,20 @@ def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
             yield f"{step.announcement}: judged by what is merged or planned."
     todo = list(tasks(rehearsal))
     if todo:
-        yield Heading("Do first, in this order")
+        yield from ("", Heading("Do first, in this order"))
     for number, task in enumerate(todo, 1):
-        yield from _task(number, task)
+        yield f"{number}. {task.text}"
+        if task.details:
+            yield Items([f"   {shown(line)}" for line in task.details])
+        if task.commands:
+            yield Code([f"   {shown(line)}" for line in task.commands])
     for step in rehearsal.steps:
         yield from _step(rehearsal, step)
     unasked = [fact for step in rehearsal.steps for fact in step.facts if not fact.is_asked]
     if unasked:
-        yield Heading("To read: no object and no value that is known decides these")
+        yield from ("", Heading("To read: no object and no value that is known decides these"))
         yield Items([fact.change.sentence for fact in unasked])
     yield from (f"not read: {shown(line)}" for line in rehearsal.unread)
-
-
-def _task(number: int, task: Task) -> Iterator[Block]:
-    yield f"{number}. {task.text}"
-    if task.details:
-        yield Items([*map(shown, task.details)])
-    if task.commands:
-        yield Code(task.commands)
 
 
 def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
@@ -100,22 +83,23 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
     for fact in sorted(hits, key=lambda fact: RANKS[fact.change.severity]):
         together.setdefault(tuple(map(id, fact.objects)), []).append(fact)
     if together:
-        yield Heading(step.title)
-    ending = next((s for s, f in rehearsal.hits if f.change.stops and s.announcement), step)
+        yield from ("", Heading(step.title))
     for facts in together.values():
         stops = any(fact.change.stops for fact in facts)
-        # The tasks say what to do about objects that an announced version ends.
-        has_tasks = stops and bool(step.announcement)
+        # The tasks say what to do about policies that end.
+        has_tasks = stops and step is rehearsal.ending
         rows = [(fact.change.severity, _fact(fact, not has_tasks)) for fact in facts]
-        yield Table(("", ""), rows)
+        yield Table(("severity", "what changes"), rows)
         objects = facts[0].objects
-        if ending is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
-            yield f"  {len(objects)} of the objects of {ending.title}"
+        listed = rehearsal.ending or step
+        if listed is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
+            yield f"{len(objects)} of the objects of {listed.title}"
         elif objects:
             ends = {id(each): list(rehearsal.acts.of(each)) if stops else [] for each in objects}
             order = list(Act).index
             objects.sort(key=lambda each: [order(act) for act, _ in ends[id(each)][:1]])
-            yield Table(("", "", ""), [_row(each, ends[id(each)]) for each in objects])
+            head = "location, and what ends" if stops else "location"
+            yield Table(("object", head), [_row(each, ends[id(each)]) for each in objects])
 
 
 def _is_narrow(fact: Fact) -> bool:
@@ -129,15 +113,15 @@ def _fact(fact: Fact, with_advice: bool) -> str:
     sources = _SAME.sub(r"\1, #", ", ".join(_ISSUE.sub(r"\1#\2", each) for each in change.sources))
     origin = ": ".join(filter(None, (change.announced, sources)))
     lines = [f"{change.sentence} ({origin})" if origin else change.sentence]
-    lines += [f"{location}: {key}" for key, location in fact.settings]
+    lines += [shown(f"{location}: {key}") for key, location in fact.settings]
     if change.advice and with_advice:
         lines.append(f"→ {change.advice}")
     return "\n".join(lines)
 
 
-def _row(resource: Resource, ends: list[tuple[Act, str]]) -> tuple[str, str, str]:
-    stops = f"stops {'; '.join(text for _, text in ends)}" if ends else ""
-    return f"  {shown(resource_id(resource))}", shown(str(resource.location)), stops
+def _row(resource: Resource, ends: list[tuple[Act, str]]) -> Sequence[str]:
+    stops = [f"stops {'; '.join(text for _, text in ends)}"] if ends else []
+    return shown(resource_id(resource)), "\n".join([shown(str(resource.location)), *stops])
 
 
 def _value(rehearsal: Rehearsal) -> Body:

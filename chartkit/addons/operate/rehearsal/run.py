@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import filterfalse
 from typing import Final, TextIO
 
 from chartkit.addons.migrate.files.run import Progress, migrator_of, without_patches
@@ -21,6 +22,7 @@ from chartkit.addons.operate.rehearsal.facts import Fact, Step, Values, declared
 from chartkit.engine import NO_ATTACHMENTS, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Diagnostic, Resource, mapping_at, mappings_at
 from chartkit.network.cluster.discovery import Discovery, sample
 from chartkit.network.cluster.reader import Reader
@@ -30,8 +32,7 @@ from chartkit.scan.gitops.releases import declares_release
 from chartkit.scan.inputs import Note
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.scan.requests import Requests
-from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
-from chartkit.scan.user_inputs import UserInputs
+from chartkit.scan.run import ScanContext, run_scan
 
 RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 """Numbers that order severities, 0 for the gravest."""
@@ -59,6 +60,13 @@ class Rehearsal:
         """Each fact that concerns something, with its step."""
         return ((step, fact) for step in self.steps for fact in step.facts if fact.hits)
 
+    @property
+    def ending(self) -> Step | None:
+        """The step that ends policies of kyverno.io which are there, None where none does."""
+        first = refuses_legacy_policies()
+        steps = (step for step, fact in self.hits if fact.change.stops and step.after >= first)
+        return next(steps, None)
+
     def exit_code(self, fail_on: str | None) -> int:
         """2 for input that cannot be used, 1 where a fact of at least this severity concerns
         something, or something could not be read; None: any severity."""
@@ -84,13 +92,12 @@ def rehearse(
     asked = _Asked(steps)
     if (source := cluster_source(options)) is None:
         inventory = without_copies(without_patches(read_inventory(options, stdin, note))[0])
-        acts = _of_files(inventory, asked)
-        unread: Sequence[str] = inventory.unread
+        acts, unread = asked.files(inventory), inventory.unread
     else:
         with open_cluster(source) as reader:
             inventory = cluster_inventory(reader)
-            acts = _of_cluster(reader, inventory, asked)
-            unread = [f"{what}: {reason}" for what, reason in reader.unread.items()]
+            acts = asked.cluster(reader, inventory)
+            unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
     for legacy in inventory.objects:
         asked.add(legacy.resource)
     releases = [*filter(None, [values]), *declared_values(asked.releases, note)]
@@ -107,65 +114,59 @@ def rehearse(
 
 @dataclass(slots=True)
 class _Asked:
-    """Asks the facts of steps; releases: the objects that declare releases."""
+    """Asks the facts of steps of objects, while policies judge them; releases: those that declare
+    releases."""
 
     steps: Sequence[Step]
     releases: list[Resource] = field(default_factory=list)
 
     def add(self, resource: Resource) -> None:
         """Ask all facts of an object."""
-        for step in self.steps:
-            step.ask(resource)
+        for fact in (fact for step in self.steps for fact in step.facts):
+            if fact.change.concerned is not None and fact.change.concerned.has(resource):
+                fact.objects.append(resource)
         if declares_release(resource):
             self.releases.append(resource)
 
-    def stream(self, resources: Iterable[Resource]) -> Iterator[Resource]:
-        """Yield objects once they were asked, without those that the inventory has."""
-        for resource in resources:
-            if not is_legacy(resource):
-                self.add(resource)
-                yield resource
+    def files(self, inventory: Inventory) -> Acts:
+        """Ask the objects of files."""
+        legacy = [each.current or each.resource for each in inventory.objects if not each.refused]
+        policies = compile_all(legacy, read_exceptions(filter(is_exception, legacy)))
+        requests = Requests.of(policies, inventory.resources)
+        return self._acts(policies, inventory.resources, requests.context(requests.world()))
 
-    def kinds(self, discovery: Discovery, inventory: Inventory) -> set[GroupVersionKind]:
-        """Return the kinds of a cluster that facts or generating rules name, or that declare
-        releases, each in the first version that is served."""
+    def cluster(self, reader: Reader, inventory: Inventory) -> Acts:
+        """Ask the objects of a cluster: those that policies judge, that facts or generating rules
+        name, and that declare releases."""
+        legacy = [each.current or each.resource for each in inventory.objects]
+        survey = Survey(reader, NO_ATTACHMENTS)
+        policies = compile_all(legacy, survey.around)
+        objects = survey.objects(policies.policies, self._kinds(reader.discovery, legacy))
+        return self._acts(policies, objects, survey.context(policies))
+
+    def _kinds(
+        self, discovery: Discovery, legacy: Iterable[Resource]
+    ) -> Collection[GroupVersionKind]:
+        """Return the kinds to read that no policy may judge, each in the first version served."""
         facts = [fact.change.concerned for step in self.steps for fact in step.facts]
         named = {(each.group, kind) for each in facts if each for kind in each.kinds}
-        generated = {
-            mapping_at(rule, "generate").get("kind")
-            for legacy in inventory.objects
-            for rule in mappings_at(legacy.resource.body, "spec", "rules")
-        }
+        rules = (rule for each in legacy for rule in mappings_at(each.body, "spec", "rules"))
+        generated = {mapping_at(rule, "generate").get("kind") for rule in rules}
         kinds: dict[tuple[str, str], GroupVersionKind] = {}
         for served in discovery.all:
             group, _, kind = served.kind
             is_named = {(group, kind), (group, "*")} & named or kind in generated
             if is_named or declares_release(Resource(sample(served))):
                 kinds.setdefault((group, kind), served.kind)
-        return set(kinds.values())
+        return kinds.values()
 
+    def _acts(self, policies: PolicySet, objects: Iterable[Resource], context: ScanContext) -> Acts:
+        acts = Acts({each.policy.id: each for each in policies.policies}, context.namespaces)
+        run_scan(policies.policies, self._stream(objects), acts.add, context)
+        return acts
 
-def _of_files(inventory: Inventory, asked: _Asked) -> Acts:
-    legacy = [each.current or each.resource for each in inventory.objects if not each.refused]
-    policies = compile_all(legacy, read_exceptions(filter(is_exception, legacy)))
-    objects = inventory.resources
-    labels, namespaces = namespace_labels(objects), namespaces_among(objects)
-    requests = Requests(policies, objects, labels, namespaces, UserInputs())
-    return _acts(policies, asked.stream(objects), requests.context(requests.world()))
-
-
-def _of_cluster(reader: Reader, inventory: Inventory, asked: _Asked) -> Acts:
-    survey, inputs = Survey(reader, NO_ATTACHMENTS), UserInputs()
-    legacy = [each.current or each.resource for each in inventory.objects]
-    policies = compile_all(legacy, survey.around)
-    requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
-    context = requests.context(survey.world(inputs))
-    objects = survey.objects(policies.policies, asked.kinds(reader.discovery, inventory))
-    context = replace(context, plural_of=reader.discovery.plural)
-    return _acts(policies, asked.stream(objects), context)
-
-
-def _acts(policies: PolicySet, objects: Iterable[Resource], context: ScanContext) -> Acts:
-    acts = Acts({each.policy.id: each for each in policies.policies}, context.namespaces)
-    run_scan(policies.policies, objects, acts.add, context)
-    return acts
+    def _stream(self, objects: Iterable[Resource]) -> Iterator[Resource]:
+        """Yield objects once they were asked, without those that the inventory has."""
+        for resource in filterfalse(is_legacy, objects):
+            self.add(resource)
+            yield resource

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from chartkit.model import Resource, mapping_at, mappings_at
 from chartkit.network.cluster.recording import is_recording
 from chartkit.report.model import resource_id
 from chartkit.scan.inputs import STDIN
-from chartkit.wording import counted
+from chartkit.wording import abridged, counted
 
 _APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
 _NEW_KINDS: Final = Version(1, 17)
@@ -39,11 +38,9 @@ class Task:
 
 
 def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
-    """Yield what to do before the first step that ends policies of kyverno.io; nothing where no
-    object is concerned."""
-    stops = (step for step, fact in rehearsal.hits if fact.change.stops and step.announcement)
-    step = next(stops, None)
-    if step is None:
+    """Yield what to do before the step that ends policies of kyverno.io; nothing where no object is
+    concerned."""
+    if (step := rehearsal.ending) is None:
         return
     objects, running = [each.legacy for each in rehearsal.migrated], step.before
     if running != rehearsal.steps[0].before or running < _NEW_KINDS:
@@ -61,7 +58,8 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
         "first."
     )
     yield from _removal(objects)
-    text = f"Upgrade to Kyverno {step.after} once it is out and nothing is left: this exits 0 then."
+    is_out = "" if not step.announcement else "it is out and "
+    text = f"Upgrade to Kyverno {step.after} once {is_out}nothing is left: this exits 0 then."
     is_recorded = any(is_recording(Path(path)) for path in rehearsal.options.paths)
     inputs = "--cluster" if is_recorded else _inputs(rehearsal, "--rehearse ")
     command = f"chartkit plan {rehearsal.start} --to {step.after} {inputs} --fail-on high"
@@ -101,19 +99,20 @@ def _takes_along(resource: Resource) -> bool:
 
 
 def _removal(objects: Sequence[LegacyObject]) -> Iterator[Task]:
-    applied = Counter(str(each.origin) for each in objects if each.origin.tool in _APPLY)
+    applied: dict[str, list[str]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
+    for each in objects:
+        name, namespace = each.resource.name, each.resource.namespace
+        if each.origin.tool in _APPLY:
+            applied.setdefault(str(each.origin), []).append(name)
+        else:
+            names.setdefault((each.resource.kind.lower(), namespace), []).append(name)
     if applied:
         text = (
             "Take the old policies out of what applies them, and let it prune them; once Kyverno "
             "is upgraded, each sync that applies one of them is denied."
         )
-        details = [f"{origin}: {counted(count, 'object')}" for origin, count in applied.items()]
-        yield Task(text, details=details)
-    names: dict[tuple[str, str], list[str]] = {}
-    for each in objects:
-        if each.origin.tool not in _APPLY:
-            kind = each.resource.kind.lower(), each.resource.namespace
-            names.setdefault(kind, []).append(each.resource.name)
+        yield Task(text, details=[f"{tool}: {abridged(given)}" for tool, given in applied.items()])
     if names:
         text = "Delete the old policies that no tool is known to apply"
         is_file = any(each.document is not None for each in objects)
@@ -134,10 +133,7 @@ def _inputs(rehearsal: Rehearsal, option: str = "") -> str:
     """Return the inputs of a rehearsal for a command; option: before each path."""
     options = rehearsal.options
     if options.cluster:
-        return (
-            f"--cluster --context {shlex.quote(options.context)}"
-            if options.context
-            else "--cluster"
-        )
+        context = f" --context {shlex.quote(options.context)}" if options.context else ""
+        return f"--cluster{context}"
     paths = [f"{option}{shlex.quote(path)}" for path in options.paths]
     return " ".join([*paths, *(f"-f {shlex.quote(str(file))}" for file in options.values)])

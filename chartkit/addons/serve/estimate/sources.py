@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -17,7 +16,6 @@ from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import Note
 from chartkit.scan.requests import (
     RequestOptions,
-    Requests,
     load_named_policies,
     load_requests,
     load_surroundings,
@@ -62,8 +60,7 @@ def open_input(
         for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
             note(diagnostic)
         inputs = load_user_inputs(options.world, note)
-        requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
-        context = replace(requests.context(survey.world(inputs)), plural_of=reader.discovery.plural)
+        context = survey.context(policies, inputs)
         running = [policy for policy in policies.policies if not policy.judges_json]
         objects = list(survey.objects(running))
         names = served_names(reader)

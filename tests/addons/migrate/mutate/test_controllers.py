@@ -9,6 +9,13 @@ from chartkit.model import Body
 from tests.addons.migrate.mutate.forms import assert_same, documents, pod, policy
 
 _LABEL = "patchStrategicMerge: {metadata: {labels: {+(a): b}}}"
+_EVERY = """
+foreach:
+  - list: request.object.spec.containers
+    patchStrategicMerge: {spec: {containers: [{(name): "{{element.name}}", tty: null}]}}
+  - list: request.object.spec.[initContainers, containers][]
+    patchStrategicMerge: {metadata: {annotations: {"+(x/{{element.name}})": "y"}}}
+"""
 _CLASS = "patchStrategicMerge: {spec: {priorityClassName: high}}"
 
 
@@ -47,6 +54,11 @@ def test_metadata_takes_policies_of_its_own_for_controllers() -> None:
 def test_annotations_of_the_policy_name_the_controllers(mutate: str) -> None:
     assert_same(policy(mutate, autogen="Deployment,CronJob"), [pod(), *controllers()])
     assert_same(policy(mutate, autogen="none"), [pod(), *controllers()])
+
+
+def test_patches_of_every_container_take_policies_of_their_own_for_controllers() -> None:
+    assert len(documents(policy(_EVERY, autogen=None))) == 3
+    assert_same(policy(_EVERY, autogen=None), [pod(), *controllers()])
 
 
 def test_braces_in_texts_keep_kyverno_from_extending() -> None:

@@ -174,6 +174,17 @@ def test_patches_without_an_equal_are_left(patch: str, words: str) -> None:
     assert words in reason(policy(merging(patch)))
 
 
+def test_optional_entries_of_several_types_have_their_type_within() -> None:
+    # Kyverno's compiler breaks off at an optional entry that is `dyn` as a whole.
+    text = expression(
+        policy(merging("{metadata: {labels: {+(a): b, c: d, +(e): '{{request.name}}'}}}"))
+    )
+    assert "dyn(optional" not in text
+    lists = "[{(name): '*', resources: {limits: {+(cpu): 1, memory: '{{request.namespace}}'}}}]"
+    text = expression(policy(merging(f"{{spec: {{containers: {lists}}}}}")))
+    assert "optional.of(dyn(1))" in text
+
+
 def test_lists_with_two_elements_of_one_key_are_left_as_they_are() -> None:
     legacy = policy(merging("{spec: {containers: [{(name): '*', env: [{name: A, value: b}]}]}}"))
     env = [{"name": "Z", "value": "1"}, {"name": "Z", "value": "2"}, {"name": "Y"}]

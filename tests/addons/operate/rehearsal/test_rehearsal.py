@@ -9,6 +9,7 @@ import pytest
 
 from chartkit.cli.main import main
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.kyverno.known_faults import announced, refuses_legacy_policies
 from chartkit.model import Body
 from tests.addons.operate.rehearsal import estate
 from tests.api_server import Api
@@ -51,11 +52,11 @@ def test_the_page_of_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "Kyverno 1.19 → 1.20, rehearsed with 216 objects: 16 concerned"
     text = " ".join(out.split())
     for place, effect in {
-        "named-ports": "stops denying (40 of 40 objects violate it today)",
-        "pinned-tags": "stops denying (none of 20 objects violate it today)",
-        "require-team": "stops denying (3 of 160 objects violate it today)",
-        "own-registry": "stops reporting (12 of 120 objects violate it today)",
-        "namespace-defaults": "stops generating; 10 objects of it no longer synchronized",
+        "named-ports": "stops denying (40 of 40 violate it)",
+        "pinned-tags": "stops denying (0 of 20 violate it)",
+        "require-team": "stops denying (3 of 160 violate it)",
+        "own-registry": "stops reporting (12 of 120 violate it)",
+        "namespace-defaults": "stops generating (10 there, unsynchronized)",
         "default-priority": "stops changing objects (120)",
         "default-team": "stops changing objects (30)",
     }.items():
@@ -83,8 +84,9 @@ def test_what_to_do_first_is_in_order(capsys: pytest.CaptureFixture[str]) -> Non
     assert tasks[1]["details"][0].startswith("ClusterPolicy/odd-nodes, rule odd-nodes (gitops/")
     assert "namespace-defaults" in tasks[2]["details"][0]
     assert tasks[4]["details"] == [
-        "Flux Kustomization flux-system/guardrails: 4 objects",
-        "Argo CD application platform: 4 objects",
+        "Flux Kustomization flux-system/guardrails: "
+        "cost-centre, own-registry, probes, read-only-root",
+        "Argo CD application platform: named-ports, no-privilege, pinned-tags, require-team",
     ]
     assert "kubectl delete policyexception.kyverno.io -n kyverno batch" in tasks[5]["commands"][1]
 
@@ -169,8 +171,8 @@ def test_a_cluster_and_its_recording_are_rehearsed_alike(world: World) -> None:
     gate = facts[0]["objects"]
     assert {f"{each['kind']}/{each['name']}" for each in gate} == _LEGACY
     stops = {each["name"]: each["stops"] for each in facts[3]["objects"]}
-    assert stops["require-team"] == ["denying (3 of 160 objects violate it today)"]
-    assert stops["namespace-defaults"] == ["generating; 10 objects of it no longer synchronized"]
+    assert stops["require-team"] == ["denying (3 of 160 violate it)"]
+    assert stops["namespace-defaults"] == ["generating (10 there, unsynchronized)"]
     text = _run(world.capture, *_FROM, "--rehearse", "rec")[1]
     assert "chartkit migrate policies rec --output new-policies" in text
     assert "--to 1.20 --cluster --fail-on high" in text
@@ -276,3 +278,39 @@ def test_values_that_cannot_be_read_are_named(
     with pytest.raises(SystemExit):
         main(["plan", *_FROM, "--rehearse", "gitops/argo.yaml"])
     assert "Application 'kyverno': values is not YAML" in capsys.readouterr().err
+
+
+_STOPS: Body = {
+    "kind": "changed",
+    "stops": True,
+    "objects": {"group": "kyverno.io", "kinds": ["ClusterPolicy"]},
+}
+
+
+def test_a_release_that_is_out_has_the_same_tasks(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`versions:` may release what is announced, with the changes that are known of it."""
+    known = announced()[refuses_legacy_policies()].changes
+    row = {
+        "version": "1.20",
+        "kubernetes": ["1.33", "1.36"],
+        "changes": [{**_STOPS, "text": each.text} for each in known if each.stops],
+    }
+    (repository.parent / "known.yaml").write_text(dump_yaml({"kyverno": [row]}))
+    _, out = _run(capsys, *_FROM, "--rehearse", "gitops", "--matrix", "known.yaml")
+    assert "announced" not in out
+    assert "Upgrade to Kyverno 1.20 once nothing is left" in " ".join(out.split())
+
+
+def test_names_of_strangers_are_shown_and_quoted(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = estate.policies()[8]
+    policy["metadata"]["name"] = "a; rm -rf \x1b[31m"
+    (repository / "odd.yaml").write_text(dump_yaml(policy))
+    with pytest.raises(SystemExit):
+        main(["plan", *_FROM, "--rehearse", "gitops/odd.yaml"])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "delete clusterpolicy.kyverno.io 'a;" in out

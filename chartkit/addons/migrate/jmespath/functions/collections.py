@@ -31,8 +31,10 @@ from chartkit.addons.migrate.jmespath.terms import (
     computed,
     expression_of,
     is_json,
+    mixed,
     type_of,
 )
+from chartkit.engine.cel.syntax import Expr, tree
 
 ORDERED: Final = (TEXT, "int", "double")
 """The types of what both languages put in the same order."""
@@ -198,6 +200,106 @@ def label_match(names: Names, args: Sequence[Term]) -> Term:
     same = cel.equal(cel.index(labels.place.value, label), cel.index(place.value, label))
     # Where either is not there, the query is an error, and so is this.
     return computed(cel.macro(place.value, "all", variable, conjunction(has, same)), "bool")
+
+
+_KEY, _VALUE, _ENTRIES = "key", "value", "entries"
+
+
+@declare
+def merge(_names: Names, args: Sequence[Term]) -> Term:
+    """One object of several; later members take the place of earlier ones."""
+    lists = list(map(_entries, args))
+    types = {each.place.type for each in args if isinstance(each, Value)}
+    type_ = types.pop() if len(types) == 1 and len(args) == len(lists) else ANY_MAP
+    # Kyverno 1.19 cannot read the objects of lists that + joins (kyverno/sdk, transform/impl.go).
+    total = (
+        lists[0]
+        if len(lists) == 1
+        else cel.method(cel.list_of(mixed(map(computed, lists))), "flatten")
+    )
+    return computed(_map_of(total), type_ if type_.startswith("{}") else ANY_MAP)
+
+
+def _entries(term: Term) -> Expr:
+    """Return the members of an object as a list of objects of a key and a value."""
+    match term:
+        case Constant(dict() as written):
+            return _entries(Constant(Members({k: Constant(v) for k, v in written.items()})))
+        case Constant(Members() as members) if members.given == cel.TRUE:
+            values = members.terms.values()
+            pairs = list(zip(map(cel.literal, members.terms), mixed(values), strict=True))
+        case Value(Place(tree.MapLiteral(entries), ())):
+            pairs = [(each.key, each.value) for each in entries]
+        case Value():
+            object_ = _object(term)
+            there(object_)
+            key = cel.ident(_KEY)
+            member = cel.index(where_there(object_.place.value), key)
+            pair = cel.map_of({_KEY: key, _VALUE: member})
+            return cel.macro(object_.place.value, "map", _KEY, pair)
+        case _:
+            raise NotConvertible("merge of values that are no objects")
+    return cel.list_of(_pair(key, value) for key, value in pairs)
+
+
+def _pair(key: Expr, value: Expr) -> Expr:
+    return cel.map_of(dict(zip((_KEY, _VALUE), mixed(map(computed, (key, value))), strict=True)))
+
+
+def _map_of(entries: Expr) -> Expr:
+    """Return pairs of keys and values as one object."""
+    named = cel.ident(_ENTRIES)
+    transform = cel.ident("transform")
+    made = cel.method(transform, "listObjToMap", named, named, _KEY, _VALUE)
+    return cel.bind(_ENTRIES, entries, made)
+
+
+@declare
+def object_from_lists(_names: Names, args: Sequence[Term]) -> Term:
+    """An object with its names from one list, of texts, and its values from another."""
+    names, values = (listed(each, "object_from_lists") for each in args)
+    if names.type != f"[]{TEXT}":
+        raise NotConvertible("object_from_lists of names that may be no texts")
+    at = cel.ident("at")
+    has_value = cel.compare("<", at, cel.method(values.value, "size"))
+    value = cel.conditional(has_value, cel.call("dyn", cel.index(values.value, at)), cel.NULL)
+    indices = cel.method(cel.ident("lists"), "range", cel.method(names.value, "size"))
+    pair = _pair(cel.index(names.value, at), value)
+    return computed(_map_of(cel.macro(indices, "map", "at", pair)), ANY_MAP)
+
+
+_TYPE_NAMES: Final = {TEXT: "string", "bool": "boolean", "int": "number", "double": "number"}
+_CEL_TYPES: Final = (
+    ("string", "string"),
+    ("bool", "boolean"),
+    ("list", "array"),
+    ("map", "object"),
+)
+
+
+@declare
+def type_(_names: Names, args: Sequence[Term]) -> Term:
+    """The name of a value's type."""
+    (term,) = args
+    if isinstance(term, Stream):
+        return either_text(term.presence, "array", "null")
+    if not isinstance(term, Value):
+        raise NotConvertible("the type of a value that is computed")
+    place = term.place
+    name = "array" if place.is_list else "object" if place.is_map else _TYPE_NAMES.get(place.type)
+    if name is not None:
+        return either_text(place.is_present(), name, "null")
+    value = place.or_value(cel.NULL)
+    named: Expr = cel.literal("number")
+    for cel_type, each in reversed(_CEL_TYPES):
+        is_one = cel.equal(cel.call("type", value), cel.ident(cel_type))
+        named = cel.conditional(is_one, each, named)
+    return computed(cel.conditional(cel.equal(value, cel.NULL), "null", named), TEXT)
+
+
+def either_text(test: Expr, then: str, otherwise: str) -> Term:
+    """Return one of two texts by a test."""
+    return chosen(test, Constant(then), Constant(otherwise))
 
 
 @declare

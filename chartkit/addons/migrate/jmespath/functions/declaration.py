@@ -11,7 +11,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
-from chartkit.addons.migrate.jmespath.terms import Constant, Names, Term, Value, computed
+from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.reading import read
@@ -100,7 +100,11 @@ def constant_number(term: Term, role: str) -> int:
 
 def required(term: Term, type_: Type) -> Term:
     """Return an argument that is an error where it is null, unless a function takes null."""
-    is_plain = isinstance(term, Value) and term.place.given == cel.TRUE
-    if type_.classes is None or not isinstance(term, Value) or not is_plain:
+    if type_.classes is None:
         return term
-    return replace(term, strict=True)
+    match term:
+        case Stream():
+            return term.required()
+        case Value(place) if place.given == cel.TRUE:
+            return replace(term, strict=True)
+    return term

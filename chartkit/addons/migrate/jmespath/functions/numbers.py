@@ -74,6 +74,16 @@ def _extremes(name: str, function: str) -> None:
     FUNCTIONS[name] = extreme
 
 
+@declare
+def avg(_names: Names, args: Sequence[Term]) -> Term:
+    """The average of numbers."""
+    elements, _ = _elements(args[0], "the average")
+    total, count = (
+        cel.call("double", cel.method(elements, function)) for function in ("sum", "size")
+    )
+    return computed(cel.compare("/", total, count), "double")
+
+
 _extremes("max", "math.greatest")
 _extremes("min", "math.least")
 

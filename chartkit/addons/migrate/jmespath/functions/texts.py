@@ -13,7 +13,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import ASCII_CASE, DECODED, PARENT_FOLDERS, READ_TEXTS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, TEXT, Place
-from chartkit.addons.migrate.expressions.presence import fits, fits_any_value
+from chartkit.addons.migrate.expressions.presence import fits, fits_any_value, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     FUNCTIONS,
@@ -152,16 +152,44 @@ def equal_fold(_names: Names, args: Sequence[Term]) -> Term:
 
 @declare
 def to_string(_names: Names, args: Sequence[Term]) -> Term:
-    """A text as it is, a number as its text."""
+    """A text as it is, another value as JSON."""
     (term,) = args
-    if isinstance(term, Value) and term.place.type == "double":
+    if isinstance(term, Stream):
+        return computed(cel.call("json.marshal", term.required().list()), TEXT)
+    if not isinstance(term, Value):
+        raise NotConvertible("to_string of a value that is computed")
+    place = term.place
+    # What is not there is null, whose text this is, too.
+    is_null = place.is_optional
+    if place.type == "double":
         # Read as a size, every way of writing a number is the same.
-        return replaced(term, place=replaced(term.place, type="quantity"))
-    if isinstance(term, Value) and term.place.type in (TEXT, SIZE):
+        return replaced(term, place=replaced(place, type=QUANTITY))
+    if place.type == TEXT:
+        return computed(place.or_value(_NULL) if is_null else place.value, TEXT)
+    if place.type == SIZE:
         return term
-    if isinstance(term, Value) and term.place.type in _PRINTED:
-        return computed(cel.call("string", there(term).value), TEXT)
-    raise NotConvertible("to_string of a value whose type is not known")
+    is_holder = place.is_list or place.is_map
+    if not place.is_known or (is_holder and is_null):
+        return computed(_printed(place.or_value(_NULL) if is_null else place.value), TEXT)
+    if is_holder:
+        return computed(cel.call("json.marshal", place.value), TEXT)
+    if place.type not in _PRINTED:
+        raise NotConvertible("to_string of a value of this type")
+    written = cel.call("string", place.value)
+    return computed(
+        cel.conditional(place.is_present(), written, _NULL) if is_null else written, TEXT
+    )
+
+
+_NULL: Final = "null"
+
+
+def _printed(value: Expr) -> Expr:
+    """Return a text as it is, and another value as JSON."""
+    if path_of(value) is None:
+        return cel.bind("value", value, _printed(cel.ident("value")))
+    is_text = cel.equal(cel.call("type", value), cel.ident("string"))
+    return cel.conditional(is_text, value, cel.call("json.marshal", value))
 
 
 @declare

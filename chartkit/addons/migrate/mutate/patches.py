@@ -1,0 +1,136 @@
+"""Strategic merge patches as they are written: anchors, and what is left without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.addons.migrate.conditions import is_error
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import UNUSED_VARIABLES
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.verdict import disjunction
+from chartkit.addons.migrate.jmespath import Names
+from chartkit.addons.migrate.texts import term_of
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cluster_policy.mutate.anchors import (
+    ADDITION,
+    CONDITIONS,
+    HANDLED,
+    has_anchors,
+)
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.model import Body, Json, leaves
+
+_DIRECTIVE: Final = "$patch"
+
+
+def anchor_of(written: str) -> Anchor | None:
+    """Return the anchor of a key, None for a plain one; raises `NotConvertible` for an anchor that
+    means nothing in a patch."""
+    if "{{" in written:
+        raise NotConvertible("a variable in a key of a patch")
+    anchor = parse_anchor(written)
+    if anchor is not None and anchor.kind not in HANDLED:
+        raise NotConvertible(f"the anchor {written} in a patch")
+    return anchor
+
+
+def plain_key(written: str) -> str:
+    """Return a key without its anchor."""
+    anchor = anchor_of(written)
+    return written if anchor is None else anchor.key
+
+
+def require_object(patch: Json) -> Body:
+    """Return a part of a patch that writes each member once; raises `NotConvertible`."""
+    if not isinstance(patch, dict):
+        raise NotConvertible("a patch that is no object", "mutate")
+    if _DIRECTIVE in patch:
+        raise NotConvertible("a patch with a directive, $patch")
+    anchors = {written: parse_anchor(written) for written in patch}
+    keys = [
+        written if anchor is None else anchor.key
+        for written, anchor in anchors.items()
+        if anchor is None or anchor.kind not in CONDITIONS
+    ]
+    if len(set(keys)) < len(keys):
+        raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
+    return patch
+
+
+def note_unused(patch: Json, names: Names) -> None:
+    """Note variables that may name nothing, in a patch whose anchors may keep them from use."""
+    keys = [str(key) for path, _ in leaves(patch) for key in path]
+    anchors = [parse_anchor(key) for key in keys if "{{" not in key]
+    if not any(anchor and anchor.kind in HANDLED and anchor.key != "name" for anchor in anchors):
+        return
+    texts = (each for _, each in leaves(patch) if isinstance(each, str) and has_variable(each))
+    if any(is_error(term_of(each, names), names) for each in texts):
+        names.note(UNUSED_VARIABLES)
+
+
+def has_additions(patch: Body) -> bool:
+    """Return whether a patch has `+()` anchors, at any depth."""
+    return has_anchors(patch, ADDITION)
+
+
+def only_adds(patch: Json) -> bool:
+    """Return whether a patch leaves nothing where all that its `+()` anchors add is there."""
+    if not isinstance(patch, dict):
+        return False
+    anchors = {key: anchor_of(key) for key in patch}
+    return all(
+        anchor is not None or only_adds(patch[key]) for key, anchor in anchors.items()
+    ) and has_additions(patch)
+
+
+def lacks_additions(patch: Body, place: Place) -> Expr:
+    """Return whether anything that `+()` anchors add is not there."""
+    tests: list[Expr] = []
+    for written, value in patch.items():
+        anchor = anchor_of(written)
+        if anchor is None:
+            tests.append(lacks_additions(value, place.child(written)))
+        elif anchor.kind is AnchorKind.ADDITION:
+            tests.append(cel.negate(place.child(anchor.key).is_present()))
+    return disjunction(*tests)
+
+
+def parts(value: Json) -> Iterator[Json]:
+    """Return a part of a patch and those below it, lists as a whole."""
+    yield value
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from parts(each)
+
+
+def added(value: Json) -> Json:
+    """Return what `+()` anchors add where nothing is there: the anchors within it go, too."""
+    if isinstance(value, dict):
+        return {plain_key(key): added(each) for key, each in value.items()}
+    if isinstance(value, list):
+        if has_anchors(value, HANDLED):
+            raise NotConvertible("anchors in a list under an anchor +()")
+        return value
+    return value
+
+
+def reduced(value: Json) -> Json:
+    """Return a part of a patch as Kyverno leaves it: without empty objects; None for nothing."""
+    if isinstance(value, dict):
+        kept = {key: each for key, old in value.items() if (each := reduced(old)) is not None}
+        return kept or None
+    return value
+
+
+def without_name(patch: Body) -> Body:
+    """Return the patch of a foreach's element without the name by which it finds it."""
+    for written, value in patch.items():
+        if written in ("name", "(name)") and isinstance(value, str):
+            inner = value.strip()
+            if inner.startswith("{{") and inner.strip("{} ") == "element.name":
+                return {key: each for key, each in patch.items() if key != written}
+    raise NotConvertible("a foreach whose patch does not name its element")

@@ -94,8 +94,7 @@ def plan(
         shortcut = len(skipping.steps) if skipping.exists else None
     found = Plan(first, last, route, shortcut, eks, date.today(), release, data)
     if inputs.paths or inputs.cluster:
-        name = environment or f"--from {start}"
-        raise SystemExit(_rehearsed(name, found, values, inputs, options, fail_on))
+        raise SystemExit(_rehearsed(environment or "", found, values, inputs, options, fail_on))
     if fail_on or inputs.values or inputs.context or inputs.record:
         message = "--fail-on, -f, --context and --record are for a rehearsal"
         raise InputError(message, hint="add --rehearse PATH or --cluster")
@@ -104,7 +103,7 @@ def plan(
 
 
 def _rehearsed(
-    name: str,
+    environment: str,
     plan: Plan,
     values: Values,
     inputs: InventoryOptions,
@@ -121,7 +120,8 @@ def _rehearsed(
 
     steps = steps_between(plan.start.kyverno, plan.release, plan.target.kyverno, plan.data)
     converting = partial(progress, "converting")
-    rehearsal = rehearse(name, steps, values, inputs, sys.stdin, stderr, converting)
+    start = f"{plan.start.kyverno}/{plan.start.kubernetes}"
+    rehearsal = rehearse(environment, start, steps, values, inputs, sys.stdin, stderr, converting)
     show(report(rehearsal), options)
     for fault in rehearsal.faults:
         stderr(fault)

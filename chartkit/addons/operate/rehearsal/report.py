@@ -98,8 +98,8 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
             ends = {id(each): list(rehearsal.acts.of(each)) if stops else [] for each in objects}
             order = list(Act).index
             objects.sort(key=lambda each: [order(act) for act, _ in ends[id(each)][:1]])
-            head = "location, and what ends" if stops else "location"
-            yield Table(("object", head), [_row(each, ends[id(each)]) for each in objects])
+            head = ("object", "location", *(["what ends"] if stops else ()))
+            yield Table(head, [_row(each, ends[id(each)]) for each in objects])
 
 
 def _is_narrow(fact: Fact) -> bool:
@@ -121,7 +121,7 @@ def _fact(fact: Fact, with_advice: bool) -> str:
 
 def _row(resource: Resource, ends: list[tuple[Act, str]]) -> Sequence[str]:
     stops = [f"stops {'; '.join(text for _, text in ends)}"] if ends else []
-    return shown(resource_id(resource)), "\n".join([shown(str(resource.location)), *stops])
+    return shown(resource_id(resource)), shown(str(resource.location)), *stops
 
 
 def _value(rehearsal: Rehearsal) -> Body:

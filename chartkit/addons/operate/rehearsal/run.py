@@ -42,11 +42,12 @@ RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 class Rehearsal:
     """An upgrade rehearsed.
 
-    start: the environment, or the option with the pair where it starts; steps: with the answers;
+    environment: empty for none; start: the pair of versions; steps: with the answers;
     migrated: the objects of kyverno.io, each with what replaces it, not proved; acts: what they do
     today; options: the inputs; faults, unread: as of the inventory.
     """
 
+    environment: str
     start: str
     steps: Sequence[Step]
     migrated: Sequence[MigratedObject]
@@ -78,6 +79,7 @@ class Rehearsal:
 
 
 def rehearse(
+    environment: str,
     start: str,
     steps: Sequence[Step],
     values: Values,
@@ -109,7 +111,7 @@ def rehearse(
     )
     migrator = migrator_of(conversion, inventory, (), stdin, note)
     migrated = migrator.all(inventory.objects, progress)
-    return Rehearsal(start, steps, migrated, acts, options, inventory.findings, unread)
+    return Rehearsal(environment, start, steps, migrated, acts, options, inventory.findings, unread)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from typing import Final
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.inventory import LegacyObject
-from chartkit.addons.migrate.plan.origin import Tool
+from chartkit.addons.migrate.plan.origin import Origin, Tool
 from chartkit.addons.operate.rehearsal.run import Rehearsal
 from chartkit.kyverno.versions import Version
 from chartkit.model import Resource, mapping_at, mappings_at
@@ -22,6 +22,8 @@ from chartkit.scan.inputs import STDIN
 from chartkit.wording import abridged, counted
 
 _APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
+_LIBRARY: Final = "kyverno-policies"
+"""The chart of a project's policies, whose `policyType` is the form of each."""
 _NEW_KINDS: Final = Version(1, 17)
 """The first Kyverno that has all kinds of policies.kyverno.io, as v1."""
 _LONGEST: Final = 70
@@ -42,10 +44,16 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
     concerned."""
     if (step := rehearsal.ending) is None:
         return
-    objects, running = [each.legacy for each in rehearsal.migrated], step.before
+    switched = [each for each in rehearsal.migrated if _is_switched(rehearsal, each.legacy.origin)]
+    migrated = [each for each in rehearsal.migrated if each not in switched]
+    objects, running = [each.legacy for each in migrated], step.before
     if running != rehearsal.steps[0].before or running < _NEW_KINDS:
         yield Task(f"Upgrade to Kyverno {running}, which runs both the old and the new policies.")
-    yield from _conversion(rehearsal)
+    if switched:
+        count = counted(len(switched), "policy", "policies")
+        text = f"Set policyType: both in chartkit.yaml for {count}, later ValidatingPolicy."
+        yield Task(text, ["chartkit render"])
+    yield from _conversion(rehearsal, migrated)
     taken = [each.resource for each in objects if _takes_along(each.resource)]
     if taken:
         text = (
@@ -62,19 +70,27 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
     text = f"Upgrade to Kyverno {step.after} once {is_out}nothing is left: this exits 0 then."
     is_recorded = any(is_recording(Path(path)) for path in rehearsal.options.paths)
     inputs = "--cluster" if is_recorded else _inputs(rehearsal, "--rehearse ")
-    command = f"chartkit plan {rehearsal.start} --to {step.after} {inputs} --fail-on high"
+    start = rehearsal.environment or f"--from {rehearsal.start}"
+    command = f"chartkit plan {start} --to {step.after} {inputs} --fail-on high"
     yield Task(text, [command])
 
 
-def _conversion(rehearsal: Rehearsal) -> Iterator[Task]:
-    rules = [(each, outcome) for each in rehearsal.migrated for outcome in each.outcomes]
+def _is_switched(rehearsal: Rehearsal, origin: Origin) -> bool:
+    """Report whether an object is of the project's chart, which has each policy in CEL as well."""
+    if not rehearsal.environment:
+        return False
+    return origin.chart.startswith(f"{_LIBRARY}-") or Path(origin.name).name == _LIBRARY
+
+
+def _conversion(rehearsal: Rehearsal, migrated: Sequence[MigratedObject]) -> Iterator[Task]:
+    rules = [(each, outcome) for each in migrated for outcome in each.outcomes]
     by_hand = [_by_hand(*each) for each in rules if not each[1].converted]
     if count := len(rules) - len(by_hand):
         changed = sum(bool(outcome.changes) for _, outcome in rules)
         text = f"Convert {count} of {counted(len(rules), 'rule')}, with a proof of each."
         text += f" Of {changed} something changes: the plan says what." if changed else ""
         inputs = _inputs(rehearsal)
-        files = all(each.legacy.document is not None for each in rehearsal.migrated)
+        files = all(each.legacy.document is not None for each in migrated)
         files = files and STDIN not in rehearsal.options.paths
         commands = [f"chartkit migrate plan {inputs}"] if changed else []
         target = "--write" if files else "--output new-policies"

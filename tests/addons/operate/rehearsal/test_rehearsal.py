@@ -314,3 +314,20 @@ def test_names_of_strangers_are_shown_and_quoted(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "delete clusterpolicy.kyverno.io 'a;" in out
+
+
+def test_policies_of_the_projects_chart_take_another_form_by_a_key(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.parent / "chartkit.yaml").write_text(
+        'environments: {prd: {kyverno: "1.19", kubernetes: "1.34"}}\n'
+    )
+    policy = estate.policies()[0]
+    policy["metadata"]["labels"] = {"helm.sh/chart": "kyverno-policies-3.9.0"}
+    policy["metadata"].pop("annotations")
+    (repository / "own.yaml").write_text(dump_yaml(policy))
+    given = ("--to", "1.20", "--rehearse", "gitops/own.yaml", "-o", "json")
+    first = json.loads(_run(capsys, "prd", *given)[1])["tasks"][0]
+    assert first["text"].startswith("Set policyType: both in chartkit.yaml")
+    other = json.loads(_run(capsys, *_FROM[:2], *given)[1])["tasks"][0]
+    assert other["text"].startswith("Convert 1 of 1 rule")

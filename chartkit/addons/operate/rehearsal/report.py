@@ -95,11 +95,11 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
         if listed is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
             yield f"{len(objects)} of the objects of {listed.title}"
         elif objects:
-            ends = {id(each): list(rehearsal.acts.of(each)) if stops else [] for each in objects}
+            ends = [(each, list(rehearsal.acts.of(each)) if stops else []) for each in objects]
             order = list(Act).index
-            objects.sort(key=lambda each: [order(act) for act, _ in ends[id(each)][:1]])
+            ends.sort(key=lambda pair: [order(act) for act, _ in pair[1][:1]])
             head = ("object", "location", *(["what ends"] if stops else ()))
-            yield Table(head, [_row(each, ends[id(each)]) for each in objects])
+            yield Table(head, [_row(*pair) for pair in ends])
 
 
 def _is_narrow(fact: Fact) -> bool:

@@ -32,6 +32,8 @@ def test_message_is_found_in_a_longer_text_over_lines(message: KnownMessage) -> 
         ("context deadline exceeded", "policies-too-fast"),
         ("failed calling webhook … kyverno-svc not found", "kyverno-gone"),
         ("exists and cannot be imported", "aggregated-roles-left"),
+        ("execution was removed in v1.20; the API remains available", "legacy-policies-write"),
+        ("v1.20 removed execution; kyverno.io/v1 remains available", "legacy-policies-write"),
         ("not found", None),
         ("a … b", None),
         ("…", None),

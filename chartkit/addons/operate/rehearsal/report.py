@@ -57,7 +57,7 @@ def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
     )
     for step in rehearsal.steps:
         if step.announcement:
-            yield f"{step.announcement}: judged by what is merged or planned."
+            yield f"{step.announcement}: judged by what upstream plans."
     todo = list(tasks(rehearsal))
     if todo:
         yield from ("", Heading("Do first, in this order"))

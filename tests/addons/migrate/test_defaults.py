@@ -177,6 +177,17 @@ def test_numbers_that_are_compared_with_texts(pattern: str) -> None:
         same_result(f"validate: {{message: m, foreach: [{loop}]}}", body)
 
 
+@pytest.mark.parametrize(
+    "pattern", ["NAME", "'!NAME'", "'NAME*'", "'*NAME'", "'*/NAME*'", "'!*NAME/*'", "'a/NAME:*'"]
+)
+def test_wildcards_and_operators_next_to_variables(pattern: str) -> None:
+    text = pattern.replace("NAME", "{{ request.object.metadata.name }}")
+    text = text if text.startswith("'") else f"'{text}'"
+    rule = f"validate: {{message: m, pattern: {{spec: {{containers: [{{image: {text}}}]}}}}}}"
+    for image in ("p", "p:1", "a/p", "a/p:1", "a/p/b", "b"):
+        same_result(rule, _pod({"image": image}))
+
+
 @pytest.mark.parametrize("pattern", ["'*'", "'t*'", "'!true'", "a", "'!a'"])
 def test_booleans_that_are_compared_with_texts(pattern: str) -> None:
     rule = f"validate: {{message: m, pattern: {{spec: {{hostNetwork: {pattern}}}}}}}"

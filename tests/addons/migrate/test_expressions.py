@@ -131,7 +131,7 @@ validate:
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
-        ("'!{{request.object.metadata.name}}'", "next to an operator"),
+        ("'>{{request.object.metadata.name}}'", "next to an operator"),
         ("'{{request.object.spec.containers[].name}}'", "whose type is not known"),
     ],
 )
@@ -244,3 +244,30 @@ def test_an_object_in_quotes_is_that_of_the_controller() -> None:
     assert proof.equal, proof.differences
     both = key.replace("|| ''", "|| request.object.metadata.labels.team")
     assert "next to" in converted(deny(both, "Equals", "a"), "Pod").reason
+
+
+def test_loops_within_loops() -> None:
+    rule = """
+validate:
+  message: m
+  foreach:
+    - list: request.object.spec.containers
+      foreach:
+        - list: element.ports
+          preconditions: {all: [{key: "{{ element0.name }}", operator: NotEquals, value: b}]}
+          deny:
+            conditions: {any: [{key: "{{ element.containerPort }}", operator: LessThan, value: 9}]}
+"""
+    assert converted(rule, "Pod").expressions == [
+        "object.spec.containers.all(container, container.?ports.orValue([]).all(port, "
+        "container.name == 'b' || !(port.containerPort < 9)))"
+    ]
+    for name, port, result in (("a", 8, "refused"), ("b", 8, "allowed"), ("a", 9, "allowed")):
+        container = {"name": name, "image": "a", "ports": [{"containerPort": port}]}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "d"},
+            "spec": {"containers": [{"name": "c", "image": "a"}, container]},
+        }
+        assert same_result(rule, body) == result

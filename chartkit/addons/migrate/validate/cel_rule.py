@@ -10,7 +10,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY, OWN_TEXTS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
-from chartkit.addons.migrate.expressions.verdict import is_name
+from chartkit.addons.migrate.expressions.verdict import conjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Names, Value
 from chartkit.addons.migrate.matching.facts import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
@@ -61,11 +61,26 @@ _PLAIN: Final = re.compile(r"[A-Za-z./:_-]*")
 
 
 class VariableText(str):
-    """A leaf of a pattern with a variable; to whoever does not know it a plain text."""
+    """A leaf of a pattern with a variable; to whoever does not know it a plain text.
 
-    __slots__ = ("place",)
+    place: the text without its wildcards; function: of a text that has it at its start, its end
+    or in it, as the wildcards say, empty for no wildcards; negated: whether `!` is before it.
+    """
+
+    __slots__ = ("function", "negated", "place")
 
     place: Place
+    function: str
+    negated: bool
+
+
+_FUNCTIONS: Final = {
+    (False, False): "",
+    (False, True): "startsWith",
+    (True, False): "endsWith",
+    (True, True): "contains",
+}
+"""By whether a text has a wildcard before it and behind it."""
 
 
 def with_variables(pattern: Json, names: Names) -> Json:
@@ -80,17 +95,23 @@ def with_variables(pattern: Json, names: Names) -> Json:
         return [with_variables(each, names) for each in pattern]
     if not isinstance(pattern, str) or "{{" not in pattern:
         return pattern
+    negated = pattern.startswith("!")
+    pattern = pattern.removeprefix("!").strip()
+    function = _FUNCTIONS[pattern.startswith("*"), pattern.endswith("*")]
+    pattern = pattern.strip("*")
     if not _PLAIN.fullmatch(_VARIABLE.sub("", pattern)):
         raise NotConvertible("a variable next to an operator or a wildcard in a pattern")
     term = term_of(pattern, names)
-    if isinstance(term, Constant):
+    if isinstance(term, Constant) and not (negated or function):
         return term.value
     if not isinstance(term, Value) or term.place.type not in (TEXT, "quantity"):
         raise NotConvertible("a variable in a pattern whose type is not known")
     if term.place.type == TEXT and not is_name(term.place):
         names.note(OWN_TEXTS)
     leaf = VariableText("variable")
-    leaf.place = term.place
+    leaf.place, leaf.function, leaf.negated = term.place, function, negated
+    if term.place.type != TEXT and (negated or function):
+        raise NotConvertible("a size that a variable gives, next to an operator or a wildcard")
     return leaf
 
 
@@ -100,6 +121,12 @@ def same(place: Place, wanted: VariableText) -> Expr:
     place = place.taken_for(other.type)
     if place.type != other.type:
         raise NotConvertible("a variable in a pattern is of another type than the field")
+    if wanted.function or wanted.negated:
+        test = cel.equal(place.value, other.value)
+        if wanted.function:
+            test = cel.method(place.value, wanted.function, other.value)
+        # Nothing is no text, and matches neither of the two.
+        return conjunction(place.is_present(), cel.negate(test) if wanted.negated else test)
     if place.type == TEXT:
         return cel.equal(place.or_value(cel.NULL), other.value)
     left, right = (

@@ -9,7 +9,7 @@ from chartkit.addons.migrate.conditions import condition_holds, conditions_hold,
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
-from chartkit.addons.migrate.expressions.verdict import disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Names, Translator, Value, stream_of
 from chartkit.addons.migrate.rule import bound, with_entries
 from chartkit.addons.migrate.validate.cel_rule import with_variables
@@ -60,16 +60,24 @@ def refuse_messages(body: Json) -> None:
         raise NotConvertible("a condition with a message of its own in a foreach")
 
 
-def every_element(loops: Sequence[Body], names: Names, namespace: str) -> list[Expr]:
+def every_element(
+    loops: Sequence[Body],
+    names: Names,
+    namespace: str,
+    path: str = "validate/foreach",
+    level: int = 0,
+) -> list[Expr]:
     """Return what must hold, a fact for each loop; raises `NotConvertible`.
 
-    namespace: that of a policy of a namespace, else empty.
+    namespace: that of a policy of a namespace, else empty; path: of the loops in the rule; level:
+    the number of loops that they stand in.
     """
-    return [_loop(loop, names, namespace, index) for index, loop in enumerate(loops)]
+    return [
+        _loop(loop, names, namespace, f"{path}/{index}", level) for index, loop in enumerate(loops)
+    ]
 
 
-def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
-    path = f"validate/foreach/{index}"
+def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Expr:
     if loop.get("elementScope") is False:
         raise NotConvertible("elementScope: false", f"{path}/elementScope")
 
@@ -84,7 +92,8 @@ def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
             entries[name] = expression
             return cel.ident(name)
 
-        inner = replace(names, taken=names.taken | variables).with_others(element=Value(item))
+        named = {"element": Value(item), f"element{level}": Value(item)}
+        inner = replace(names, taken=names.taken | variables).with_others(**named)
         inner = with_entries(loop.get("context"), inner, namespace, held)
         inner = replace(inner, taken=inner.taken | entries.keys())
         if loop.get("deny") is not None:
@@ -97,7 +106,11 @@ def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
             patterns = with_variables(loop["anyPattern"], inner)
             found = any_pattern_verdict(patterns, item, inner.taken).allows
         else:
-            raise NotConvertible("a foreach in a foreach", path)
+            loops = loop.get("foreach")
+            if not loops:
+                raise NotConvertible("a foreach that says nothing", path)
+            facts = every_element(loops, inner, namespace, f"{path}/foreach", level + 1)
+            found = conjunction(*facts)
         if loop.get("preconditions") is not None:
             met = conditions_hold(loop["preconditions"], inner)
             if may_fail(loop["preconditions"], inner):

@@ -17,6 +17,7 @@ from chartkit.addons.migrate.differences import (
     DECIMALS,
     DECODED,
     FAILING_CONDITIONS,
+    NO_TARGET,
     PARENT_FOLDERS,
     READ_TEXTS,
     TIMES,
@@ -47,6 +48,8 @@ _BINDINGS = (f"{_RBAC}/rolebindings", f"{_RBAC}/clusterrolebindings")
 _MANAGED = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
 _NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, PARENT_FOLDERS, READ_TEXTS, TIMES))
 """Changes that explain a difference of an unusual text."""
+_NO_ERRORS = frozenset((FAILING_CONDITIONS, NO_TARGET))
+"""Changes that explain that there is no error."""
 
 
 @dataclass(slots=True)
@@ -208,7 +211,7 @@ def _compare_objects(
 ) -> None:
     new = [compile_cel_policy(Resource(each, _PLACE)) for each in conversion.documents]
     assumed = {key: type_ for one in conversion.outcomes for key, type_ in one.assumed.items()}
-    changes = {change for one in conversion.outcomes for change in one.changes}
+    changes = {change for one in conversion.outcomes for change in (*one.changes, *one.remarks)}
     for request in requests:
         body = request.resource.body
         world = _with_objects(_world(request), case)
@@ -217,7 +220,7 @@ def _compare_objects(
             continue
         shares.compared += 1
         before, after = says([original], request, world), says(new, request, world)
-        if (before.is_error and FAILING_CONDITIONS in changes) or changes & _NAMED:
+        if (before.is_error and changes & _NO_ERRORS) or changes & _NAMED:
             continue
         if before != after:
             name = f"{case['id']} {request.resource.name}"

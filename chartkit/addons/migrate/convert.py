@@ -36,6 +36,7 @@ from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.generate import convert_generate
 from chartkit.addons.migrate.matching.scope import about_deletions
 from chartkit.addons.migrate.mutate import convert_mutate
+from chartkit.addons.migrate.mutate.targets import convert_targets
 from chartkit.addons.migrate.rule import ConvertedRule, RuleConverter
 from chartkit.addons.migrate.validate import convert_validate
 from chartkit.addons.migrate.validate.cel_rule import convert_cel
@@ -54,6 +55,7 @@ CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.CEL: convert_cel,
     RuleKind.POD_SECURITY: convert_pod_security,
     RuleKind.MUTATE: convert_mutate,
+    RuleKind.MUTATE_EXISTING: convert_targets,
     RuleKind.GENERATE: convert_generate,
     RuleKind.VERIFY_IMAGES: convert_verify_images,
 }
@@ -63,11 +65,6 @@ _REASONS: Final[Mapping[RuleKind, str]] = {
     RuleKind.MANIFESTS: (
         "no kind of policies.kyverno.io verifies the signature of a manifest, and no function of "
         "CEL does"
-    ),
-    RuleKind.MUTATE_EXISTING: (
-        "Kyverno applies a MutatingPolicy to its targets whenever the policy changes and at every "
-        "background scan, whether or not a trigger is there, and its mutations do not see the "
-        "trigger; a rule with targets changes them when its trigger changes"
     ),
 }
 """By kind of rule without a converter: why there is none."""

@@ -111,6 +111,15 @@ UNUSED_VARIABLES: Final = (
     "being written"
 )
 """A change of strategic merges."""
+POLICY_EVENTS: Final = (
+    "targets change when the policy does, too, once for each trigger: the rule waits for a trigger "
+    "to change"
+)
+"""A change of mutate rules with targets, without mutateExistingOnPolicyUpdate."""
+NO_SCANS: Final = "background scans no longer change targets: triggers and the policy's changes do"
+"""A change of mutate rules with targets and mutateExistingOnPolicyUpdate."""
+NO_TARGET: Final = "a target that is not there is no error"
+"""A change of mutate rules with targets that are named."""
 DIVISION: Final = "a division by zero is infinite, or no number, and no error"
 """A change of rules that divide."""
 ASCII_CASE: Final = "letters other than a to z keep their case"
@@ -208,7 +217,7 @@ REMARKS: Final = frozenset(
     (
         *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, KIND_IN_SCANS),
         *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, SERVICE_ACCOUNTS, TIMES),
-        UNUSED_VARIABLES,
+        *(NO_TARGET, UNUSED_VARIABLES),
     )
 )
 """Sentences about values that hardly any object has, and about errors in place of failures: they

@@ -52,7 +52,9 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
     scans = background and kind in ("ValidatingPolicy", "ImageValidatingPolicy")
     known = constants(_variables(spec))
     for path, text in texts_below(spec, ("spec",)):
-        _read_needs(text, known, path, controllers, False, found)
+        about_targets = str(path[1]).startswith("targetMatch")
+        asking = (Controller.BACKGROUND,) if about_targets else controllers
+        _read_needs(text, known, path, asking, False, found)
         if scans:
             _read_needs(text, known, path, [Controller.REPORTS], True, found)
     if existing or kind == "GeneratingPolicy":

@@ -30,7 +30,7 @@ from chartkit.engine.context.variables.syntax import has_references
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 
-__all__ = ["convert_mutate"]
+__all__ = ["convert_mutate", "mutations_of"]
 _METADATA = "metadata"
 _UNSAFE = ("object.", "Object.", "{", "}")
 
@@ -63,7 +63,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
         met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
         conditions.append(Condition("preconditions", met))
         empty = empty_if(met)
-    mutations = _mutations(body, scope, context.names, namespace, empty)
+    mutations = mutations_of(body, scope, context.names, namespace, empty)
     anchors = [condition for mutation in mutations for condition in mutation.conditions]
     if anchors and len(mutations) > 1:
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
@@ -82,7 +82,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     )
 
 
-def _mutations(
+def mutations_of(
     body: Body, scope: Scope, names: Names, namespace: str, empty: Known
 ) -> list[Mutation]:
     """Return the mutations of a rule; empty: the lists that are empty where it applies."""

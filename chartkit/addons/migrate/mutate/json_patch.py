@@ -41,6 +41,7 @@ from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.json_patch import MISSING
 from chartkit.errors import InputError
+from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.model import Body, Json
 
 _PATCH: Final = "JSONPatch"
@@ -65,9 +66,10 @@ def json_patch(text: str, whole: Place, names: Names, loops: Sequence[Loop] = ()
 def operations_of(text: str) -> list[Body]:
     """Return the operations of a patch as written, variables and all; raises `NotConvertible`."""
     try:
-        value = parse_yaml(text)
-    except InputError as error:
-        raise NotConvertible(f"the patch is no YAML: {error.message}") from None
+        # What begins as a list of JSON is no YAML for Kyverno.
+        value = parse_json(text) if text.startswith("[") else parse_yaml(text)
+    except (InputError, JsonError) as error:
+        raise NotConvertible(f"the patch cannot be read: {error}") from None
     problem = patch_problem(value)
     if problem or not value:
         raise NotConvertible(f"the patch is malformed: {problem or 'it is empty'}")

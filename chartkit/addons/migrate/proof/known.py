@@ -23,6 +23,7 @@ from chartkit.addons.migrate.differences import (
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
     NO_DATA,
+    NO_TARGET,
     OWN_QUOTES,
     REPLICATION_CONTROLLERS,
     REPORTED,
@@ -75,7 +76,9 @@ class NamedDifferences:
 
     def leaves_out(self, case: Case) -> bool:
         """Return whether an object is not of the types that the conversion assumes."""
-        bodies = (case.document.get("object"), case.document.get("oldObject"))
+        looked_up = mapping_at(case.document, "cluster").values()
+        bodies = [case.document.get("object"), case.document.get("oldObject")]
+        bodies += [body for listed in looked_up for body in list_of(listed)]
         return any(isinstance(body, dict) and not meets(body, self.assumed) for body in bodies)
 
     def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
@@ -218,6 +221,10 @@ def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> 
     return bool(errors) and all("no such key: data" in error for error in errors)
 
 
+def _names_no_target(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return any(error.endswith(" not found") for error in _errors(legacy)) and not _errors(new)
+
+
 def _names_no_image(_case: Case, legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
     return any(_NO_IMAGE in error for error in legacy.errors)
 
@@ -270,6 +277,7 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     FAILING_CONDITIONS: _has_failing_conditions,
     IMAGE_NAMES: _names_no_image,
     NO_DATA: _reads_no_data,
+    NO_TARGET: _names_no_target,
     REPORTED: _is_scan,
     SERVICE_ACCOUNTS: _takes_for_account,
     UNUSED_VARIABLES: _has_unused_variables,

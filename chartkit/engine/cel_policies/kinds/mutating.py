@@ -84,9 +84,11 @@ class MutatingEvaluator(Evaluator):
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the results for the request's object, and for existing targets."""
         scope = PolicyScope(admission.scope, changes=True)
-        result = self._mutate(admission, scope, admission.attributes.object, self._conditions)
+        # What is admitted only sets off a policy that names its targets.
+        mutations = () if self._names_targets else self._mutations
+        body = admission.attributes.object
+        result = self._mutate(admission, scope, body, self._conditions, mutations)
         if self._names_targets:
-            # A cluster does not send what is admitted through such a policy: it only sets it off.
             result = replace(result, patched=None)
         if self._targets is None or result.status is not Status.PASS:
             return result
@@ -98,6 +100,7 @@ class MutatingEvaluator(Evaluator):
         scope: PolicyScope,
         body: Body | None,
         conditions: Sequence[Program],
+        mutations: Sequence[Mutation],
     ) -> RuleResult:
         host = self.host(admission)
         try:
@@ -109,7 +112,7 @@ class MutatingEvaluator(Evaluator):
             if not holds(conditions, scope, host, ignores_errors=False):
                 return self.result(Status.SKIP, "skip")
             patched = {} if body is None else body
-            for mutate in self._mutations:
+            for mutate in mutations:
                 patched = mutate(scope, host, patched)
                 scope["object"] = patched
             properties = audit_annotations(self._annotations, scope, host, quote)
@@ -132,9 +135,12 @@ class MutatingEvaluator(Evaluator):
             scope = PolicyScope(admission.scope, changes=True)
             scope["object"] = body
             scope["oldObject"] = None
-            result = self._mutate(admission, scope, body, targets.conditions)
+            conditions = targets.conditions
+            result = self._mutate(admission, scope, body, conditions, self._mutations)
             if result.status is not Status.SKIP:
-                yield replace(result, patched=None, patched_target=result.patched)
+                # Kyverno writes no target that stays as it is.
+                changed = None if result.patched == body else result.patched
+                yield replace(result, patched=None, patched_target=changed)
 
     def _target_scope(self, admission: Admission) -> PolicyScope:
         scope = PolicyScope(admission.scope, changes=True)

@@ -133,6 +133,11 @@ def test_operations_that_depend_on_each_other_are_left(operations: list[Body], w
     assert words in reason(policy(patching(*operations)))
 
 
+def test_a_list_of_json_is_no_yaml() -> None:
+    text = "[{op: remove, path: /spec/priority}]"
+    assert "cannot be read" in reason(policy(f"patchesJson6902: {json.dumps(text)}"))
+
+
 def test_variables_without_quotes_may_become_other_types() -> None:
     text = "- {op: add, path: /spec/hostname, value: '{{request.name}}'}".replace("'", "")
     assert reason(policy(f"patchesJson6902: {json.dumps(text)}"))

@@ -230,6 +230,19 @@ def test_targets_of_their_own(wanted: Body) -> None:
     ]
 
 
+def test_what_sets_a_policy_off_need_not_be_like_its_targets() -> None:
+    wanted = {"expression": "resource.Get('v1', 'configmaps', 'default', 'c')"}
+    found = mutating(
+        label("object.data.k"),
+        evaluation={"mutateExisting": {"enabled": True}},
+        targetMatchConstraints=wanted,
+    )
+    world = World(UserApi(Cluster([{**CONFIG, "data": {"k": "v"}}])))
+    first, other = results(found, world=world)
+    assert first.patched is None
+    assert other.patched_target is not None
+
+
 def test_selectors_of_targets_are_asked_about_the_target_alone() -> None:
     selector = {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}
     wanted = {"resourceRules": [about()], "objectSelector": selector}

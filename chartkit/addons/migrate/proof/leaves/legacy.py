@@ -17,12 +17,14 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     Path,
     configmap_lookup,
     source_lookups,
+    target_lookup,
     url_lookup,
 )
 from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
 from chartkit.engine.context.variables.syntax import find_variables, split_text
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, mappings_at, pointer_steps
@@ -344,11 +346,24 @@ class _Leaves:
     # Mutation, generation and images
 
     def _mutation(self, body: Body) -> None:
-        self._overlay(body.get("patchStrategicMerge"), _OBJECT)
-        self._patches(body.get("patchesJson6902"))
-        self._reader.text(body.get("targets") or [])
+        places = [self._target(each) for each in mappings_at(body, "targets")] or [_OBJECT]
+        for where in places:
+            self._overlay(body.get("patchStrategicMerge"), where)
+            self._patches(body.get("patchesJson6902"), where)
         for one in mappings_at(body, "foreach"):
             self._loop(one, self._mutation_block)
+
+    def _target(self, body: Body) -> Path:
+        """Note the objects that a target names, and return their place."""
+        lookup = target_lookup(body)
+        self._look_up(lookup, body.get("name"))
+        for path in self._reader.text(body.get("namespace")):
+            self._note(path, (DEFAULT_NAMESPACE,))
+        each: Path = lookup.path if lookup.name else (*lookup.path, EACH)
+        self._reader = self._reader.within(target=(each,))
+        self._context(mappings_at(body, "context"))
+        self._conditions(body.get("preconditions"))
+        return each
 
     def _mutation_block(self, body: Body, _base: Path) -> None:
         self._overlay(body.get("patchStrategicMerge"), _OBJECT)
@@ -359,7 +374,7 @@ class _Leaves:
     def _overlay(self, patch: Json, path: Path) -> None:
         self._pattern(patch, path)
 
-    def _patches(self, text: Json) -> None:
+    def _patches(self, text: Json, base: Path = _OBJECT) -> None:
         from chartkit.documents.reader import parse_yaml
 
         self._reader.text(text)
@@ -374,7 +389,7 @@ class _Leaves:
             if isinstance(pointer, str):
                 literals = literals_of(one.get("value"))
                 values = [value for each in literals for value in around(each)]
-                self._add(_pointed(pointer), [*values, ABSENT])
+                self._add((*base, *_pointed(pointer)), [*values, ABSENT])
 
     def _images(self, entry: Body) -> None:
         for reference in entry.get("imageReferences") or ():
@@ -392,4 +407,4 @@ def _pointed(pointer: str) -> Path:
     """Return the path of a pointer; variables in it are numbers of elements, or any key."""
     pointer = _NUMBER.sub("0", pointer)
     steps = pointer_steps("x".join(split_text(pointer, find_variables(pointer))))
-    return ("object", *(EACH if step == "-" or step.isdigit() else step for step in steps))
+    return tuple(EACH if step == "-" or step.isdigit() else step for step in steps)

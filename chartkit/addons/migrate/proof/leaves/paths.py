@@ -200,6 +200,15 @@ def source_lookups(body: Json) -> Iterator[Lookup]:
             yield Lookup(version or "v1", resource_name(kind), namespace, labels=labels)
 
 
+def target_lookup(body: Body) -> Lookup:
+    """Return what a target of a mutate rule names."""
+    name, namespace = (
+        _sample(body.get(key)).replace("*", _UNKNOWN) for key in ("name", "namespace")
+    )
+    plural = resource_name(str(body.get("kind")))
+    return Lookup(str(body.get("apiVersion")), plural, namespace, name, _selected(body))
+
+
 def _selected(body: Body) -> tuple[tuple[str, str], ...]:
     """Return labels of which a `selector` takes an object."""
     found = {

@@ -63,6 +63,9 @@ def _equal_values(left: Place, right: Place) -> Expr:
         return _equal_texts(left, right.taken_for(TEXT))
     if left.type == right.type == QUANTITY:
         return cel.equal(_compared_sizes(left, as_size(right)), 0)
+    if left.type == QUANTITY and right.type == TEXT:
+        same = cel.equal(_compared_sizes(left, cel.call("quantity", right.value)), 0)
+        return conjunction(cel.call("isQuantity", right.value), same)
     alike = left.type == right.type and left.type in ("int", "double", "bool")
     if alike or (left.is_list and right.is_list) or (left.is_map and right.is_map):
         return cel.equal(left.value, right.value)
@@ -252,6 +255,10 @@ def ordered(sign: str) -> Test:
                 return cel.compare(sign, left.value, right.value)
             case Value(left), Value(right) if left.type == right.type == QUANTITY:
                 return cel.compare(sign, _compared_sizes(left, as_size(right)), 0)
+            case Value(left), Value(right) if right.type == TEXT:
+                return _ordered_by_text(left, sign, right.value)
+            case Value(left), Value(right) if left.type == TEXT:
+                return _ordered_by_text(right, _MIRRORED[sign], left.value)
         raise NotConvertible("an order of values whose types are not known")
 
     return test
@@ -279,6 +286,24 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == TEXT:
         return _ordered_text(place.value, sign, limit)
     raise NotConvertible("an order of values whose types are not known")
+
+
+def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
+    """Return whether a number or a size is in order with a text that may be one."""
+    if place.type == QUANTITY:
+        compared = _compared_sizes(place, cel.call("quantity", text))
+        return conjunction(cel.call("isQuantity", text), cel.compare(sign, compared, 0))
+    if place.type not in ("int", "double"):
+        raise NotConvertible("an order of values whose types are not known")
+    counted = cel.compare(sign, cel.call("double", place.value), cel.call("double", text))
+    is_number = cel.method(text, "matches", _NUMBER)
+    if place.type == "double":
+        return conjunction(is_number, counted)
+    seconds = cel.call("duration", cel.concat(as_text(place), "s"))
+    return disjunction(
+        conjunction(is_number, counted),
+        as_duration(text, lambda given: cel.compare(sign, seconds, given)),
+    )
 
 
 def _ordered_text(text: Expr, sign: str, limit: Json) -> Expr:

@@ -193,3 +193,28 @@ def test_booleans_that_are_compared_with_texts(pattern: str) -> None:
     rule = f"validate: {{message: m, pattern: {{spec: {{hostNetwork: {pattern}}}}}}}"
     for body in (_pod({}), _pod({}, hostNetwork=True), _pod({}, hostNetwork=False)):
         same_result(rule, body)
+
+
+@pytest.mark.parametrize("operator", ["GreaterThan", "LessThanOrEquals"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_numbers_are_in_order_with_texts_of_variables(operator: str, swapped: bool) -> None:
+    replicas, note = "request.object.spec.replicas", "request.object.metadata.annotations.note"
+    key, value = (note, replicas) if swapped else (replicas, note)
+    rule = deny(f"{{{{ {key} }}}}", operator, f"'{{{{ {value} }}}}'")
+    for text in ("1", "2.5", "3s", "1m", "x", "", "1Gi"):
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "d", "namespace": "d", "annotations": {"note": text}},
+            "spec": {"replicas": 3, "selector": {}, "template": {"spec": {"containers": []}}},
+        }
+        same_result(rule, body)
+
+
+@pytest.mark.parametrize("part", ["name", "referenceWithTag"])
+@pytest.mark.parametrize("value", ["a", "docker.io/a:1", "docker.io/a:latest", "r.io:5000/b/c:2"])
+def test_parts_of_images(part: str, value: str) -> None:
+    rule = deny(f"{{{{ images.containers.*.{part} }}}}", "AnyIn", f"['{value}']")
+    digest = "@sha256:" + "0" * 64
+    for image in ("a", "a:1", "r.io:5000/b/c:2", "r.io:5000/b/a:2" + digest, "a" + digest):
+        same_result(rule, _pod({"image": image}))

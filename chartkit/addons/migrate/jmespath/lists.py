@@ -37,6 +37,7 @@ from chartkit.engine.cel.syntax.tree import ListLiteral, Literal, count
 LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _REGISTRY: Final = "^([^/]*[.:A-Z][^/]*|localhost)/"
 _PATH: Final = "^(?:(?:[^/]*[.:A-Z][^/]*|localhost)/)?([^:@]+)"
+_NAME: Final = "^(?:.*/)?([^/:@]+)(?:[:@]|$)"
 _DIGEST: Final = "@(.+)$"
 _TAG: Final = r"^[^@]*:([^/:@]+)(?:@|$)"
 
@@ -98,11 +99,25 @@ def _digest(image: Expr) -> tuple[Expr, Expr]:
     return digest, cel.method(image, "contains", "@")
 
 
+def _name(image: Expr) -> tuple[Expr, Expr]:
+    return cel.method(cel.call("regex.extract", image, _NAME), "value"), cel.TRUE
+
+
+def _reference_with_tag(image: Expr) -> tuple[Expr, Expr]:
+    registry, path = _registry(image)[0], _path(image)[0]
+    written = cel.or_value(cel.call("regex.extract", image, _TAG), "")
+    has_digest = cel.method(image, "contains", "@")
+    tag = cel.conditional(has_digest, written, _tag(image)[0])
+    return cel.concat(registry, "/", path, ":", tag), cel.TRUE
+
+
 _PARTS: Final[dict[str, Callable[[Expr], tuple[Expr, Expr]]]] = {
     "registry": _registry,
     "path": _path,
     "tag": _tag,
     "digest": _digest,
+    "name": _name,
+    "referenceWithTag": _reference_with_tag,
 }
 """By name of a part: its text, and the condition under which an image has it."""
 

@@ -280,7 +280,7 @@ class Translator:
             for test in tests:
                 held.append(translator.truth(test, current))
                 translator = translator.where(held[-1])
-            first = translator.left(value, current)
+            first = translator.left(value, current, decides=True)
             if self.truth(value, current) not in held:
                 first = first_truthy(first, found)
             found = chosen(conjunction(*held), first, found)

@@ -284,8 +284,8 @@ def _in_text(place: Place, wanted: Operand) -> Expr:
         return cel.equal(wanted, place.value)
     listed = cel.method(cel.ident("json"), "unmarshal", place.value)
     is_list = cel.method(place.value, "startsWith", "[")
-    texts = cel.conditional(is_list, listed, cel.list_of([place.value]))
-    return cel.contains(texts, wanted)
+    among = conjunction(is_list, cel.contains(listed, wanted))
+    return disjunction(cel.equal(wanted, place.value), among)
 
 
 def _is_of_request(value: Expr) -> bool:

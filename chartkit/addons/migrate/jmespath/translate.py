@@ -187,8 +187,8 @@ class Translator:
                 given = conjunction(present, place.given)
                 return Value(replace(place, given=given), strict=False)
             case Stream():
-                # What a loop runs over must be there, or be empty.
-                return self.node(right, term)
+                # What a loop runs over is empty where nothing is there, and no error.
+                return self.left(right, term)
             case Constant() | Choice():
                 raise NotConvertible("a constant in place of what may be absent")
 

@@ -211,7 +211,7 @@ def merge(_names: Names, args: Sequence[Term]) -> Term:
     lists = list(map(_entries, args))
     types = {each.place.type for each in args if isinstance(each, Value)}
     type_ = types.pop() if len(types) == 1 and len(args) == len(lists) else ANY_MAP
-    # Kyverno 1.19 cannot read the objects of lists that + joins (kyverno/sdk, transform/impl.go).
+    # Kyverno cannot read the objects of lists that + joins (kyverno/sdk, transform/impl.go).
     total = (
         lists[0]
         if len(lists) == 1

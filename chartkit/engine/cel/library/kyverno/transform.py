@@ -28,7 +28,7 @@ _NO_VALUE_OBJECT: Final = "object cannot be handled as a map string to any in th
     "list_of_object_to_map: "
     "transform.listObjToMap(list(dyn), list(dyn), string, string) -> map(dyn, dyn)",
     "A map with the keys from the first list's objects and the values from the second's, "
-    "read from the fields that the names say. Kyverno 1.19 fails where objects written in CEL "
+    "read from the fields that the names say. Kyverno fails where objects written in CEL "
     "come of lists that `+` joins; here they are read.",
     "transform.listObjToMap([{'name': 'A'}], [{'value': 1}], 'name', 'value')  // {'A': 1}",
 )

@@ -152,7 +152,7 @@ def _differences(
             (new / file.relative_to(folder)).write_text(text, "utf-8")
         names = {file.relative_to(folder).as_posix(): file for file in templates}
         proof = ChartProof(folder, new, list(names), target, agree, proved)
-        found = proof.differences(cases(_values(folder), given))
+        found = proof.differences(cases(folder, _values(folder), given, target))
     return {names[name]: reason for name, reason in found.items()}
 
 

@@ -10,11 +10,12 @@ from typing import Final
 
 from chartkit.addons.migrate.charts.rendering import MARK, Mark
 from chartkit.addons.migrate.charts.template import NotPlacedError, show, show_argument
-from chartkit.addons.migrate.charts.variants import LISTS, MORE, Variants
+from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
+_AMONG: Final = re.compile(r"(\w+(?:[\w.?]|\([^()\s]*\)|\[[^\[\]\s]*\])*) in chartkitlist(\d{3})")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
 
 
@@ -22,10 +23,13 @@ _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabi
 class TemplateCode:
     """Writes Helm code in place of marks.
 
-    looping: the lists whose loops are open; optional: those that may be missing.
+    prefix: the beginning of the names of helpers; looping: the lists whose loops are open;
+    optional: those that may be missing.
     """
 
     variants: Variants
+    prefix: str
+    uses_helpers: bool = False
     looping: list[str] = field(default_factory=list)
     optional: set[str] = field(default_factory=set)
 
@@ -35,7 +39,7 @@ class TemplateCode:
 
         def following(match: re.Match[str]) -> str:
             own = self.mark(match).list_key == name and match[2] == "0"
-            return match[0].replace(f"x0{'x' * 7}", f"x1{'x' * 7}") if own else match[0]
+            return match[0].replace("x0xxx", "x1xxx") if own else match[0]
 
         made: Json = json.loads(MARK.sub(following, text))
         return made
@@ -46,6 +50,8 @@ class TemplateCode:
     def value(self, match: re.Match[str], as_argument: bool = False) -> str:
         """Return a mark's value; raise NotPlacedError for an item outside of its loop."""
         mark = self.mark(match)
+        if mark.list_key in self.variants.wild:
+            self.variants.refuse(mark, ANY, WILDCARDS)
         if mark.list_key and mark.list_key not in self.looping:
             raise NotPlacedError("the items of a list are not repeated", self.line(mark.list_key))
         return self.term(mark.term, as_argument)
@@ -78,7 +84,6 @@ class TemplateCode:
 
     def expression(self, text: str) -> str:
         """Return an expression with Helm code for marks: in literals as JSON, which CEL reads."""
-
         parts = _LITERAL.split(text)
         for at, part in enumerate(parts):
             if not MARK.search(part):
@@ -91,12 +96,24 @@ class TemplateCode:
                 parts[at] = f"{{{{ {self.text(part[1:-1])} | toJson }}}}"
             else:
                 parts[at] = MARK.sub(self.printed, escaped(part))
-        return LISTS.sub(
-            lambda match: (
-                f"{{{{ {self.list_code(self.variants.lists[int(match[1])])} | toJson }}}}"
-            ),
-            "".join(parts),
-        )
+        whole = _AMONG.sub(self._fitting, "".join(parts))
+        return LISTS.sub(self._list, whole)
+
+    def _list(self, match: re.Match[str]) -> str:
+        parts = self.variants.lists[int(match[1])]
+        for mark in self.variants.template.marks:
+            if mark.list_key in self.variants.wild.intersection(parts):
+                self.variants.refuse(mark, ANY, WILDCARDS)
+        return f"{{{{ {self.list_code(parts)} | toJson }}}}"
+
+    def _fitting(self, match: re.Match[str]) -> str:
+        """Return whether a text is among those of a list with wildcards, which a helper writes."""
+        parts = self.variants.lists[int(match[2])]
+        if not self.variants.wild.intersection(parts):
+            return match[0]
+        self.uses_helpers = True
+        text, values = json.dumps(match[1]), argument(self.list_code(parts))
+        return f'{{{{ include "{self.prefix}.fits" (dict "text" {text} "values" {values}) }}}}'
 
     def list_code(self, parts: Sequence[str]) -> str:
         """Return the code of a list of several parts, of which some may be missing."""
@@ -129,7 +146,7 @@ class TemplateCode:
         before, after = three[: first[0]], three[third[1] :]
 
         def numbered(index: int) -> str:
-            return re.sub(r"(chartkit-mark\d{3}x)0(?=x{7})", rf"\g<1>{index}", unit)
+            return re.sub(r"(ck-mark\d{3}x)0(?=xxx)", rf"\g<1>{index}", unit)
 
         rebuilt = [before + gap.join(map(numbered, range(count))) + after for count in (2, 3)]
         if [" ".join(each.split()) for each in rebuilt] != [

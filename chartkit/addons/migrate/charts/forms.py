@@ -130,7 +130,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     return NewForm(
         region,
         {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()},
-        bool(writer.helpers),
+        writer.code.uses_helpers,
         [guard.reason for guard in variants.guards],
     )
 

@@ -72,7 +72,7 @@ request.userInfo.?groups.orValue([]).exists(group, {{ include "CHART.fits" (dict
 {{- $text := .text -}}
 {{- $plain := list -}}
 {{- $tests := list -}}
-{{- range .values -}}
+{{- range .values | default list -}}
 {{- $middle := . | trimPrefix "*" | trimSuffix "*" -}}
 {{- if not (regexMatch "[*?]" .) -}}
 {{- $plain = append $plain . -}}
@@ -90,7 +90,7 @@ request.userInfo.?groups.orValue([]).exists(group, {{ include "CHART.fits" (dict
 {{- with $plain -}}
 {{- $tests = prepend $tests (printf "%s in %s" $text (toJson .)) -}}
 {{- end -}}
-({{ join " || " $tests }})
+({{ join " || " $tests | default "false" }})
 {{- end -}}
 
 {{/*

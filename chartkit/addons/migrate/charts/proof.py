@@ -7,7 +7,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ _FAIL: Final = re.compile(
     r"\{\{- fail (?=\"(?:[^\"\\]|\\.)*\(policyType\)\" \}\}|\(?(?:printf )?\"exclude )"
 )
 _REFUSED: Final = "chartkit-refused"
-_PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: yes\n---\n%.0s" '
+_PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: %q\n---\n" '
 """What stands for a refusal of Helm: the other templates are rendered all the same."""
 _WORDS: Final = ("alpha", "beta-2", "gamma.example")
 _CHOICES: Final = (("Audit", "Enforce"), ("Ignore", "Fail"))
@@ -45,10 +45,12 @@ Rendered = Mapping[str, Sequence[Body]]
 
 @dataclass(frozen=True, slots=True)
 class ValuesCase:
-    """Values that both forms are rendered with. name: as messages speak of them."""
+    """Values that both forms are rendered with. name: as messages speak of them; is_own: whether
+    they are not changed at random."""
 
     name: str
     values: Body
+    is_own: bool = True
 
 
 def render(chart: Path, values: Body, target: Target) -> Rendered:
@@ -62,19 +64,37 @@ def render(chart: Path, values: Body, target: Target) -> Rendered:
     return objects
 
 
-def cases(defaults: Body, given: Sequence[ValuesCase]) -> Iterator[ValuesCase]:
+def cases(
+    chart: Path, defaults: Body, given: Sequence[ValuesCase], target: Target
+) -> Iterator[ValuesCase]:
     """Yield the values of the proof: the chart's own, those of files, everything switched on, and
     changes at random, the same ones each time."""
     yield ValuesCase("the chart's values", {})
     yield from given
     whole = merge(defaults, given[-1].values if given else {})
-    enabled = _enabled(whole)
+    enabled = _renderable(chart, whole, target)
     yield ValuesCase("everything enabled", enabled)
     chance = random.Random(_SEED)
     for number in range(_RANDOM):
         values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
         changes = [_change(values, chance) for _ in range(_CHANGES)]
-        yield ValuesCase(f"changed values ({', '.join(filter(None, changes))})", values)
+        yield ValuesCase(f"changed values ({', '.join(filter(None, changes))})", values, False)
+
+
+def _renderable(chart: Path, whole: Body, target: Target) -> Body:
+    """Return values that switch on what can be: all of it, or what the chart renders without the
+    rest."""
+    made: Body = {}
+    for part in (_enabled(whole), *({key: each} for key, each in _enabled(whole).items())):
+        wanted = merge(made, part)
+        try:
+            render(chart, merge(whole, wanted), target)
+        except ChartkitError:
+            continue
+        if len(part) == len(_enabled(whole)):
+            return wanted
+        made = wanted
+    return made
 
 
 def _enabled(value: Body) -> Body:
@@ -120,7 +140,7 @@ Agree = Callable[[Resource, Sequence[Resource], Conversion], str]
 class ChartProof:
     """The proof of a chart. old, new: its folder before and after; templates: paths in the chart of
     those with both forms; agree: None where nothing is proved by requests; proved: templates whose
-    policies have been, by their conversion."""
+    policies have been, by their conversion; rendered: those that any values rendered."""
 
     old: Path
     new: Path
@@ -128,6 +148,7 @@ class ChartProof:
     target: Target
     agree: Agree | None
     proved: set[str]
+    rendered: set[str] = field(default_factory=set)
 
     def differences(self, values: Iterable[ValuesCase]) -> dict[str, str]:
         """Return why the new form of a template is not that of the old one, where it is not."""
@@ -142,6 +163,8 @@ class ChartProof:
             for case in values:
                 for template, reason in self._case(copy, case):
                     found.setdefault(template, f"{reason}, with {case.name}")
+        for template in set(self.templates) - self.rendered:
+            found.setdefault(template, "no values of the proof render it")
         return found
 
     def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[str, str]]:
@@ -162,19 +185,29 @@ class ChartProof:
         batch = Batch([resource for resource in everything if is_legacy(resource)])
         for template in self.templates:
             forms = [each.get(template, ()) for each in renders]
-            reason = self._difference(template, legacy.get(template, ()), forms, batch)
+            old = legacy.get(template, ())
+            reason = self._difference(template, old, forms, batch, case.is_own)
             if reason:
                 yield template, reason
 
     def _difference(
-        self, template: str, old: Sequence[Body], new: Sequence[Sequence[Body]], batch: Batch
+        self,
+        template: str,
+        old: Sequence[Body],
+        new: Sequence[Sequence[Body]],
+        batch: Batch,
+        is_own: bool,
     ) -> str:
-        """Return the difference of a template's old form and its new ones; empty for none."""
+        """Return the difference of a template's old form and its new ones; empty for none.
+
+        is_own: whether values are not changed at random, so that the new form may refuse none.
+        """
         as_old, as_new, as_both = new
         if list(old) != list(as_old):
             return "the old form changes"
         if _REFUSED in json.dumps(as_new):
-            return ""
+            refused = next((body[_REFUSED] for body in as_new if _REFUSED in body), "an exclusion")
+            return str(refused).removesuffix(f" ({SWITCH})") if is_own else ""
         kept = {_id(body) for body in as_old}
         made = {
             _id(body): body
@@ -182,6 +215,7 @@ class ChartProof:
             if group_of(Resource(body)) == CEL_GROUP and _id(body) not in kept
         }
         for resource in filter(is_legacy, map(Resource, old)):
+            self.rendered.add(template)
             try:
                 conversion = batch.convert(resource)
             except CompileError:

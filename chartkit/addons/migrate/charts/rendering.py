@@ -62,8 +62,8 @@ _SECTION: Final = re.compile(
     r"^[ \t]*(?:- )?(match|exclude|preconditions|context|validate|mutate|generate|verifyImages):",
     re.MULTILINE,
 )
-_MARK: Final = "chartkit-mark{:03}x{}xxxxxxx"
-MARK: Final = re.compile(r"chartkit-mark(\d{3})x(\d)x{7}")
+_MARK: Final = "ck-mark{:03}x{}xxx"
+MARK: Final = re.compile(r"ck-mark(\d{3})x(\d)xxx")
 _EXCLUDED: Final = "chartkitexclude{:03}"
 EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
 _ITEM: Final = "$item"
@@ -341,7 +341,7 @@ class _Run:
             return "\n".join(f"- {self._constant(item)}" for item in constant)
         last = self._last_line()
         key = last.removeprefix("- ").removesuffix(":")
-        if last.startswith("- chartkit-mark") or (last.endswith(":") and key in _TEXT_LISTS):
+        if last.startswith("- ck-mark") or (last.endswith(":") and key in _TEXT_LISTS):
             return "\n".join(f"- {item}" for item in self._items(value))
         sections = _SECTION.findall("".join(self._parts))
         section = sections[-1] if sections else key

@@ -36,8 +36,10 @@ _LIST: Final = "chartkitlist{:03}"
 _LITERALS: Final = re.compile(r"\[\s*('[^'\\]*'(?:,\s*'[^'\\]*')*)\s*\]")
 _NAME: Final = "chartkitname"
 _MOST: Final = 400
+WILDCARDS: Final = "wildcards"
+ANY: Final = "[*?]"
 _OPERATORS: Final = (
-    ("*z", "[*?]", "wildcards"),
+    ("*z", ANY, WILDCARDS),
     ("&z", "[|&<>!]|(^| )[-+]?[0-9]+([.][0-9]+)?[a-zA-Z]*( |$)", "operators or numbers"),
 )
 """What a value may end with; the characters that it stands for, as a regular expression; and what
@@ -59,7 +61,8 @@ class Variants:
     """The new policies of a template, for each variant.
 
     both: the condition for reporting next to the old form; lists: the parts of lists, by number of
-    their marks; controllers: the value that chooses pod controllers.
+    their marks; wild: those whose items may have wildcards; controllers: the value that chooses pod
+    controllers.
     """
 
     template: PolicyTemplate
@@ -67,8 +70,10 @@ class Variants:
     both: str
     base: dict[str, int] = field(default_factory=dict)
     lists: list[tuple[str, ...]] = field(default_factory=list)
+    wild: set[str] = field(default_factory=set)
     guards: list[Guard] = field(default_factory=list)
     controllers: Term | None = None
+    _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
     _known: dict[tuple[tuple[str, int], ...], Mapping[str, Body]] = field(default_factory=dict)
 
     def explore(self) -> None:
@@ -77,11 +82,16 @@ class Variants:
         Raise NotPlacedError where no variant has one.
         """
         self._find_base()
+        # Each decision with the variant in which it first comes up.
+        under: dict[str, Variant] = {key: {} for key in self.template.decisions}
         seen: set[str] = set()
-        while left := [key for key in self.template.decisions if key not in seen]:
+        while left := [key for key in under if key not in seen]:
             for key in left:
                 seen.add(key)
-                self._try(key)
+                for value in self.others(key):
+                    self._try(key, {**under[key], key: value})
+                    for new in self.template.decisions.keys() - under.keys():
+                        under[new] = {**under[key], key: value}
         self._known.clear()
         for number, mark in enumerate(self.template.marks):
             self._look_for_operators(number, mark)
@@ -92,17 +102,22 @@ class Variants:
         for suffix, characters, what in _OPERATORS:
             if not self._is_read(number, suffix):
                 continue
-            code = (
-                f'join " " {_argument(mark.list_key)}'
-                if mark.list_key
-                else f"toString {show_argument(mark.term)}"
-            )
-            condition = f"regexMatch {json.dumps(characters)} ({code})"
-            line = self.template.lines.get(mark.list_key, self.line)
-            value = named_value(mark.list_key or show(mark.term), self.template.constants)
-            reason = f"{value} has {what}, which this form of the policy does not read"
-            if condition not in [guard.condition for guard in self.guards]:
-                self.guards.append(Guard(condition, True, reason, line))
+            if what == WILDCARDS and mark.list_key:
+                self.wild.add(mark.list_key)
+            else:
+                self.refuse(mark, characters, what)
+
+    def refuse(self, mark: Mark, characters: str, what: str) -> None:
+        """Refuse values with characters that the new form does not read."""
+        code = f"toString {show_argument(mark.term)}"
+        if mark.list_key:
+            code = f'join " " {_argument(mark.list_key)}'
+        condition = f"regexMatch {json.dumps(characters)} ({code})"
+        line = self.template.lines.get(mark.list_key, self.line)
+        value = named_value(mark.list_key or show(mark.term), self.template.constants)
+        reason = f"{value} has {what}, which this form of the policy does not read"
+        if condition not in [guard.condition for guard in self.guards]:
+            self.guards.append(Guard(condition, True, reason, line))
 
     def _is_read(self, number: int, suffix: str) -> bool:
         """Return whether a policy reads the characters at the end of a value as more than text."""
@@ -130,8 +145,9 @@ class Variants:
             return
         except NotPlacedError as error:
             first = error
-        for key in list(self.template.decisions):
-            self.base = {key: int(not self.template.decisions[key])}
+        changes = [{key: int(not value)} for key, value in self.template.decisions.items()]
+        for base in (dict.fromkeys(self.template.items, 1), *changes):
+            self.base = base
             try:
                 self.bodies({})
             except NotPlacedError:
@@ -139,17 +155,17 @@ class Variants:
             return
         raise first
 
-    def _try(self, key: str) -> None:
-        for value in self.others(key):
-            try:
-                self.bodies({key: value})
-            except NotPlacedError as error:
-                line = error.line or self.template.lines.get(key, self.line)
-                if value == MORE:
-                    raise NotPlacedError(error.message, line) from None
-                value_name = named_value(key, self.template.constants)
-                what = f"{value_name} is set" if value else f"{value_name} is empty"
-                self.guards.append(Guard(key, bool(value), f"{what}: {error.message}", line))
+    def _try(self, key: str, variant: Variant) -> None:
+        """Refuse a decision that has no new form in a variant."""
+        try:
+            self.bodies(variant)
+        except NotPlacedError as error:
+            line = error.line or self.template.lines.get(key, self.line)
+            if variant[key] == MORE:
+                raise NotPlacedError(error.message, line) from None
+            holds = bool(variant[key])
+            what = f"{named_value(key, self.template.constants)} is {'set' if holds else 'empty'}"
+            self.guards.append(Guard(key, holds, f"{what}: {error.message}", line))
 
     def others(self, key: str) -> list[int]:
         """Return the values that a decision does not have in the base."""
@@ -182,7 +198,14 @@ class Variants:
 
     def _documents(self, variant: Variant) -> tuple[str, Sequence[Body]]:
         """Return the name of a variant of the old policy, and what it becomes."""
-        legacy = self._legacy(self.template.render(variant))
+        text = self.template.render(variant)
+        known = self._texts.get((text, self.controllers))
+        if known is None:
+            known = self._texts[text, self.controllers] = self._converted_text(text)
+        return known
+
+    def _converted_text(self, text: str) -> tuple[str, Sequence[Body]]:
+        legacy = self._legacy(text)
         try:
             conversion = convert(Resource(legacy, Location("", self.line)))
         except (CompileError, NotConvertible) as error:
@@ -201,7 +224,9 @@ class Variants:
             if MARK.search(end):
                 raise NotPlacedError("each item of a list is a policy of its own", self.line)
             spec = in_reading_order(self._with_lists(body, variant))["spec"]
-            found[f"{body['kind']}/{end}"] = {"spec": self._spec(body["kind"], spec, variant)}
+            found[f"{body['kind']}/{end}"] = {
+                "spec": self._spec(body["kind"], spec, variant, len(documents) == 1)
+            }
         return found
 
     def _legacy(self, text: str) -> Body:
@@ -231,7 +256,7 @@ class Variants:
             "metadata": {"name": metadata["name"], "annotations": kept} | _namespace(metadata),
         }
 
-    def _spec(self, kind: str, spec: Body, variant: Variant) -> Body:
+    def _spec(self, kind: str, spec: Body, variant: Variant, is_alone: bool) -> Body:
         spec = dict(spec)
         if kind.endswith(VALIDATING) and "Image" not in kind and variant.get(self.both):
             spec["validationActions"] = ["Audit"]
@@ -243,7 +268,7 @@ class Variants:
         }
         chooses = self.controllers is not None or bool(self.template.excluded)
         if chooses and resources == {"pods"} and "autogen" not in spec:
-            if not kind.endswith(VALIDATING):
+            if not is_alone and not kind.endswith(VALIDATING):
                 raise NotPlacedError("pod controllers of a mutation come from values", self.line)
             spec["autogen"] = CONTROLLERS
         ordered: Body = in_reading_order({"spec": spec})["spec"]

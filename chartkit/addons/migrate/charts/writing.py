@@ -27,18 +27,17 @@ _Get = Callable[[dict[str, int]], Json]
 class Writer:
     """Writes the new policies of a template.
 
-    prefix: the beginning of the names of helpers; helpers: those that are used; variables: code of
-    those that are set before the policy.
+    prefix: the beginning of the names of helpers; variables: code of those that are set before the
+    policy.
     """
 
     variants: Variants
     prefix: str
-    helpers: set[str] = field(default_factory=set)
     variables: dict[str, str] = field(default_factory=dict)
     code: TemplateCode = field(init=False)
 
     def __post_init__(self) -> None:
-        self.code = TemplateCode(self.variants)
+        self.code = TemplateCode(self.variants, self.prefix)
 
     def document(self, document: str) -> tuple[str, list[str]]:
         """Return the condition under which a policy is there, empty for always, and its spec."""
@@ -247,7 +246,7 @@ class Writer:
             raise NotPlacedError(
                 "an exclusion from values stands next to another", self.variants.line
             )
-        self.helpers.add("exclude")
+        self.code.uses_helpers = True
         excluded = self.variants.template.excluded[int(match["mark"][-3:])]
         facts = (
             f'dict "exclude" {self._variable_of(excluded)} "object" "object" '
@@ -270,7 +269,7 @@ class Writer:
         return name
 
     def _controllers(self, pad: str) -> list[str]:
-        self.helpers.add("controllers")
+        self.code.uses_helpers = True
         chosen = self.variants.controllers
         excluded = self.variants.template.excluded[:1]
         facts = ["dict"]

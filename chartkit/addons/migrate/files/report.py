@@ -72,10 +72,13 @@ def _charts(migration: Migration) -> Iterator[str]:
         return
     count = len(charts.converted)
     yield f"{counted(count, 'template')} of charts with both forms of a policy, behind {SWITCH}"
-    refused = Counter(reason for reasons in charts.refused.values() for reason in reasons)
-    for reason, count in sorted(refused.items()):
-        templates = f" ({counted(count, 'template')})" if count > 1 else ""
-        yield f"the new form stops Helm where {reason}{templates}"
+    reasons = (reason for reasons in charts.refused.values() for reason in reasons)
+    refused: dict[str, list[str]] = {}
+    for reason in reasons:
+        value, _, rest = reason.partition(" ")
+        refused.setdefault(rest, []).append(value)
+    for rest, values in sorted(refused.items()):
+        yield f"the new form stops Helm where one of {counted(len(values), 'value')} {rest}"
 
 
 def _coverage(migration: Migration) -> Iterator[str]:

@@ -337,8 +337,30 @@ def _write_nested(lines: list[str], block: Block, pad: str, mark: str, dash: int
     lines[first] = f"{pad}-{gap}{lines[first].lstrip()}"
 
 
+class Outdented(str):
+    """A comment that is indented less than the entry which it belongs to.
+
+    written: its line as it is in the text; column: the indentation of the entry.
+    """
+
+    __slots__ = ("column", "written")
+    written: str
+    column: int
+
+
+def outdented(line: str, column: int) -> str:
+    """Return a line that is indented less than a column, without its indentation."""
+    comment = Outdented(line.lstrip(" "))
+    comment.written, comment.column = line, column
+    return comment
+
+
 def _indented(lines: Iterable[str], pad: str) -> Iterator[str]:
-    return (f"{pad}{line}" if line else "" for line in lines)
+    for line in lines:
+        if isinstance(line, Outdented) and line.column == len(pad):
+            yield line.written
+        else:
+            yield f"{pad}{line}" if line else ""
 
 
 def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import yaml
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
-from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, Tree, value_of
+from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, Tree, outdented, value_of
 
 _MERGE: Final = "<<"
 BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -327,4 +327,4 @@ def comment_of(text: str) -> str:
 
 def _dedent(line: str, column: int) -> str:
     spaces = len(line) - len(line.lstrip(" "))
-    return line[min(spaces, column) :]
+    return line[column:] if spaces >= column or spaces == len(line) else outdented(line, column)

@@ -26,7 +26,7 @@ VALUES: Any = st.recursive(
 )
 NAMES = ("first", "second", "third")
 BLOCKS = {
-    "first": "# One.\nfirst:   # at the key\n    a:  1   # odd\n\n    # inner\n    b: [x,  'y']\n",
+    "first": "# One.\nfirst:   # key\n    a:  1   # a\n\n  # out\n    # inner\n    b: [x, y]\n",
     "second": "second: {k:  v,   l: [1]}   # flow\n",
     "third": "third:\n- one\n-   two: 2  # two\n    # deep\n    three:   |\n      text\n\n# End.\n",
 }

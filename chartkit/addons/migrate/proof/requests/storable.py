@@ -46,6 +46,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 IDENTITY: Final = ("name", "namespace", "generateName")
 """The fields of metadata that name an object."""
+_TIMES: Final = ("creationTimestamp", "deletionTimestamp")
 _LISTED: Final[dict[str, frozenset[str]]] = {
     "core.v1.PodSpec": frozenset(("containers",)),
     "core.v1.ServiceSpec": frozenset(("ports",)),
@@ -149,6 +150,8 @@ def _metadata(resource: Resource) -> Iterator[str]:
         namespace and not (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace))
     ):
         yield "invalid namespaces"
+    if any(not isinstance(metadata.get(key), str | None) for key in _TIMES):
+        yield "times of another type"
     yield from _texts(metadata.get("labels"), labels=True)
     yield from _texts(metadata.get("annotations"), labels=False)
     for path in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):

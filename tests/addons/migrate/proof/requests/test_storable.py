@@ -66,6 +66,10 @@ _CONTAINER = {"name": "app", "image": "x"}
         ),
         ({**_pod(), "metadata": {"name": "x"}}, "invalid namespaces"),
         (
+            {**_pod(), "metadata": {"name": "x", "namespace": "x", "deletionTimestamp": {}}},
+            "times of another type",
+        ),
+        (
             {**_pod(), "metadata": {"name": "x", "namespace": "x", "labels": {"a": "b/c"}}},
             "invalid labels",
         ),

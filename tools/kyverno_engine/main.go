@@ -1,6 +1,9 @@
 // Answers requests with Kyverno's own engine, for tools/fuzz_policies.py, which builds it inside a
 // checkout of Kyverno (its go.mod decides the versions).
 //
+// Policies of policies.kyverno.io are only compiled, as Kyverno's webhook does: of these the answer
+// tells which are refused.
+//
 // Standard input: one case a line, {"policies", "exceptions", "resource", "old", "operation",
 // "user", "namespaceLabels", "admission"}; admission: whether to read the request as the admission
 // controller does, and not as the command-line program.
@@ -16,12 +19,16 @@ import (
 	"io"
 	"os"
 
+	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
 	"github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno/data"
 	"github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno/store"
 	"github.com/kyverno/kyverno/ext/resource/convert"
 	"github.com/kyverno/kyverno/ext/resource/loader"
+	"github.com/kyverno/kyverno/pkg/cel/policies/gpol"
+	"github.com/kyverno/kyverno/pkg/cel/policies/mpol"
+	"github.com/kyverno/kyverno/pkg/cel/policies/vpol"
 	"github.com/kyverno/kyverno/pkg/config"
 	"github.com/kyverno/kyverno/pkg/engine"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
@@ -118,6 +125,38 @@ func typed[T any](raw json.RawMessage) (*T, error) {
 	return convert.To[T](untyped)
 }
 
+// compiled returns whether a policy is of policies.kyverno.io, and why Kyverno refuses it.
+func compiled(raw json.RawMessage, meta metav1.PartialObjectMetadata) (bool, error) {
+	kind := meta.GroupVersionKind()
+	if kind.Group != "policies.kyverno.io" {
+		return false, nil
+	}
+	switch kind.Kind {
+	case "ValidatingPolicy":
+		var policy policiesv1beta1.ValidatingPolicy
+		err := json.Unmarshal(raw, &policy)
+		if err == nil {
+			_, err = vpol.Validate(&policy)
+		}
+		return true, err
+	case "MutatingPolicy":
+		var policy policiesv1beta1.MutatingPolicy
+		err := json.Unmarshal(raw, &policy)
+		if err == nil {
+			_, err = mpol.Validate(&policy)
+		}
+		return true, err
+	case "GeneratingPolicy":
+		var policy policiesv1beta1.GeneratingPolicy
+		err := json.Unmarshal(raw, &policy)
+		if err == nil {
+			_, err = gpol.Validate(&policy)
+		}
+		return true, err
+	}
+	return true, fmt.Errorf("%s is not compiled here", kind.Kind)
+}
+
 func readPolicy(raw json.RawMessage) (string, kyvernov1.PolicyInterface, error) {
 	var meta metav1.PartialObjectMetadata
 	if err := json.Unmarshal(raw, &meta); err != nil {
@@ -140,6 +179,16 @@ func readPolicy(raw json.RawMessage) (string, kyvernov1.PolicyInterface, error) 
 func (r *request) run(found *answer) error {
 	var policies []kyvernov1.PolicyInterface
 	for _, raw := range r.Policies {
+		var meta metav1.PartialObjectMetadata
+		if err := json.Unmarshal(raw, &meta); err != nil {
+			return err
+		}
+		if is, err := compiled(raw, meta); is {
+			if err != nil {
+				found.Refused[meta.Name] = err.Error()
+			}
+			continue
+		}
 		name, policy, err := readPolicy(raw)
 		if err != nil {
 			found.Refused[name] = err.Error()

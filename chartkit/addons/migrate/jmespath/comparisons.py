@@ -184,7 +184,10 @@ def _or_default(place: Place, default: Term) -> Term:
         return chosen(holds, Constant(True), default)
     match default:
         case Constant(list() | dict() as value) if place.is_list == isinstance(value, list):
-            chosen_value = cel.conditional(holds, place.value, expression_of(default))
+            other = expression_of(default)
+            if not place.is_list and not place.is_map:
+                other = cel.call("dyn", other)
+            chosen_value = cel.conditional(holds, place.value, other)
             return Value(replace(place.settled(), root=chosen_value))
     return chosen(holds, Value(place.settled()), default)
 

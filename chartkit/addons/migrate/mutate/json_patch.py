@@ -363,6 +363,8 @@ def _level(path: Path) -> int:
 
 def _in_order(steps: Sequence[Guarded]) -> Expr:
     """Return a list of operations, each where its condition holds."""
+    if not steps:
+        raise NotConvertible("a patch that changes nothing")
     terms: list[Expr] = []
     for condition, group in groupby(steps, key=itemgetter(0)):
         operations = cel.list_of([operation for _, operation in group])

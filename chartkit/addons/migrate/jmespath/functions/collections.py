@@ -40,6 +40,9 @@ ORDERED: Final = (TEXT, "int", "double")
 """The types of what both languages put in the same order."""
 
 
+_WITHOUT_LENGTH: Final = ("int", "double", "bool")
+
+
 @declare
 def length(_names: Names, args: Sequence[Term]) -> Term:
     """The number of elements, members or characters."""
@@ -47,7 +50,7 @@ def length(_names: Names, args: Sequence[Term]) -> Term:
     match term:
         case Stream():
             return computed(term.required().size(), "int")
-        case Value():
+        case Value(place) if place.type not in _WITHOUT_LENGTH:
             return computed(cel.method(there(term).value, "size"), "int")
         case Constant(str() | list() | dict() as value):
             return Constant(len(value))

@@ -143,8 +143,52 @@ def bind(variable: str, value: Operand, body: Operand) -> Expr:
 
 
 def compare(operator: str, left: Operand, right: Operand) -> Expr:
-    """Return `left operator right`, of any operator but `&&` and `||`."""
-    return tree.Binary(operator, literal(left), literal(right))
+    """Return `left operator right`, of any operator but `&&` and `||`.
+
+    CEL compares no two values of types that are known to differ: of these, one is `dyn`.
+    """
+    first, second = literal(left), literal(right)
+    if operator in ("==", "!="):
+        others = {_class_of(second)}
+    elif operator == "in" and isinstance(second, tree.ListLiteral):
+        others = set(map(_class_of, second.elements))
+    else:
+        others = set()
+    if _class_of(first) and any(others - {_class_of(first)}):
+        first = call("dyn", first)
+    return tree.Binary(operator, first, second)
+
+
+_CLASSES: Final = {
+    **dict.fromkeys(("map", "filter", "flatten", "split"), "list"),
+    **dict.fromkeys(("exists", "all", "has", "matches", "contains", "startsWith"), "bool"),
+    "size": "int",
+    "string": "string",
+}
+"""By function: the class of what it returns."""
+_TESTS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in", "&&", "||", "!"))
+
+
+def _class_of(expression: Expr) -> str:
+    """Return the class of values that an expression has by its form; empty where it may be any."""
+    match expression:
+        case tree.Literal(None):
+            return ""
+        case tree.Literal(str()):
+            return "string"
+        case tree.Literal(value):
+            return type(value).__name__
+        case tree.ListLiteral():
+            return "list"
+        case tree.MapLiteral():
+            return "map"
+        case tree.Call(function):
+            return _CLASSES.get(function, "")
+        case tree.Binary("+", left, right):
+            return _class_of(left) or _class_of(right)
+        case tree.Binary(operator) | tree.Chain(operator) | tree.Unary(operator):
+            return "bool" if operator in _TESTS else ""
+    return ""
 
 
 def equal(left: Operand, right: Operand) -> Expr:

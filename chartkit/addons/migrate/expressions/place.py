@@ -144,15 +144,15 @@ class Place:
             return cel.conditional(self.given, inner, default)
         if not self.optional:
             return self.value
-        if self._may_be_null:
+        if self.may_be_null:
             absent = cel.equal(cel.or_value(self.as_optional, cel.NULL), cel.NULL)
             return cel.conditional(absent, default, self.value)
         return cel.or_value(self.as_optional, default)
 
     @property
-    def _may_be_null(self) -> bool:
+    def may_be_null(self) -> bool:
         """Return whether an API server writes null where there is nothing."""
-        return self.type == _RULES and self.optional[-1] == "rules"
+        return self.type == _RULES and self.optional[-1:] == ("rules",)
 
     def is_present(self) -> Expr:
         """Return whether there is a value: true where it is always there."""

@@ -280,6 +280,18 @@ class Operations:
             self._do("add", path, value, when)
         self._change(path, _MADE if if_absent else _MOVED)
 
+    def guarded(self, name: str, path: Path, when: Expr, value: Expr | None = None) -> None:
+        """Add an operation that is done where something holds."""
+        self._require_own(path, name)
+        self._do(name, path, value, when)
+        self._change(path, _MOVED)
+
+    def _require_own(self, path: Path, name: str) -> None:
+        """Raise `NotConvertible` for a path outside of the element, that a second one would find
+        changed."""
+        if name != "add" and _level(path) < len(self._loops):
+            raise NotConvertible(f"a foreach with {name} of something else than its element has")
+
     def _remove(self, steps: Sequence[Step], _operation: Body) -> None:
         if isinstance(steps[-1], Counter) and (
             not self._loops[-1].is_descending or steps[-1] != self._loops[-1].counter
@@ -293,8 +305,8 @@ class Operations:
     def remove(self, steps: Sequence[Step]) -> None:
         """Remove what is there."""
         path, place = self._end(steps)
-        if not isinstance(steps[-1], Counter) and _level(path) < len(self._loops):
-            raise NotConvertible("a foreach that removes something else than its element has")
+        if not isinstance(steps[-1], Counter):
+            self._require_own(path, "remove")
         present = self._present(path, place)
         if present != cel.FALSE:
             self._do("remove", path, when=present)
@@ -305,8 +317,7 @@ class Operations:
         value = _value(operation["value"], place, self._names)
         present = self._present(path, place)
         if present != cel.TRUE and not (isinstance(steps[-1], str) and is_index(steps[-1])):
-            if _level(path) < len(self._loops):
-                raise NotConvertible("a foreach that replaces something else than its element has")
+            self._require_own(path, "replace")
             # It is an error where there is nothing to replace.
             self._do("remove", path)
             self._do("add", path, value)

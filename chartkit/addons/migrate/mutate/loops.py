@@ -59,8 +59,9 @@ class Loop:
     @property
     def list(self) -> Expr:
         """Return the list."""
-        generator = self.generator
-        return generator.elements.value if self.is_strict else generator.list
+        elements = self.generator.elements
+        is_plain = self.is_strict and not elements.may_be_null
+        return elements.value if is_plain else self.generator.list
 
     def where(self, *tests: Expr) -> Loop:
         """Return the loop over those elements alone that meet tests."""

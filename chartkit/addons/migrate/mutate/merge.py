@@ -47,7 +47,7 @@ from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, leaves
 
 _NAME: Final = ("name",)
 _OTHER: Final = "other"
@@ -207,8 +207,8 @@ class StrategicMerge:
     def met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
         """Return whether the condition of an anchor holds of the object here."""
         child = at.place.child(anchor.key)
-        if isinstance(wanted, list) or (isinstance(wanted, dict) and wanted):
-            raise NotConvertible(f"the anchor {anchor} holds an object or a list")
+        if isinstance(wanted, list) or any("(" in key for key in _keys(wanted)):
+            raise NotConvertible(f"the anchor {anchor} holds a list, or further anchors")
         verdict = pattern_verdict(wanted, child.settled(), self.names.taken)
         return conjunction(child.is_present(), verdict.holds)
 
@@ -232,6 +232,8 @@ class StrategicMerge:
     def _joined(self, patch: Sequence[Json], at: Field) -> Expr:
         """Return the patch's elements, and behind them the others of the object by their key."""
         keys = at.keys
+        if keys == ():
+            return self._with_others(patch, at)
         if keys is None or len(keys) != 1:
             raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
         key = keys[0]
@@ -264,6 +266,14 @@ class StrategicMerge:
             other = conjunction(present, other, alone)
         rest = cel.macro(elements, "filter", variable, other)
         return cel.compare("+", made, _by_key(rest, variable, key, inside))
+
+    def _with_others(self, patch: Sequence[Json], at: Field) -> Expr:
+        """Return the values of a patch, and behind them the others of the object."""
+        values = cel.list_of([constant(each, self.names) for each in patch])
+        variable = loop_variable(at.place, self.names.taken)
+        other = cel.negate(cel.contains(values, cel.ident(variable)))
+        rest = cel.macro(at.place.or_value([]), "filter", variable, other)
+        return cel.compare("+", values, cel.method(rest, "distinct"))
 
     def _of_elements(self, patch: Body, at: Field) -> Expr | None:
         """Return the elements of the object that a patch's one element, with anchors, changes."""
@@ -337,6 +347,11 @@ class StrategicMerge:
                 raise NotConvertible("global anchors with other parts in an element of a list")
             else:
                 self._global_anchors(value, at.child(written))
+
+
+def _keys(pattern: Json) -> list[str]:
+    """Return the keys of a pattern that is an object, at any depth."""
+    return [str(key) for path, _ in leaves(pattern) for key in path]
 
 
 def every_element(at: Field, names: Names) -> Loop:

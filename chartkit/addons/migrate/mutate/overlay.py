@@ -12,8 +12,9 @@ from types import MappingProxyType
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
-from chartkit.addons.migrate.jmespath import Names
+from chartkit.addons.migrate.expressions.place import ANY_MAP, TEXT, Place
+from chartkit.addons.migrate.expressions.verdict import conjunction
+from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.mutate.fields import Field, Mutation, literal_value, object_type
 from chartkit.addons.migrate.mutate.json_patch import Operations
 from chartkit.addons.migrate.mutate.loops import Loop
@@ -27,7 +28,7 @@ from chartkit.addons.migrate.mutate.patches import (
     without_name,
 )
 from chartkit.addons.migrate.mutate.pointers import Path, Step
-from chartkit.addons.migrate.texts import text_expression
+from chartkit.addons.migrate.texts import term_of, text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.mutate.anchors import (
     CONDITION,
@@ -123,6 +124,11 @@ class _Overlay:
         self._is_written = True
 
     def _put(self, value: Json, at: Field, path: Path, *, if_absent: bool) -> None:
+        if not if_absent and isinstance(value, str):
+            found = term_of(value, self._names)
+            if isinstance(found, Value) and found.place.is_optional and not found.strict:
+                self._put_or_remove(found.place, at, path)
+                return
         if isinstance(value, dict | list):
             type_name = object_type(at.place.path) if isinstance(value, dict) else ""
             new = literal_value(value, at.place, self._names, "" if at.is_map else type_name)
@@ -131,6 +137,15 @@ class _Overlay:
             if is_optional:
                 raise NotConvertible(f"{at.place.path} is set to what may be absent")
         self._operations.put(path, new, if_absent=if_absent)
+
+    def _put_or_remove(self, found: Place, at: Field, path: Path) -> None:
+        """Write what a variable gives; null removes what is there."""
+        if found.type != TEXT or not at.takes(""):
+            raise NotConvertible(f"{at.place.path} is set to a variable that may be no text")
+        given, present = found.is_present(), at.place.is_present()
+        self._operations.target(path)
+        self._operations.guarded("add", path, given, found.settled().value)
+        self._operations.guarded("remove", path, conjunction(cel.negate(given), present))
 
     def _list(self, patch: list[Json], at: Field) -> None:
         """Write the one element of a list of the patch for every element of the object's list."""

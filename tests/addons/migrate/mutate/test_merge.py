@@ -108,6 +108,10 @@ def test_patches_become_configurations(patch: str, text: str) -> None:
         "{spec: {hostAliases: [{ip: 1.1.1.1, hostnames: [a]}]}}",
         "{metadata: {annotations: {'x/{{request.namespace}}': 'y'}}}",
         "{metadata: {labels: {'+({{request.object.kind}})': a}}}",
+        "{metadata: {finalizers: [a/b, c/d]}}",
+        "{metadata: {labels: {team: '{{ request.object.metadata.labels.a || "
+        "request.object.metadata.labels.c }}'}}}",
+        "{spec: {volumes: [{<(secret): {secretName: '*'}}], hostname: a}}",
         "{metadata: {labels: {ns: '{{request.namespace}}', of: 'x-{{request.object.kind}}'}}}",
         "{metadata: {labels: {ns: '{{request.object.metadata.labels.team}}'}}}",
     ],
@@ -117,7 +121,8 @@ def test_configurations_and_merges_give_the_same_objects(patch: str) -> None:
         policy(merging(patch)),
         [
             pod(),
-            pod(metadata="{labels: {a/b: x}}"),
+            pod(metadata="{labels: {a/b: x}, finalizers: [c/d, e/f]}"),
+            pod(metadata="{labels: {a: '', c: x, team: y}}"),
             pod(metadata="{labels: {a/b: '', team: t}, annotations: {x: ''}}"),
             pod("{hostNetwork: true, priorityClassName: low, dnsPolicy: Default}"),
             pod("{hostNetwork: false, securityContext: {}}"),
@@ -167,7 +172,10 @@ def test_what_is_replaced_as_a_whole_needs_server_side_apply() -> None:
             "one of several elements decides",
         ),
         ("{spec: {containers: [{(name): 'a*', tty: null}]}}", "removes spec.containers[].tty"),
-        ("{metadata: {labels: {a: '{{ request.object.x || request.object.y }}'}}}", "null"),
+        (
+            "{spec: {hostname: '{{ request.object.spec.priority || request.object.spec.x }}'}}",
+            "null",
+        ),
     ],
 )
 def test_patches_without_an_equal_are_left(patch: str, words: str) -> None:

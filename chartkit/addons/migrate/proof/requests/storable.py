@@ -209,7 +209,7 @@ def _members(
         yield from _of_type(member, kind[2:], field)
         name = member.get(_KEYS.get(field, "")) if isinstance(member, dict) else None
         if isinstance(name, str):
-            if field != "ownerReferences" and not _NAMESPACE.fullmatch(name):
+            if _KEYS.get(field) == "name" and not _NAMESPACE.fullmatch(name):
                 yield "invalid names"
             if name in names:
                 yield "two elements of one name"
@@ -221,6 +221,8 @@ _KEYS: Final = {
     "initContainers": "name",
     "ephemeralContainers": "name",
     "volumes": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
     "ownerReferences": "uid",
 }
 """The fields by which the elements of lists differ."""
@@ -257,6 +259,8 @@ def _fields(body: Body, kind: str) -> Iterator[str]:
         allowed = allowed_values(kind, name)
         if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
+    if kind == "core.v1.Secret" and not _are_texts(mapping_at(body, "data").values()):
+        yield "fields of another type"
     if kind == "core.v1.PodSpec" and _shares_names(body):
         yield "two elements of one name"
     for name, type_name in required(kind):
@@ -269,3 +273,7 @@ def _shares_names(spec: Body) -> bool:
     lists = [mappings_at(spec, key) for key in _CONTAINERS]
     names = [name for one in lists for name in {str(each.get("name")) for each in one}]
     return len(set(names)) < len(names)
+
+
+def _are_texts(values: Iterable[Json]) -> bool:
+    return all(isinstance(each, str) for each in values)

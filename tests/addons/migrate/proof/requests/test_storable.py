@@ -53,6 +53,10 @@ _CONTAINER = {"name": "app", "image": "x"}
         (_pod(containers=[_CONTAINER, _CONTAINER]), "two elements of one name"),
         (_pod(containers=[_CONTAINER], initContainers=[_CONTAINER]), "two elements of one name"),
         (_pod(hostNetwork="true"), "fields of another type"),
+        (
+            {**least_object(GroupVersionKind("", "v1", "Secret")), "data": {"a": 1}},
+            "fields of another type",
+        ),
         (_pod(hostNetwork=None), "null, which decoding drops"),
         (_pod(priority=True), "fields of another type"),
         (_pod(noSuchField=1), "fields that the kind does not have"),

@@ -109,13 +109,18 @@ def context_of(entries: Json, names: Names, namespace: str) -> Context:
         expressions[free] = expression
         return cel.variable(free)
 
-    inline = with_entries(entries, names, namespace, lambda _name, expression: expression)
+    inline = with_entries(entries, names, namespace)
     held = with_entries(entries, names, namespace, declared)
     return Context(inline, held, expressions)
 
 
-def with_entries(entries: Json, names: Names, namespace: str, hold: Hold) -> Names:
-    """Return the names with context entries; raises `NotConvertible`."""
+def with_entries(
+    entries: Json, names: Names, namespace: str, hold: Hold = lambda _name, expression: expression
+) -> Names:
+    """Return the names with context entries; hold: by default, an entry is its expression.
+
+    Raises `NotConvertible`.
+    """
     for index, entry in enumerate(entries or ()):
         name = str(entry.get("name") or "")
         if not name.isidentifier():

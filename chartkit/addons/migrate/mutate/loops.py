@@ -123,15 +123,10 @@ def _narrowed(loop: Loop, body: Body, namespace: str, level: int) -> Loop:
     named = {"element": element, "elementIndex": number}
     named |= {f"element{level}": element, f"elementIndex{level}": number}
     names = loop.names.without(loop.generator.variable).without(loop.index).with_others(**named)
-    names = with_entries(body.get("context"), names, namespace, _in_place)
+    names = with_entries(body.get("context"), names, namespace)
     default = _DESCENDING if body.get("patchStrategicMerge") else ""
     loop = replace(loop, is_descending=body.get("order", default) == _DESCENDING)
     if body.get("preconditions") is not None:
         loop = loop.where(conditions_hold(body["preconditions"], names))
     known = names.known | present_if(loop.generator.where)
     return replace(loop, names=replace(names, known=known))
-
-
-def _in_place(_name: str, expression: Expr) -> Expr:
-    """Return what stands for an entry of a loop's context: its expression."""
-    return expression

@@ -7,7 +7,7 @@ change the targets in every background scan, whether or not there is a trigger.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -29,7 +29,7 @@ from chartkit.addons.migrate.matching.scope import (
     scope_of,
 )
 from chartkit.addons.migrate.mutate import mutations_of
-from chartkit.addons.migrate.rule import ConvertedRule, context_of
+from chartkit.addons.migrate.rule import ConvertedRule, context_of, with_entries
 from chartkit.addons.migrate.texts import text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy import autogen
@@ -48,25 +48,35 @@ from chartkit.model import Body
 _OBJECT: Final = ("request", "object")
 _ON_UPDATE: Final = "mutateExistingOnPolicyUpdate"
 _PATH: Final = "mutate/targets/0"
-_TARGET: Final = frozenset(
-    ("apiVersion", "kind", "name", "namespace", "selector", "preconditions", "uid")
-)
 
 
 def convert_targets(rule: Rule, policy: Policy) -> ConvertedRule:
-    """Return a rule with targets as a policy that changes them; raises `NotConvertible`."""
-    own = _converted(rule, policy)
-    if not own.scope.about_pods:
-        return own
-    _, *extended = autogen.all_rules(replace(policy, rules=(rule,)))
-    others = tuple(replace(_converted(each, policy), name=each.name) for each in extended)
-    return replace(own, is_extended=False, others=others)
+    """Return a rule with targets as policies that change them, one for each target and for each
+    form of the rule for controllers; raises `NotConvertible`."""
+    own, *others = (
+        replace(_converted(_about(form, target), policy), name=f"{form.name}{number}")
+        for form in autogen.all_rules(replace(policy, rules=(rule,)))
+        for number, target in _numbered((form.mutate or {})["targets"])
+    )
+    is_extended = not own.scope.about_pods
+    return replace(own, name="", is_extended=is_extended, others=tuple(others))
+
+
+def _numbered(targets: Sequence[Body]) -> Iterator[tuple[str, Body]]:
+    """Yield targets with what their policies' names end in."""
+    for number, target in enumerate(targets, 1):
+        yield ("" if number == 1 else f"-{number}"), target
+
+
+def _about(rule: Rule, target: Body) -> Rule:
+    """Return a rule with one target alone."""
+    return replace(rule, mutate={**(rule.mutate or {}), "targets": [target]})
 
 
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     body: Body = rule.mutate or {}
-    if body.get("foreach"):
-        raise NotConvertible("a foreach over existing objects", "mutate/foreach")
+    if not all(str(each.get("list")).startswith("target.") for each in body.get("foreach") or ()):
+        raise NotConvertible("existing objects patched for each element of the trigger's lists")
     stated = operations_in(rule.preconditions)
     scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
     if "DELETE" in operations_of(scope):
@@ -122,15 +132,13 @@ class _Target:
 
 
 def _target(body: Body, names: Names, namespace: str) -> _Target:
-    targets: list[Body] = body["targets"]
-    if len(targets) > 1:
-        raise NotConvertible("targets of several kinds", "mutate/targets")
-    (written,) = targets
-    if not written.keys() <= _TARGET or written.get("uid"):
-        raise NotConvertible("a target with a context of its own", _PATH)
+    (written,) = body["targets"]
+    if written.get("uid"):
+        raise NotConvertible("a target by its uid", _PATH)
     scope = _scope_of_target(written)
-    names = names.with_others(target=Value(scope.object))
     objects, tests = _objects(written, scope, names, namespace)
+    names = names.with_others(target=Value(scope.object))
+    names = with_entries(written.get("context"), names, namespace)
     if written.get("preconditions") is not None:
         tests.append(conditions_hold(written["preconditions"], names))
     return _Target(objects, tests, scope, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -34,8 +35,14 @@ _NO_NAME: Final = "-"
 
 def _text(plan: Plan) -> Iterator[Block]:
     """Yield each object with its rules, totals, and what blocks."""
+    numbers = _shared_notes(plan)
     for planned in plan.objects:
-        yield from (*_object_lines(plan, planned), "")
+        yield from (*_object_lines(plan, planned, numbers), "")
+    if numbers:
+        yield "NOTES"
+        for note, number in numbers.items():
+            yield from _wrapped(note, f"{number:>5}. ", " " * 7)
+        yield ""
     if plan.objects:
         for head, tallies in (("KIND", plan.by_kind()), ("TYPE", plan.by_type())):
             yield from columns([(head, "OBJECTS", "RULES", *_HEADS), *_total_rows(tallies)])
@@ -49,7 +56,17 @@ def _text(plan: Plan) -> Iterator[Block]:
     yield _sentence(plan)
 
 
-def _object_lines(plan: Plan, planned: MigratedObject) -> Iterator[str]:
+def _shared_notes(plan: Plan) -> Mapping[str, int]:
+    """Return the notes that several rules have, numbered."""
+    counts: Counter[str] = Counter()
+    for planned in plan.objects:
+        for outcome in planned.outcomes:
+            counts.update(dict.fromkeys(planned.notes(outcome), 1))
+    shared = (note for note, count in counts.items() if count > 1)
+    return {note: number for number, note in enumerate(shared, 1)}
+
+
+def _object_lines(plan: Plan, planned: MigratedObject, numbers: Mapping[str, int]) -> Iterator[str]:
     legacy = planned.legacy
     name, place = shown(resource_id(legacy.resource)), str(legacy.resource.location)
     yield from (
@@ -67,8 +84,14 @@ def _object_lines(plan: Plan, planned: MigratedObject) -> Iterator[str]:
         yield from _wrapped(f"{name}{outcome.type}", f"  {word:10} ")
         if outcome.replaced_by:
             yield from _wrapped(f"→ {', '.join(outcome.replaced_by)}")
-        for note in planned.notes(outcome):
-            yield from _wrapped(f"{_line(planned, outcome)}{note}")
+        notes = planned.notes(outcome)
+        for note in notes:
+            if note not in numbers:
+                yield from _wrapped(f"{_line(planned, outcome)}{note}")
+        shared = [str(numbers[note]) for note in notes if note in numbers]
+        if shared:
+            word = "note" if len(shared) == 1 else "notes"
+            yield from _wrapped(f"{_line(planned, outcome)}{word} {', '.join(shared)}")
 
 
 def _origin(origin: Origin) -> str:
@@ -82,12 +105,12 @@ def _line(planned: MigratedObject, outcome: RuleOutcome) -> str:
     return f"line {line}: " if is_other and not outcome.converted else ""
 
 
-def _wrapped(text: str, start: str = _INDENT) -> list[str]:
+def _wrapped(text: str, start: str = _INDENT, following: str | None = None) -> list[str]:
     return textwrap.wrap(
         shown(text),
         _WIDTH,
         initial_indent=start,
-        subsequent_indent=_INDENT if start else "  ",
+        subsequent_indent=(_INDENT if start else "  ") if following is None else following,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -127,7 +150,7 @@ def _markdown(plan: Plan) -> Iterator[Block]:
     """Yield the plan for a pull request: what blocks, totals, and a table of all rules."""
     yield Heading(_sentence(plan))
     if plan.objects:
-        heads = ("objects", "rules", "convert", "change", "by hand", "not known")
+        heads = ("objects", "rules", "convert", "change", "by hand", "not proved")
         yield Table(("kind", *heads), list(_total_rows(plan.by_kind())))
         yield Table(("type of rule", *heads), list(_total_rows(plan.by_type())))
         origins = [(_origin(origin), str(count)) for origin, count in plan.by_origin()]

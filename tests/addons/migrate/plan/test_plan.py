@@ -120,6 +120,16 @@ def test_the_text_fits_80_columns() -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def test_a_note_of_several_rules_stands_once() -> None:
+    quiet = replace(_LOUD, rule="quiet", changes=("An absent label fails.", "Another."))
+    lines = in_format(report(Plan([_object("p", _LOUD, quiet), _object("q", _HARD)])), "text")
+    assert lines.count("An absent label fails.") == 1
+    assert lines.count("note 1") == 2
+    assert "NOTES\n    1. An absent label fails.\n" in lines
+    assert lines.count("Another.") == 1
+    assert "asks a service by POST" in lines
+
+
 def test_text_of_strangers_does_nothing() -> None:
     evil = "x\x1b[2J\n::error::y ![z](https://e.example)"
     plan = Plan([_object(evil, _outcome(evil, evil))])

@@ -87,7 +87,7 @@ class Kyverno:
     def close(self) -> None:
         """End the program."""
         self._running.kill()
-        self._running.wait()
+        self._running.communicate()
 
 
 def own_answer(case: Case) -> Answer:

@@ -1,9 +1,10 @@
 """Conversions that are broken on purpose, to find what a proof does not see.
 
-`python -m tools.mutate_conversions FOLDER…` converts the legacy policies in folders, changes one
-thing in what they become (an operator, a literal, a part left out, a setting) and proves each of
-these. It prints those of which no proof found a difference: equal ones, and gaps in the requests
-that proofs make. Exit code 1 if there are any.
+`python -m tools.mutate_conversions PATH…` converts the legacy policies in files, folders and
+charts, changes one thing in what they become (an operator, a literal, a part left out, a setting)
+and proves each of these as `chartkit migrate policies` does. It prints those of which no proof
+finds a difference: equal ones, and gaps in the requests that proofs make. Exit code 1 if there are
+any.
 """
 
 from __future__ import annotations
@@ -14,21 +15,22 @@ import dataclasses
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.files.run import proof_options
-from chartkit.addons.migrate.proof import prove
-from chartkit.documents.reader import read_file
+from chartkit.addons.migrate.options import InventoryOptions
+from chartkit.addons.migrate.plan.inventory import read_inventory, without_copies
+from chartkit.addons.migrate.proof import Proof, prove
+from chartkit.engine import is_exception
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.syntax import Expr, format_expression, read, tree
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource
 
-_LEGACY: Final = frozenset(("ClusterPolicy", "Policy", "CleanupPolicy", "ClusterCleanupPolicy"))
 _EXPRESSIONS: Final = frozenset(("expression", "schedule"))
 _OPERATORS: Final = {
     "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "in": "=="
@@ -50,18 +52,16 @@ class Mutant:
 def main() -> int:
     """Prove mutants and print those that are not told from the original."""
     parser = argparse.ArgumentParser(prog="tools.mutate_conversions", description=__doc__)
-    parser.add_argument("folder", nargs="+", type=Path)
+    parser.add_argument("path", nargs="+")
     parser.add_argument("--each", type=int, default=4, help="mutants of each policy")
-    parser.add_argument("--budget", type=float, default=2.0, help="seconds of each proof")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="a part of the names of policies")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
-    for legacy in _policies(options.folder):
+    for legacy in _policies(options.path):
         if options.only not in legacy.name:
             continue
-        for mutant in _chosen(legacy, options.each, options.seed):
-            outcome = _outcome(legacy, mutant, options.budget)
+        for mutant, outcome in _outcomes(legacy, options.each, options.seed):
             counts[outcome] += 1
             if outcome == "not found":
                 _say(f"{legacy.location}: {legacy.name}: {mutant.change}")
@@ -69,49 +69,48 @@ def main() -> int:
     return 1 if counts["not found"] else 0
 
 
-def _policies(folders: Iterable[Path]) -> Iterator[Resource]:
-    names: set[str] = set()
-    for folder in folders:
-        for file in sorted([folder] if folder.is_file() else folder.rglob("*.yaml")):
-            try:
-                documents = read_file(file)
-            except ChartkitError:
-                continue
-            for one in documents:
-                body = one.body
-                if not isinstance(body, dict) or body.get("kind") not in _LEGACY:
-                    continue
-                legacy = Resource(body, one.location)
-                if legacy.api_version.startswith("kyverno.io/") and legacy.name not in names:
-                    names.add(legacy.name)
-                    yield legacy
+def _policies(paths: Sequence[str]) -> Iterator[Resource]:
+    options = InventoryOptions(
+        paths=tuple(paths),
+        values=(),
+        named_namespace=None,
+        release="release",
+        kube_version=None,
+        cluster=False,
+        context=None,
+        record=None,
+    )
+    inventory = read_inventory(options, sys.stdin, lambda _: None)
+    for legacy in without_copies(inventory).objects:
+        if not legacy.refusal and not is_exception(legacy.resource):
+            yield legacy.current or legacy.resource
 
 
-def _chosen(legacy: Resource, count: int, seed: int) -> list[Mutant]:
-    """Return some mutants of what a policy becomes, whose unchanged form has no difference."""
+def _outcomes(legacy: Resource, count: int, seed: int) -> Iterator[tuple[Mutant, str]]:
+    """Yield some mutants of what a policy becomes, with what a proof says of each; none where it
+    says of the unchanged form that it differs or decides nothing."""
     try:
         conversion = convert(legacy)
+        if not conversion.documents or not _proof(conversion, conversion.documents).equal:
+            return
     except ChartkitError:
-        return []
-    found = list(mutants(conversion.documents))
-    return random.Random(f"{seed} {legacy.name}").sample(found, min(count, len(found)))
+        return
+    possible = list(mutants(conversion.documents))
+    chance = random.Random(f"{seed} {legacy.name}")
+    for mutant in chance.sample(possible, min(count, len(possible))):
+        try:
+            proof = _proof(conversion, mutant.documents)
+        except ChartkitError:
+            yield mutant, "refused"
+        else:
+            yield mutant, "not found" if proof.equal else "found"
 
 
-def _outcome(legacy: Resource, mutant: Mutant, budget: float) -> str:
-    conversion = convert(legacy)
-    options = proof_options(conversion, budget)
-    forms = [Resource(body, legacy.location) for body in mutant.documents]
-    if conversion.remaining is not None:
-        forms.append(Resource(conversion.remaining, legacy.location))
-    try:
-        proof = prove(legacy, forms, options=options)
-    except ChartkitError:
-        return "refused"
-    if not proof.equal:
-        return "found"
-    original = [Resource(body, legacy.location) for body in conversion.documents]
-    same = prove(legacy, [*original, *forms[len(mutant.documents) :]], options=options)
-    return "not found" if same.decided else "never decided"
+def _proof(conversion: Conversion, documents: Sequence[Body]) -> Proof:
+    left = [conversion.remaining] if conversion.remaining is not None else []
+    forms = [Resource(body, conversion.legacy.location) for body in (*documents, *left)]
+    options = dataclasses.replace(proof_options(conversion), stops_early=True)
+    return prove(conversion.legacy, forms, options=options)
 
 
 def mutants(documents: Sequence[Body]) -> Iterator[Mutant]:

@@ -215,7 +215,7 @@ class _Prover:
         spaces = []
         kinds = self._kinds()
         for kind in kinds:
-            facets, unknown = facets_of(self._leaves, kind)
+            facets, unknown = facets_of(self._leaves, kind, self._options.named.assumed)
             templated = kind in TEMPLATED and POD in kinds
             left_out["fields that no kind has"] += 0 if templated else len(unknown)
             bases = tuple(self._bases(kind, objects))

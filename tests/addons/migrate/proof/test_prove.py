@@ -392,3 +392,35 @@ def test_deletions_of_a_rule_in_cel(expression: str, deletes: bool) -> None:
     options = replace(proof_options(conversion, 30), most_requests=200)
     proof = prove(conversion.legacy, [Resource(new)], options=options)
     assert proof.equal, proof.differences
+
+
+@pytest.mark.slow
+def test_a_difference_behind_four_places_is_found() -> None:
+    names = "request.object.spec.volumes[?contains(keys(@), 'emptyDir')].name"
+    rule = f"""
+      context:
+        - name: unlimited
+          variable: {{jmesPath: "{names}", default: []}}
+      validate:
+        message: "no"
+        foreach:
+          - list: request.object.spec.containers
+            preconditions:
+              any:
+                - key: "{{{{ element.volumeMounts[].name || `[]` }}}}"
+                  operator: AnyIn
+                  value: "{{{{ unlimited }}}}"
+            pattern:
+              resources: {{limits: {{memory: "?*"}}, requests: {{memory: "?*"}}}}
+"""
+    conversion = convert(legacy(rule))
+    (document,) = conversion.documents
+    (validation,) = document["spec"]["validations"]
+    right = validation["expression"]
+    wrong = right.replace(".?requests", ".?limits")
+    assert right != wrong
+    options = replace(proof_options(conversion), stops_early=True)
+    for expression, equal in ((right, True), (wrong, False)):
+        validations = [{**validation, "expression": expression}]
+        body = {**document, "spec": {**document["spec"], "validations": validations}}
+        assert prove(conversion.legacy, [Resource(body)], options=options).equal is equal

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, matching, place
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around_all, matching, place
 from chartkit.addons.migrate.proof.leaves.paths import (
     ABSENT,
     AT,
@@ -78,8 +78,17 @@ def cel_leaves(policy: CelPolicy) -> Iterator[Leaf]:
             for requirement in selector.expressions if selector is not None else ():
                 values = (*requirement.values, "unlike", ABSENT)
                 yield Leaf((*path, requirement.key), values, policy.id, legacy=False)
-    reader = _Reader(policy)
-    for name, text in _expressions(policy):
+    variables = {named.name: named.expression for named in policy.variables}
+    yield from leaves_of_expressions(policy.id, variables, _expressions(policy))
+
+
+def leaves_of_expressions(
+    policy: str, variables: Mapping[str, str], expressions: Iterable[tuple[str, str]]
+) -> Iterator[Leaf]:
+    """Yield the leaves of expressions, each with the field that it stands in; policy: the name of
+    what has them."""
+    reader = _Reader(policy, variables)
+    for name, text in expressions:
         yield from reader.leaves(name, text)
 
 
@@ -107,9 +116,9 @@ def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
 class _Reader:
     """Reads the expressions of one policy."""
 
-    def __init__(self, policy: CelPolicy) -> None:
+    def __init__(self, policy: str, variables: Mapping[str, str]) -> None:
         self._policy = policy
-        self._texts = {expression.name: expression.expression for expression in policy.variables}
+        self._texts = variables
         self._variables: dict[str, tuple[Paths, tuple[Json, ...]]] = {}
         self._found: list[tuple[Path, list[Json]]] = []
         self._lookups: list[Lookup] = []
@@ -124,9 +133,9 @@ class _Reader:
             for path in self._paths(root, {}):
                 self._note(path, ())
         except RecursionError:
-            message = f"'{name}' of {self._policy.id} nests too deep for a proof"
+            message = f"'{name}' of {self._policy} nests too deep for a proof"
             raise InputError(message, hint="--no-prove converts without one") from None
-        group = f"{self._policy.id}/{name}"
+        group = f"{self._policy}/{name}"
         for lookup in self._lookups:
             yield Leaf(lookup.path, (), group, legacy=False, lookup=lookup)
         for path, values in self._found:
@@ -212,9 +221,10 @@ class _Reader:
         texts = [literal for literal in literals if isinstance(literal, str)]
         if node.function == "matches":
             return [value for text in texts for value in matching(text)]
-        values = [value for literal in literals for value in around(literal)]
+        values = around_all(literals)
         if node.function in ("startsWith", "endsWith", "contains"):
-            values += [f"{text}x" for text in texts] + [f"x{text}" for text in texts]
+            values += [f"{text}{end}" for text in texts for end in "x1"]
+            values += [f"{start}{text}" for text in texts for start in "x1"]
         if node.function in ("optional.none", "has"):
             values.append(ABSENT)
         return values

@@ -6,9 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, EACH, GLOBAL, IMAGE, Lookup, Path
+from chartkit.addons.migrate.proof.leaves.paths import (
+    CLUSTER,
+    EACH,
+    GLOBAL,
+    IMAGE,
+    Lookup,
+    Path,
+)
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.go.duration import DurationError, format_duration, parse_duration
 from chartkit.go.strconv import mark_literals
@@ -131,6 +139,8 @@ _LONGEST_NUMBER: Final = 40
 """Characters: a longer text is beyond the numbers of CEL and JSON."""
 MOST: Final = 14
 """The most values of one literal."""
+MOST_VALUES: Final = 40
+"""The most values that meet a place, and as many others."""
 
 
 def around(value: Json) -> list[Json]:
@@ -144,10 +154,25 @@ def around(value: Json) -> list[Json]:
     return [value]
 
 
+_NOTHING: Final = object()
+
+
+def around_all(literals: Iterable[Json]) -> list[Json]:
+    """Return literals, and then values around each of them in turns."""
+    return in_turns(map(around, literals))
+
+
+def in_turns(rows: Iterable[Iterable[Json]]) -> list[Json]:
+    """Return the first of each row, then the second of each, and so on."""
+    columns = zip_longest(*rows, fillvalue=_NOTHING)
+    return [value for column in columns for value in column if value is not _NOTHING]
+
+
 def around_text(text: str) -> Iterator[str]:
     """Yield texts around one, which may be a wildcard, quantity or duration."""
     if "*" in text or "?" in text:
         yield text.replace("*", "x").replace("?", "a")
+        yield text
         yield text.replace("*", "").replace("?", "a")
         yield text.replace("*", "X-1.y").replace("?", "b")
         yield text.replace("*", "1").replace("?", "1")
@@ -195,27 +220,27 @@ def _measured(text: str) -> Iterator[str]:
 def of_pattern(pattern: Json) -> tuple[list[Json], list[Json]]:
     """Return the values around a scalar of a pattern that it takes, and those that it refuses."""
     holds = compile_scalar(mark_literals([pattern])[0])
-    found = _unique(_of_pattern(pattern))
     met: list[Json] = []
     missed: list[Json] = []
-    for value in found:
+    for value in _unique(in_turns(_of_pattern(pattern))):
         (met if holds(mark_literals([value])[0]) else missed).append(value)
-    return met[:MOST], missed[:MOST]
+    return met[:MOST_VALUES], missed[:MOST_VALUES]
 
 
-def _of_pattern(pattern: Json) -> Iterator[Json]:
+def _of_pattern(pattern: Json) -> Iterator[Iterable[Json]]:
+    """Yield the values around each operand of a pattern."""
     if not isinstance(pattern, str):
-        yield from around(pattern) if pattern is not None else [0, 1, "", "x"]
+        yield around(pattern) if pattern is not None else [0, 1, "", "x"]
         return
     for either in pattern.split("|"):
         for part in either.split("&"):
             operand = part.strip()
             match = _RANGE.fullmatch(operand)
             if match:
-                yield from (*_scalars(match[1]), *_scalars(match[2]))
+                yield from (_scalars(match[1]), _scalars(match[2]))
                 continue
             prefix = next((one for one in _PREFIXES if operand.startswith(one)), "")
-            yield from _scalars(operand[len(prefix) :].strip())
+            yield _scalars(operand[len(prefix) :].strip())
 
 
 def _scalars(text: str) -> Iterator[Json]:

@@ -6,8 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from chartkit.addons.migrate.proof.leaves.cel import leaves_of_expressions
 from chartkit.addons.migrate.proof.leaves.jmespath import JmesPlaces, literals_of, queries
-from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, compared, of_pattern, place
+from chartkit.addons.migrate.proof.leaves.leaf import (
+    MOST,
+    Leaf,
+    around,
+    around_all,
+    compared,
+    in_turns,
+    of_pattern,
+    place,
+)
 from chartkit.addons.migrate.proof.leaves.paths import (
     ABSENT,
     EACH,
@@ -21,13 +31,13 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     url_lookup,
 )
 from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
 from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, Resource, mappings_at, pointer_steps
+from chartkit.model import Body, Json, Resource, mapping_at, mappings_at, pointer_steps
 
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _POD: Final[Mapping[str, tuple[Json, ...]]] = {
@@ -100,6 +110,8 @@ def _leaf(base: Path, text: str, values: tuple[Json, ...], group: str) -> Leaf:
 
 
 _OBJECT: Final[Path] = ("object",)
+_TAKING: Final = frozenset(("equal", "equals", "in", "anyin", "allin"))
+"""Operators of conditions that the values meet which they are given."""
 
 
 def legacy_leaves(policy: Policy) -> Iterator[Leaf]:
@@ -143,8 +155,9 @@ class _Leaves:
         if rule.exclude is not None:
             self._match(rule.exclude, meets=False)
         self._context(rule.context)
-        self._conditions(rule.preconditions)
+        self._conditions(rule.preconditions, meets=True)
         self._block(rule.body.get("validate") or {}, _OBJECT)
+        self._cel(rule)
         self._mutation(rule.mutate or {})
         self._reader.text(rule.generate or {})
         for lookup in source_lookups(rule.generate):
@@ -157,7 +170,7 @@ class _Leaves:
         self._found.append(Leaf(path, tuple(values), self._group, met))
 
     def _note(self, path: Path, literals: Iterable[Json]) -> None:
-        values = [value for one in compared(path, literals) for value in around(one)]
+        values = around_all(compared(path, literals))
         for one in place(path):
             self._add(one, values)
 
@@ -187,12 +200,12 @@ class _Leaves:
                 self._texts(("userInfo", "username"), (name,), meets=meets)
 
     def _texts(self, path: Path, texts: Iterable[str], *, meets: bool) -> None:
-        for text in texts:
-            met, missed = of_pattern(text)
-            if meets:
-                self._add(path, [*met, *missed], len(met))
-            else:
-                self._add(path, [*missed, *met], len(missed))
+        rows = [of_pattern(text) for text in texts]
+        if not rows:
+            return
+        met, missed = in_turns(met for met, _ in rows), in_turns(missed for _, missed in rows)
+        first, others = (met, missed[:MOST]) if meets else (missed[:MOST], met)
+        self._add(path, [*first, *others], len(first))
 
     def _label(self, path: Path, key: str, text: str, *, meets: bool) -> None:
         sample = key.replace("*", "x").replace("?", "a")
@@ -272,7 +285,8 @@ class _Leaves:
         for path in self._reader.text(names):
             self._note(path, ("x",))
 
-    def _conditions(self, body: Json) -> None:
+    def _conditions(self, body: Json, *, meets: bool = False) -> None:
+        """Note the places of conditions; meets: whether a rule applies to what meets them."""
         if body is None:
             return
         try:
@@ -284,6 +298,12 @@ class _Leaves:
         else:
             conditions = (*(parsed.any or ()), *(parsed.all or ()))
         for condition in conditions:
+            if meets and condition.operator.lower() in _TAKING:
+                wanted = list(literals_of(condition.value))
+                for path in self._reader.text(condition.key):
+                    values = compared(path, wanted)
+                    for one in place(path):
+                        self._add(one, values, len(values))
             self._reader.compare(condition.key, condition.value)
 
     # Validation
@@ -302,6 +322,14 @@ class _Leaves:
         if isinstance(body.get("podSecurity"), dict):
             self._found += pod_security_leaves(body["podSecurity"], group)
 
+    def _cel(self, rule: Rule) -> None:
+        """Note the places of a rule's expressions in CEL."""
+        body = mapping_at(rule.body, "validate", "cel")
+        variables = {one["name"]: one["expression"] for one in mappings_at(body, "variables")}
+        blocks = (*rule.cel_preconditions, *mappings_at(body, "expressions"))
+        texts = [(f"cel[{index}]", one["expression"]) for index, one in enumerate(blocks)]
+        self._found += leaves_of_expressions(self._group, variables, texts)
+
     def _loop(self, body: Body, inside: Callable[[Body, Path], None]) -> None:
         outer = self._reader
         paths = tuple((*path, EACH) for path in outer.query(str(body.get("list") or "")))
@@ -309,7 +337,7 @@ class _Leaves:
         for path in paths:
             self._note(path, ())
         self._context(mappings_at(body, "context"))
-        self._conditions(body.get("preconditions"))
+        self._conditions(body.get("preconditions"), meets=True)
         for path in paths or ((),):
             for one in place(path) or ((),):
                 inside(body, one)
@@ -320,25 +348,27 @@ class _Leaves:
             for key, member in pattern.items():
                 anchor = parse_anchor(key)
                 name = anchor.key if anchor else key
-                below = (*path, name.replace("*", "x").replace("?", "a"))
-                if anchor is not None and anchor.kind is AnchorKind.NEGATION:
-                    self._add(below, [ABSENT, "x", {}, []], 1)
-                elif anchor is not None and anchor.kind is AnchorKind.EQUALITY:
-                    self._add(below, [ABSENT], 1)
-                    self._pattern(member, below)
-                else:
-                    self._pattern(member, below)
+                for text in dict.fromkeys(name.replace("*", one).replace("?", one) for one in "x1"):
+                    self._keyed(anchor, member, (*path, text))
         elif isinstance(pattern, list):
             for member in pattern:
                 self._pattern(member, (*path, EACH))
         elif path:
             self._scalar(pattern, path)
 
+    def _keyed(self, anchor: Anchor | None, pattern: Json, path: Path) -> None:
+        if anchor is not None and anchor.kind is AnchorKind.NEGATION:
+            self._add(path, [ABSENT, "x", {}, []], 1)
+            return
+        if anchor is not None and anchor.kind is AnchorKind.EQUALITY:
+            self._add(path, [ABSENT], 1)
+        self._pattern(pattern, path)
+
     def _scalar(self, pattern: Json, path: Path) -> None:
         found = [*queries(pattern)]
         if found:
             self._reader.compare(pattern, None)
-            self._add(path, [value for one in literals_of(pattern) for value in around(one)])
+            self._add(path, around_all(literals_of(pattern)))
             return
         met, missed = of_pattern(pattern)
         self._add(path, [*met, *missed], len(met))

@@ -7,7 +7,7 @@ A document has the objects of a cluster below `cluster` by the resource that URL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -40,6 +40,8 @@ Path = tuple[str | Step, ...]
 
 MakeElement = Callable[[Path], Json]
 """Makes an element of the list at a path."""
+Rivals = Callable[[Path], Container[str]]
+"""Returns the keys that exclude the one at a path."""
 
 
 def path_text(path: Path) -> str:
@@ -73,12 +75,19 @@ def values_at(value: Json, path: Path) -> Iterator[Json]:
 
 
 def with_value(
-    value: Json, path: Path, new: Json, make: MakeElement, *, mixed: bool = False, done: Path = ()
+    value: Json,
+    path: Path,
+    new: Json,
+    make: MakeElement,
+    rivals: Rivals,
+    *,
+    mixed: bool = False,
+    done: Path = (),
 ) -> Json:
     """Return a value with a new one at a path; `ABSENT` removes the field.
 
-    make: gives the first element of a list that is not there; mixed: whether the last of at least
-    two elements alone is changed, and not all of them.
+    make: gives the first element of a list that is not there; rivals: gives keys to remove; mixed:
+    whether the last of at least two elements alone is changed, and not all of them.
     """
     if not path:
         return new
@@ -94,15 +103,18 @@ def with_value(
         below = (*done, EACH)
         changed = range(len(members) - 1, len(members)) if mixed else range(len(members))
         for index in changed:
-            members[index] = with_value(members[index], rest, new, make, mixed=mixed, done=below)
+            members[index] = with_value(
+                members[index], rest, new, make, rivals, mixed=mixed, done=below
+            )
         return members
     body: Body = dict(value) if isinstance(value, dict) else {}
     if new is ABSENT and (not rest or step not in body):
         body.pop(step, None)
         return body
     below = (*done, step)
-    body[step] = with_value(body.get(step), rest, new, make, mixed=mixed, done=below)
-    return body
+    inside = with_value(body.get(step), rest, new, make, rivals, mixed=mixed, done=below)
+    excluded = rivals(below)
+    return {**{key: body[key] for key in body if key not in excluded}, step: inside}
 
 
 def _renamed(member: Body, others: list[Json]) -> Body:

@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import count, cycle, islice, repeat
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.paths import ABSENT, CLUSTER, IMAGE, Path, with_value
@@ -24,6 +24,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     least,
     least_object,
     normalized,
+    rivals,
     root_type,
 )
 from chartkit.addons.migrate.proof.requests.storable import IDENTITY, Judged, refused
@@ -88,8 +89,13 @@ class Cases:
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
         """Yield the requests of all kinds in turns."""
         chance = random.Random(seed)
-        for stage in _STAGES:
-            yield from in_turns([self._once(stage(space, chance), space) for space in spaces])
+        for stages in _STAGES:
+            made = [
+                (self._once(stage(space, chance), space), share)
+                for space in spaces
+                for stage, share in stages.items()
+            ]
+            yield from in_turns(*zip(*made, strict=True))
 
     def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
         rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
@@ -155,16 +161,16 @@ def _controlled(case: Case, kind: GroupVersionKind) -> Case:
     return Case(changed, case.origin, case.tries, case.change)
 
 
-def in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
-    """Yield one of each in turns until all have ended."""
-    waiting = list(found)
+def in_turns(found: Sequence[Iterator[Case]], shares: Iterable[int] = repeat(1)) -> Iterator[Case]:
+    """Yield some of each in turns until all have ended; shares: how many of each."""
+    waiting = list(zip(found, shares, strict=False))
     while waiting:
-        for cases in tuple(waiting):
-            case = next(cases, None)
-            if case is None:
-                waiting.remove(cases)
-            else:
+        for cases, share in tuple(waiting):
+            case = None
+            for case in islice(cases, share):
                 yield case
+            if case is None:
+                waiting.remove((cases, share))
 
 
 # Stages
@@ -190,27 +196,42 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
 
 
 def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
-    bases = (*space.bases[:2], *_met_bases(space))
+    met = _met_bases(space)
+    bases = (*met[:1], *space.bases[:2], *met[1:])
     for index in range(max((len(one.values) for one in space.facets), default=0)):
-        for base in bases:
+        for base in bases if index < _FEW // 2 else bases[:2]:
             for facet in space.facets:
                 if index >= len(facet.values):
                     continue
-                change = (facet, facet.values[index])
+                change = (facet, facet.tried[index])
                 yield _with(base, [change], space.kind)
                 if facet.repeats:
                     yield _with(base, [change], space.kind, mixed=True)
 
 
-def _learned(space: Space, _chance: random.Random) -> Iterator[Case]:
-    """Yield what had a new outcome with one place changed, as long as there is more of it."""
-    at = 0
-    while at < len(space.learned):
-        base = space.learned[at]
-        at += 1
+def _learned(space: Space, chance: random.Random) -> Iterator[Case]:
+    """Yield what had a new outcome with one place changed, the newest first; while there is no more
+    of it, changes by chance."""
+    waiting, known, others = list[Case](), 0, _by_chance(space, chance)
+    turns = count()
+    while space.facets:
+        waiting += space.learned[known:]
+        known = len(space.learned)
+        if not waiting:
+            yield next(others)
+            continue
+        base, turn = waiting.pop(), next(turns)
         for facet in space.facets:
-            for value in facet.values[:_FEW]:
-                yield _with(base, [(facet, value)], space.kind)
+            for value in _in_turn(facet.tried, turn):
+                yield _with(base, [(facet, value)], space.kind, mixed=turn % 3 == 2)
+
+
+def _in_turn(values: Sequence[Json], turn: int) -> Iterator[Json]:
+    """Yield the first values, and as many of the others, which are others in each turn."""
+    first, others = values[: _FEW // 2], values[_FEW // 2 :]
+    yield from first
+    start = turn * len(first) % max(len(others), 1)
+    yield from others[start : start + len(first)]
 
 
 def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -290,7 +311,14 @@ def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
         yield case
 
 
-_STAGES: Final = (_given, _meeting, _single, _operated, _learned, _pairs, _by_chance)
+_STAGES: Final = (
+    {_given: 1},
+    {_meeting: 1},
+    {_single: 3, _learned: 3, _operated: 1, _pairs: 1},
+    {_by_chance: 1},
+)
+"""The stages of a proof, one after the other; of those that stand together so many requests come in
+turns."""
 
 
 def _groups(space: Space) -> list[str]:
@@ -309,7 +337,8 @@ def _met_bases(space: Space) -> list[Case]:
         facets = [one for one in space.facets if one.met and some & one.groups]
         if facets:
             case = space.bases[0]
-            for facet in facets:
+            # What is in an object is set after the object, which may be absent to meet a rule.
+            for facet in sorted(facets, key=lambda one: len(one.path)):
                 case = _met(case, facet, space.kind)
             found.setdefault(_written(case.document), case)
     return list(found.values())
@@ -347,6 +376,9 @@ def _with(
             return {}
         return least(at[1][2:], str(path[-1]))
 
+    def excluded(path: Path) -> frozenset[str]:
+        return rivals(root, path[1:]) if path[0] in _OBJECTS else frozenset()
+
     tries, change = list(base.tries), base.change
     for facet, value in changes:
         path = facet.path
@@ -358,7 +390,8 @@ def _with(
             continue
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
-        document = with_value(document, path, value, make, mixed=mixed and facet.repeats)
+        alone = mixed and facet.repeats
+        document = with_value(document, path, value, make, excluded, mixed=alone)
     if document.get("operation") != "UPDATE" and "oldObject" in document:
         document = {key: value for key, value in document.items() if key != "oldObject"}
     return Case(document, base.origin, tuple(tries), change)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.leaf import Leaf
+from chartkit.addons.migrate.proof.leaves.leaf import MOST_VALUES, Leaf, in_turns
 from chartkit.addons.migrate.proof.leaves.paths import (
     ABSENT,
     AT,
@@ -16,6 +17,7 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     IMAGE,
     Path,
     Step,
+    path_text,
     values_at,
 )
 from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
@@ -26,6 +28,9 @@ from chartkit.addons.migrate.proof.requests.schema import (
     MAP,
     SCALARS,
     allowed_at,
+    allowed_values,
+    alternatives,
+    fields,
     least,
     normalized,
     root_type,
@@ -34,7 +39,6 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Body, Json
 
-MOST_VALUES: Final = 20
 _OBJECTS: Final = ("object", "oldObject")
 _FIXED: Final = frozenset(("apiVersion", "kind", "status"))
 _IMAGES: Final = (
@@ -50,6 +54,7 @@ _DIGITS: Final = 13
 _OPERATION: Final = "operation"
 _LOOKED_UP: Final = "looked up"
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
+_NONE: Final[Mapping[str, str]] = {}
 _UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
 """Values of each type, for fields whose type is not known."""
 
@@ -69,6 +74,11 @@ class Facet:
     groups: frozenset[str]
     typed: bool = True
     types: tuple[type, ...] = ()
+
+    @property
+    def tried(self) -> Sequence[Json]:
+        """The values as they are tried: those that meet and those that do not in turns."""
+        return in_turns([self.values[: self.met], self.values[self.met :]])
 
     @property
     def repeats(self) -> bool:
@@ -94,8 +104,11 @@ class Facet:
         return frozenset(self.state_of(one, mixed=some) for one in self.values for some in mixed)
 
 
-def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Facet], set[Path]]:
-    """Return the facets of a kind, one a place, and the places that it does not have."""
+def facets_of(
+    leaves: Iterable[Leaf], kind: GroupVersionKind, assumed: Mapping[str, str] = _NONE
+) -> tuple[list[Facet], set[Path]]:
+    """Return the facets of a kind, one a place, and the places that it does not have; assumed:
+    types of fields of custom kinds."""
     found: dict[Path, _Merged] = {}
     unknown: set[Path] = set()
     root = root_type(kind)
@@ -104,8 +117,15 @@ def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Face
             if path[0] in _OBJECTS and (len(path) < 2 or path[1] in _FIXED):
                 continue
             allowed = allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
+            if type_name == ANY and path[0] in _OBJECTS:
+                type_name = assumed.get(path_text(path[1:]), ANY)
             merged = found.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
+            if type_name.startswith(LIST):
+                # A list that is compared with a text has it among its elements.
+                element = (*path, EACH)
+                merged = found.setdefault(element, _Merged(type_name[2:], element))
+                merged.add(tuple(one for one in values if isinstance(one, str)), 0, leaf.group)
     for path in [path for path in found if AT in path]:
         merged = found.pop(path)
         for whole in _values_of(path, [*found]):
@@ -120,7 +140,21 @@ def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Face
         above = normalized(root, path[1:-1])
         if isinstance(path[-1], str) and above is not None and above[1].startswith(MAP):
             found.setdefault(path[:-1], _Merged(above[1], path[:-1]))
+    found.update(_others_of_alternatives(root, found))
     return [merged.facet() for merged in found.values()], unknown
+
+
+def _others_of_alternatives(root: str, found: Collection[Path]) -> dict[Path, _Merged]:
+    """Return the first alternative that no policy names of places of which they name others."""
+    others: dict[Path, _Merged] = {}
+    for path in found:
+        at = normalized(root, path[1:-1]) if path[0] in _OBJECTS else None
+        if at is not None and path[-1] in alternatives(at[1]):
+            beside = ((*path[:-1], name) for name in sorted(alternatives(at[1])))
+            other = next((one for one in beside if one not in found), None)
+            if other is not None:
+                others[other] = _Merged(fields(at[1])[str(other[-1])].type, other)
+    return others
 
 
 def _values_of(path: Path, others: Iterable[Path]) -> Iterator[Path]:
@@ -167,6 +201,10 @@ def _located(
             else:
                 yield whole, type_name, leaf.values, leaf.met
             return
+    for value in leaf.values:
+        # What is compared with the keys of an object is about its fields.
+        if isinstance(value, str) and value in fields(type_name):
+            yield (*whole, value), fields(type_name)[value].type, (), 0
     yield whole, type_name, leaf.values, leaf.met
 
 
@@ -253,7 +291,6 @@ class _Merged:
         if self.type == _LOOKED_UP:
             yield []
             return
-        has_texts = any(isinstance(each, str) for each in (*self._met, *self._others))
         if self._path != _USER:
             yield ABSENT
         yield from self._allowed
@@ -271,13 +308,11 @@ class _Merged:
         elif self.type.startswith(MAP):
             yield from ({}, {"x": least(self.type.removeprefix(MAP))})
         elif self.type not in SCALARS:
-            yield from (least(self.type), {})
-        elif not has_texts:
-            yield from _SAMPLES.get(self.type, ())
-
-
-_SAMPLES: Final = {"string": ("x", ""), "quantity": ("1",)}
-"""By type: values where the policy names none."""
+            texts = (name for name, field in fields(self.type).items() if field.type == "string")
+            others = ({name: (*allowed_values(self.type, name), "x")[0]} for name in texts)
+            yield from (least(self.type), {}, *islice(others, 1))
+        elif not any(value is not ABSENT for value in (*self._met, *self._others)):
+            yield from (least(self.type), *([""] if self.type == "string" else []))
 
 
 def _of_type(value: Json, type_name: str) -> Json:
@@ -298,6 +333,8 @@ def _of_type(value: Json, type_name: str) -> Json:
         )
     if type_name == "int":
         return _whole(value)
+    if type_name == "double":
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if type_name == "quantity":
         is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
         return value if is_scalar and quantity_or_none(str(value)) is not None else None

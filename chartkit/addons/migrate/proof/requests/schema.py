@@ -106,6 +106,11 @@ _ENUMS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
 """The values of fields that have a fixed set of them, by type and name."""
 
 
+_ALTERNATIVES: Final = frozenset(
+    f"core.v1.{name}" for name in ("EnvVarSource", "LifecycleHandler", "Volume", "VolumeProjection")
+)
+"""Types of which an object has one of the fields that are not required."""
+
 _TEXT: Final = Field("string", required=False)
 _TEXTS: Final = Field(f"{LIST}string", required=False)
 _TEXT_BY_KEY: Final = Field(f"{MAP}string", required=False)
@@ -218,6 +223,22 @@ def least(type_name: str, name: str = "") -> Json:
     return {**body, "name": _CONTAINER_NAMES[name]} if name in _CONTAINER_NAMES else body
 
 
+@cache
+def alternatives(type_name: str) -> frozenset[str]:
+    """Return the fields of a type of which an object has one at most."""
+    if type_name not in _ALTERNATIVES:
+        return frozenset()
+    return frozenset(name for name, field in fields(type_name).items() if not field.required)
+
+
+@cache
+def rivals(root: str, path: Path) -> frozenset[str]:
+    """Return the fields that exclude the one at a path."""
+    above = normalized(root, path[:-1]) if path and isinstance(path[-1], str) else None
+    names = alternatives(above[1]) if above is not None else frozenset[str]()
+    return names - {str(path[-1])} if path[-1:] and path[-1] in names else frozenset()
+
+
 def allowed_values(type_name: str, field: str) -> tuple[str, ...]:
     """Return the only values that a field of a type may have; none where it may have any."""
     return _ENUMS.get((type_name, field), ())
@@ -244,13 +265,13 @@ _SAMPLE_KINDS: Final = (
     GroupVersionKind("", "v1", "Namespace"),
 )
 """The kinds that stand for all where a policy matches every kind."""
-_MOST: Final = 12
+_MOST: Final = 40
 _VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?", re.ASCII)
 
 
 def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[GroupVersionKind]:
     """Return the kinds that kind selectors and match constraints name, those of the former first;
-    at most a dozen. Of a wildcard a few stand for all."""
+    at most forty. Of a wildcard a few stand for all."""
     named = list(_constrained(policies))
     found = [kind for text in selectors for kind in _selected(text, named)]
     # A custom kind is known by its plural alone where no selector names it.

@@ -21,6 +21,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     MAP,
     TEMPLATED,
     allowed_values,
+    alternatives,
     fields,
     required,
     root_type,
@@ -263,6 +264,8 @@ def _fields(body: Body, kind: str) -> Iterator[str]:
         yield "fields of another type"
     if kind == "core.v1.PodSpec" and _shares_names(body):
         yield "two elements of one name"
+    if len(body.keys() & alternatives(kind)) > 1:
+        yield "several fields of which one excludes the others"
     for name, type_name in required(kind):
         if name not in body or (body[name] == "" and type_name == "string"):
             yield "missing required fields"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
+from chartkit.addons.migrate.proof.leaves.paths import ABSENT, path_text
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case
-from chartkit.addons.migrate.proof.requests.facets import facets_of
+from chartkit.addons.migrate.proof.requests.facets import Facet, facets_of
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED, least_object
 from chartkit.addons.migrate.proof.requests.storable import refusals
 from chartkit.engine.cluster_policy.policy import read_policy
@@ -109,3 +110,63 @@ def test_requests_end_when_their_time_is_over() -> None:
     cases = Cases(lambda: True)
     assert list(cases.of([_space(_NO_NAMESPACES, "No.Namespace")], "seed")) == []
     assert cases.left_out.total() < 100
+
+
+_CONDITIONS = """
+      preconditions:
+        all:
+          - {key: "{{ request.object.metadata.labels.tier || '' }}", operator: Equals, value: gold}
+      validate:
+        message: "no"
+        deny:
+          conditions:
+            any:
+              - key: "{{ request.object.spec.volumes[].keys(@)[] }}"
+                operator: AnyIn
+                value: [nfs]
+              - key: ALL
+                operator: AnyNotIn
+                value: "{{ request.object.spec.containers[].securityContext.capabilities.drop[] }}"
+"""
+
+
+def _facets(rule: str) -> dict[str, Facet]:
+    return {path_text(facet.path): facet for facet in _space(rule).facets}
+
+
+def test_keys_of_objects_and_elements_of_lists_are_places() -> None:
+    facets = _facets(_CONDITIONS)
+    assert {"server": "x", "path": "/data"} in facets["object.spec.volumes[].nfs"].values
+    assert "ALL" in facets["object.spec.containers[].securityContext.capabilities.drop[]"].values
+
+
+def test_an_alternative_that_no_policy_names_is_tried() -> None:
+    assert "object.spec.volumes[].awsElasticBlockStore" in _facets(_CONDITIONS)
+
+
+def test_what_meets_a_precondition_is_known() -> None:
+    facet = _facets(_CONDITIONS)["object.metadata.labels.tier"]
+    assert facet.values[: facet.met] == ("gold",)
+    assert facet.tried[:2] == ["gold", ""]
+
+
+def test_an_alternative_takes_the_place_of_another() -> None:
+    cases = islice(Cases().of([_space(_CONDITIONS)], "seed"), 600)
+    volumes = [one for case in cases for one in case.document["object"]["spec"].get("volumes", ())]
+    sources = [volume.keys() - {"name"} for volume in volumes]
+    assert {"nfs"} in sources
+    assert max(map(len, sources)) == 1
+
+
+def test_fields_of_custom_kinds_have_the_types_that_are_assumed() -> None:
+    kind = GroupVersionKind("example.com", "v1", "Thing")
+    rule = """
+      validate: {message: "no", pattern: {spec: {retries: ">=1"}}}
+"""
+    leaves = list(legacy_leaves(read_policy(legacy(rule, "[Thing]"))))
+    (facet,) = (
+        one
+        for one in facets_of(leaves, kind, {"spec.retries": "int"})[0]
+        if one.path[-1] == "retries"
+    )
+    assert {type(value) for value in facet.values if value is not ABSENT} == {int}

@@ -52,6 +52,10 @@ _CONTAINER = {"name": "app", "image": "x"}
         (_pod(volumes=[{"name": "v", "configMap": {}}]), "missing required fields"),
         (_pod(containers=[_CONTAINER, _CONTAINER]), "two elements of one name"),
         (_pod(containers=[_CONTAINER], initContainers=[_CONTAINER]), "two elements of one name"),
+        (
+            _pod(volumes=[{"name": "v", "emptyDir": {}, "hostPath": {"path": "/"}}]),
+            "several fields of which one excludes the others",
+        ),
         (_pod(hostNetwork="true"), "fields of another type"),
         (
             {**least_object(GroupVersionKind("", "v1", "Secret")), "data": {"a": 1}},

@@ -112,8 +112,11 @@ class TemplateCode:
         if not self.variants.wild.intersection(parts):
             return match[0]
         self.uses_helpers = True
-        text, values = json.dumps(match[1]), argument(self.list_code(parts))
-        return f'{{{{ include "{self.prefix}.fits" (dict "text" {text} "values" {values}) }}}}'
+        facts = f'"text" {json.dumps(match[1])} "values" {argument(self.list_code(parts))}'
+        # What is absent is equal to no text, and ends with none.
+        wild = match[1].replace(".orValue(null)", ".orValue('')")
+        facts += f' "wild" {json.dumps(wild)}' if wild != match[1] else ""
+        return f'{{{{ include "{self.prefix}.fits" (dict {facts}) }}}}'
 
     def list_code(self, parts: Sequence[str]) -> str:
         """Return the code of a list of several parts, of which some may be missing."""

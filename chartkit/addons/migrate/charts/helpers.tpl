@@ -67,9 +67,10 @@ request.userInfo.?groups.orValue([]).exists(group, {{ include "CHART.fits" (dict
 {{- end -}}
 {{- end -}}
 
-{{/* Whether a text is one of some, which may have wildcards, in CEL. Takes text and values. */}}
+{{/* Whether a text is one of some, which may have wildcards, in CEL. Takes text and values,
+and wild, where another text is for wildcards. */}}
 {{- define "CHART.fits" -}}
-{{- $text := .text -}}
+{{- $text := .wild | default .text -}}
 {{- $plain := list -}}
 {{- $tests := list -}}
 {{- range .values | default list -}}
@@ -88,7 +89,7 @@ request.userInfo.?groups.orValue([]).exists(group, {{ include "CHART.fits" (dict
 {{- end -}}
 {{- end -}}
 {{- with $plain -}}
-{{- $tests = prepend $tests (printf "%s in %s" $text (toJson .)) -}}
+{{- $tests = prepend $tests (printf "%s in %s" $.text (toJson .)) -}}
 {{- end -}}
 ({{ join " || " $tests | default "false" }})
 {{- end -}}

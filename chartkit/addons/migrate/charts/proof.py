@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.addons.migrate.charts.forms import SWITCH
 from chartkit.addons.migrate.charts.normal import normal_policy
 from chartkit.addons.migrate.charts.variants import VALIDATING
-from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.conversion import Conversion, legacy_rules
 from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.files.printed import CEL
 from chartkit.documents.reader import read_text
@@ -27,6 +27,7 @@ from chartkit.helm.model import Target
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.temporary import temporary_folder
 
+_EVERYTHING: Final = "everything enabled"
 _RANDOM: Final = 12
 _CHANGES: Final = 6
 _SEED: Final = 34
@@ -46,7 +47,7 @@ Rendered = Mapping[str, Sequence[Body]]
 @dataclass(frozen=True, slots=True)
 class ValuesCase:
     """Values that both forms are rendered with. name: as messages speak of them; is_own: whether
-    they are not changed at random."""
+    they are those of the chart or of a file."""
 
     name: str
     values: Body
@@ -73,7 +74,7 @@ def cases(
     yield from given
     whole = merge(defaults, given[-1].values if given else {})
     enabled = _renderable(chart, whole, target)
-    yield ValuesCase("everything enabled", enabled)
+    yield ValuesCase(_EVERYTHING, enabled, False)
     chance = random.Random(_SEED)
     for number in range(_RANDOM):
         values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
@@ -186,7 +187,7 @@ class ChartProof:
         for template in self.templates:
             forms = [each.get(template, ()) for each in renders]
             old = legacy.get(template, ())
-            reason = self._difference(template, old, forms, batch, case.is_own)
+            reason = self._difference(template, old, forms, batch, case)
             if reason:
                 yield template, reason
 
@@ -196,18 +197,17 @@ class ChartProof:
         old: Sequence[Body],
         new: Sequence[Sequence[Body]],
         batch: Batch,
-        is_own: bool,
+        case: ValuesCase,
     ) -> str:
-        """Return the difference of a template's old form and its new ones; empty for none.
-
-        is_own: whether values are not changed at random, so that the new form may refuse none.
-        """
+        """Return the difference of a template's old form and its new ones; empty for none. The new
+        form may refuse no values of the chart and of files."""
         as_old, as_new, as_both = new
         if list(old) != list(as_old):
             return "the old form changes"
         if _REFUSED in json.dumps(as_new):
             refused = next((body[_REFUSED] for body in as_new if _REFUSED in body), "an exclusion")
-            return str(refused).removesuffix(f" ({SWITCH})") if is_own else ""
+            is_lost = case.is_own or (case.name == _EVERYTHING and _converts(old, batch))
+            return str(refused).removesuffix(f" ({SWITCH})") if is_lost else ""
         kept = {_id(body) for body in as_old}
         made = {
             _id(body): body
@@ -222,6 +222,9 @@ class ChartProof:
                 continue  # Kyverno does not take the old form
             except ChartkitError as error:
                 return error.message
+            accepted = conversion.accepted or resource
+            if len(legacy_rules(accepted)) < len(legacy_rules(resource)):
+                return ""  # Kyverno does not take all rules of the old form
             reason = self._compared(template, conversion, made)
             if reason:
                 return reason
@@ -253,6 +256,14 @@ class ChartProof:
 
 
 _KINDS: Final = ("ClusterPolicy", VALIDATING, "both")
+
+
+def _converts(old: Sequence[Body], batch: Batch) -> bool:
+    """Return whether the old form of a template converts whole."""
+    try:
+        return all(batch.convert(one).complete for one in map(Resource, old) if is_legacy(one))
+    except ChartkitError:
+        return False
 
 
 def _outline(policy: Body) -> Json:

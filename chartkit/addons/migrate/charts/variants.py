@@ -61,8 +61,8 @@ class Variants:
     """The new policies of a template, for each variant.
 
     both: the condition for reporting next to the old form; lists: the parts of lists, by number of
-    their marks; wild: those whose items may have wildcards; controllers: the value that chooses pod
-    controllers.
+    their marks; wild: those whose items may have wildcards; under: each
+    decision with those under which it comes up; controllers: the value that chooses controllers.
     """
 
     template: PolicyTemplate
@@ -71,6 +71,7 @@ class Variants:
     base: dict[str, int] = field(default_factory=dict)
     lists: list[tuple[str, ...]] = field(default_factory=list)
     wild: set[str] = field(default_factory=set)
+    under: dict[str, dict[str, int]] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     controllers: Term | None = None
     _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
@@ -82,8 +83,7 @@ class Variants:
         Raise NotPlacedError where no variant has one.
         """
         self._find_base()
-        # Each decision with the variant in which it first comes up.
-        under: dict[str, Variant] = {key: {} for key in self.template.decisions}
+        under = self.under = {key: {} for key in self.template.decisions}
         seen: set[str] = set()
         while left := [key for key in under if key not in seen]:
             for key in left:

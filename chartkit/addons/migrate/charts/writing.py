@@ -41,30 +41,30 @@ class Writer:
 
     def document(self, document: str) -> tuple[str, list[str]]:
         """Return the condition under which a policy is there, empty for always, and its spec."""
-        fixed: dict[str, int] = {}
-        if document not in self.variants.bodies({}):
-            key, value = next(
-                (key, value)
-                for key, value in self._others({})
-                if document in self.variants.bodies({key: value})
-            )
-            fixed = {key: value}
-        else:
-            absent = [
-                (key, value)
-                for key, value in self._others({})
-                if document not in self.variants.bodies({key: value})
-            ]
-            fixed = {key: self._now(key, {}) for key, _ in absent}
+        here = document in self.variants.bodies({})
+        other = [
+            (key, taken)
+            for key, taken in self._others({})
+            if (document in self.variants.bodies(taken)) != here
+        ]
+        fixed = {key: self._now(key, {}) for key, _ in other} if here else other[0][1]
 
         def get(fixed: dict[str, int]) -> Json:
             return self.variants.bodies(fixed).get(document, {}).get("spec", _MISSING)
 
-        conditions = [key if value else _negated(key) for key, value in fixed.items()]
-        joined = (
-            conditions[0] if len(conditions) == 1 else f"and {' '.join(map(argument, conditions))}"
+        return self._condition(fixed), self._entry("spec:", get, fixed, 0, "spec")
+
+    def _condition(self, taken: dict[str, int]) -> str:
+        """Return the code of decisions; empty for none."""
+        codes = [
+            self.code.at(key) if value else _negated(self.code.at(key))
+            for key, value in taken.items()
+        ]
+        return (
+            codes[0]
+            if len(codes) == 1
+            else " ".join(["and"] * bool(codes) + list(map(argument, codes)))
         )
-        return joined if conditions else "", self._entry("spec:", get, fixed, 0, "spec")
 
     def _now(self, key: str, fixed: dict[str, int]) -> int:
         return fixed.get(key, self.variants.default(key))
@@ -72,13 +72,21 @@ class Writer:
     def _values(self, key: str) -> tuple[int, int]:
         return (0, ITEMS) if self.variants.is_list(key) else (0, 1)
 
-    def _others(self, fixed: dict[str, int]) -> list[tuple[str, int]]:
-        """Return the decisions that are not taken, each with its other value."""
+    def _others(self, fixed: dict[str, int]) -> list[tuple[str, dict[str, int]]]:
+        """Return the decisions that are not taken, each taken the other way, with those under which
+        it comes up."""
         return [
-            (key, next(value for value in self._values(key) if value != self._now(key, fixed)))
+            (key, {**self._context(key, fixed), key: self._other(key, fixed)})
             for key in self.variants.choices
             if key not in fixed and self._is_here(key)
         ]
+
+    def _other(self, key: str, fixed: dict[str, int]) -> int:
+        return next(value for value in self._values(key) if value != self._now(key, fixed))
+
+    def _context(self, key: str, fixed: dict[str, int]) -> dict[str, int]:
+        under = self.variants.under.get(key, {})
+        return {name: value for name, value in under.items() if name not in fixed}
 
     def _is_here(self, key: str) -> bool:
         """Return whether a decision is one of a whole policy, or of the items of a loop around."""
@@ -92,7 +100,7 @@ class Writer:
         differing = [
             (name, value)
             for name, other in self._others(fixed)
-            if (value := get({**fixed, name: other})) is not base and value != base
+            if (value := get({**fixed, **other})) is not base and value != base
         ]
         values = [base, *(value for _, value in differing)]
         if base is _MISSING and not differing:
@@ -119,10 +127,18 @@ class Writer:
         if self._is_optional(name, get, fixed, key):
             self.code.optional.add(self.code.at(name))
             return self._entry(head, get, {**fixed, name: yes}, indent, key)
-        inside = self._entry(head, get, {**fixed, name: yes}, indent, key)
-        outside = self._entry(head, get, {**fixed, name: no}, indent, key)
+        context = self._context(name, fixed)
+        other = {**context, name: self._other(name, fixed)}
+        if other[name] == yes:
+            then, otherwise = {**fixed, **other}, {**fixed, name: no}
+        elif context:
+            then, otherwise = {**fixed, **other}, {**fixed, name: yes}
+        else:
+            then, otherwise = {**fixed, name: yes}, {**fixed, name: no}
+        inside = self._entry(head, get, then, indent, key)
+        outside = self._entry(head, get, otherwise, indent, key)
         pad = " " * indent
-        code = self.code.at(name)
+        code = self._condition({key: then[key] for key in (*context, name)})
         if not inside:
             inside, outside, code = outside, [], _negated(code)
         lines = [f"{pad}{{{{- if {code} }}}}", *inside]

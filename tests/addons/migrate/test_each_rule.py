@@ -131,6 +131,16 @@ def test_the_remainder_is_extended_as_the_whole_policy_was() -> None:
     assert beside.remaining["metadata"]["annotations"] == {autogen.ANNOTATION: "none"}
 
 
+def test_the_text_of_the_remainder_keeps_its_comments(tmp_path: Path) -> None:
+    rules = [{**_pattern("left"), "preconditions": _HARD}, _rule("made", generate=_GENERATE)]
+    text = yaml.safe_dump(_policy(*rules).body, sort_keys=False)
+    file = tmp_path / "p.yaml"
+    file.write_text(text.replace("spec:\n", "# by the platform\nspec:\n", 1))
+    left = migrated(file).text.partition("\n---\n")[2]
+    assert "# by the platform\nspec:\n" in left
+    assert yaml.safe_load(left)["metadata"]["annotations"] == {autogen.ANNOTATION: "none"}
+
+
 def test_files_have_the_rest_next_to_a_policy_that_kyverno_refuses(tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(yaml.safe_dump(_policy(_pattern("sound"), _REFUSED).body, sort_keys=False))

@@ -7,7 +7,9 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -31,11 +33,12 @@ from chartkit.addons.migrate.plan.inventory import LegacyObject
 from chartkit.addons.migrate.proof import Proof
 from chartkit.charts.rbac.permissions import needs
 from chartkit.charts.rbac.requirements import SECRETS_NOTE, Controller, Needs
-from chartkit.documents.reader import Document, read_text
+from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
+from chartkit.output.yaml_edit import rewritten as edited
 from chartkit.wording import shortened
 
 _UNREADY: Final = (
@@ -362,8 +365,9 @@ def left_text(text: str, kept: Mapping[int, Sequence[str]], remaining: Body) -> 
     be cut line by line, as one with rules on one line, is written anew.
     """
     cut = _cut(without_notes(text), kept)
-    if cut is not None and _reads_as(cut, remaining):
-        return cut
+    if cut is not None:
+        with suppress(InputError):
+            return edited(cut, remaining, Path(), "")
     notes = [line for lines in kept.values() for line in lines]
     return "".join(indented(notes, 0)) + dump_yaml(remaining)
 
@@ -401,10 +405,3 @@ def _end(node: Any) -> int:
         return int(mark.line + bool(mark.column))
     last = node.value[-1]
     return _end(last[1] if isinstance(last, tuple) else last)
-
-
-def _reads_as(text: str, body: Body) -> bool:
-    try:
-        return [document.body for document in read_text(text)] == [body]
-    except InputError:
-        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,3 +99,52 @@ def test_objects_whose_updates_are_refused_are_counted(
     assert "".join(outcome.changes).startswith(changes)
     assert bool(outcome.changes) is bool(changes)
     assert ("updates: 1 rule let" in in_format(report(found), "text")) is bool(changes)
+
+
+_GROUPS: Final[Any] = {
+    "name": "kyverno.io",
+    "versions": [{"groupVersion": "kyverno.io/v1", "version": "v1"}],
+    "preferredVersion": {"groupVersion": "kyverno.io/v1", "version": "v1"},
+}
+
+
+def _resources(version: str, kind: str, name: str, namespaced: bool) -> Any:
+    one = {"name": name, "kind": kind, "namespaced": namespaced, "verbs": ["list"]}
+    return {"kind": "APIResourceList", "groupVersion": version, "resources": [one]}
+
+
+def _recording(folder: Path, objects: Sequence[Any] | None) -> Path:
+    """Write a recording of a cluster with one policy and some ConfigMaps, None for none read."""
+    answers = {
+        "/apis": {"kind": "APIGroupList", "groups": [_GROUPS]},
+        "/api/v1": _resources("v1", "ConfigMap", "configmaps", namespaced=True),
+        "/apis/kyverno.io/v1": _resources(
+            "kyverno.io/v1", "ClusterPolicy", "clusterpolicies", False
+        ),
+        "/apis/kyverno.io/v1/clusterpolicies?limit=500": {
+            "kind": "ClusterPolicyList",
+            "items": [policy(_ENFORCED)],
+        },
+    }
+    if objects is not None:
+        items = [
+            {"metadata": {"name": f"c-{number}", "namespace": "default"}, "data": data}
+            for number, data in enumerate(objects)
+        ]
+        answers["/api/v1/configmaps?limit=500"] = {"kind": "ConfigMapList", "items": items}
+    folder.mkdir()
+    files = {path: f"{number:06}.json" for number, path in enumerate(answers, 1)}
+    for path, body in answers.items():
+        (folder / files[path]).write_text(json.dumps({"path": path, "body": body}))
+    recording = {"format": 1, "namespace": "", "answers": files}
+    (folder / "recording.json").write_text(json.dumps(recording))
+    return folder
+
+
+@pytest.mark.parametrize(("objects", "count"), [([{"a": "x"}, {}], "1 of 2"), (None, "")])
+def test_objects_of_a_recording_with_policies_are_known(
+    tmp_path: Path, objects: Sequence[Any] | None, count: str
+) -> None:
+    found = migrated(_recording(tmp_path / "prd", objects), prove=True, proof_seconds=0.3)
+    (outcome,) = found.objects[0].outcomes
+    assert [each.split()[2:5] for each in outcome.changes] == ([count.split()] if count else [])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.addons.migrate.acceptance import accepted_rules
 from chartkit.addons.migrate.charts.chart import ChartMigration, KnownTemplates, migrate_charts
 from chartkit.addons.migrate.charts.proof import ValuesCase
 from chartkit.addons.migrate.conversion import Conversion
@@ -37,7 +38,7 @@ from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, reads_context, wildcards_of
 from chartkit.documents.reader import read_source, read_text
 from chartkit.engine import is_exception, read_exceptions
-from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.cluster_policy.policy import KINDS
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.helm.chart_values import read_values
@@ -432,7 +433,12 @@ def _recorded(folder: Path, legacy: Sequence[LegacyObject]) -> Iterator[Resource
     from chartkit.network.cluster.installed import kinds_to_read
     from chartkit.scan.cluster import open_cluster
 
-    policies = [compile_policy(one.resource) for one in legacy if one.resource.kind in KINDS]
+    policies = list[CompiledPolicy]()
+    for each in legacy:
+        if each.resource.kind in KINDS:
+            with suppress(CompileError):  # of which no rule converts
+                accepted, _ = accepted_rules(each.current or each.resource)
+                policies.append(compile_policy(accepted))
     with open_cluster(ClusterSource(None, folder, "", None)) as reader:
         for served in kinds_to_read(policies, reader.discovery):
             yield from reader.objects(served)

@@ -16,6 +16,7 @@ from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _AMONG: Final = re.compile(r"(\w+(?:[\w.?]|\([^()\s]*\)|\[[^\[\]\s]*\])*) in chartkitlist(\d{3})")
+_WHOLE: Final = re.compile(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:\.\w+)*")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
 
 
@@ -197,7 +198,7 @@ def escaped(text: str) -> str:
 
 
 def argument(code: str) -> str:
-    return f"({code})" if " " in code else code
+    return f"({code})" if " " in code and not _WHOLE.fullmatch(code) else code
 
 
 def _common_start(one: str, other: str) -> str:

@@ -271,7 +271,8 @@ def _outline(policy: Body) -> Json:
 
     def without(value: Json) -> Json:
         if isinstance(value, dict):
-            return {key: without(each) for key, each in value.items() if key not in CEL}
+            kept = {key: each for key, each in value.items() if key not in (*CEL, "variables")}
+            return {key: without(each) for key, each in kept.items()}
         return list(map(without, value)) if isinstance(value, list) else value
 
     return normal_policy(without(policy))

@@ -335,4 +335,4 @@ def _namespace(metadata: Body) -> Body:
 
 
 def _argument(code: str) -> str:
-    return f"({code})" if " " in code else code
+    return f"({code})" if " " in code and not code.startswith("(") else code

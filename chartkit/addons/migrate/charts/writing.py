@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,7 +14,7 @@ from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.rendering import EXCLUDED, ITEMS, MARK, SPECIMENS
 from chartkit.addons.migrate.charts.template import NotPlacedError, show
 from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
-from chartkit.addons.migrate.files.printed import CEL, in_reading_order
+from chartkit.addons.migrate.files.printed import CEL, WIDTH, in_reading_order, may_fold
 from chartkit.documents.yaml_dump import dump_text
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
@@ -324,6 +325,9 @@ class Writer:
         if not (MARK.search(value) or LISTS.search(value)):
             if "\n" in value or (key in CEL and dump_text(value).startswith("'")):
                 return self._block(f"{pad}{head}", escaped(value), indent)
+            folded = _folded(value, indent + 2) if key not in CEL and may_fold(value) else []
+            if folded and " ".join(line.strip() for line in folded) == value:
+                return [f"{pad}{head} >-", *map(escaped, folded)]
             return [f"{pad}{head} {escaped(dump_text(value, indent))}"]
         if key in CEL:
             return self._block(f"{pad}{head}", self.code.expression(value), indent)
@@ -357,6 +361,12 @@ def _at(get: _Get, index: int) -> _Get:
         return value[index] if isinstance(value, list) and index < len(value) else _MISSING
 
     return inner
+
+
+def _folded(text: str, indent: int) -> list[str]:
+    """Return the lines of a text that YAML joins with spaces."""
+    wrapped = textwrap.wrap(text, WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+    return [f"{' ' * indent}{line}" for line in wrapped]
 
 
 def _key(key: str) -> str:

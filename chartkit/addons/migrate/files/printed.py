@@ -216,7 +216,7 @@ _SPEC: Final = (
     "matchConditions",
     "variables",
 )
-_WIDTH: Final = 98
+WIDTH: Final = 98
 _COMMAND: Final = re.compile("::|##")
 CEL: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
@@ -242,7 +242,7 @@ def printed(body: Body, margin: Margin) -> str:
         line, column = lines[location.line - 1], location.column - 1
         key = line[column:].partition(": ")[0]
         wrapped = textwrap.wrap(
-            value, _WIDTH - column - 2, break_long_words=False, break_on_hyphens=False
+            value, WIDTH - column - 2, break_long_words=False, break_on_hyphens=False
         )
         below = (f"{' ' * (column + 2)}{part}\n" for part in wrapped)
         lines[location.line - 1] = "".join([f"{line[:column]}{key}: >-\n", *below])
@@ -266,13 +266,14 @@ def _long_texts(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]
     elif isinstance(value, list):
         for index, each in enumerate(value):
             yield from _long_texts(each, (*path, index))
-    elif isinstance(value, str) and isinstance(path[-1], str) and _may_fold(value):
+    elif isinstance(value, str) and isinstance(path[-1], str) and may_fold(value):
         yield path, value
 
 
-def _may_fold(text: str) -> bool:
+def may_fold(text: str) -> bool:
+    """Return whether a text is written on several lines, which YAML joins with spaces."""
     # A line break could make a command of a pipeline's log of what follows `::` or `##`.
-    return len(text) > _WIDTH and text.isprintable() and not _COMMAND.search(text)
+    return len(text) > WIDTH and text.isprintable() and not _COMMAND.search(text)
 
 
 def _places(

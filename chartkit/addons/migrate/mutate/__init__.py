@@ -4,7 +4,6 @@ patterns, for conditions in anchors."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from chartkit.addons.migrate.conditions import blocks_hold
@@ -13,14 +12,11 @@ from chartkit.addons.migrate.expressions.presence import NOTHING, Known, empty_i
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
-from chartkit.addons.migrate.mutate.fields import Field, Mutation, object_field
+from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.foreach import loop_mutations
 from chartkit.addons.migrate.mutate.json_patch import json_patch
-from chartkit.addons.migrate.mutate.merge import StrategicMerge
-from chartkit.addons.migrate.mutate.overlay import overlay_mutations
-from chartkit.addons.migrate.mutate.patches import (
-    note_unused,
-)
+from chartkit.addons.migrate.mutate.overlay import merged
+from chartkit.addons.migrate.mutate.patches import note_unused
 from chartkit.addons.migrate.rule import ConvertedRule, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
@@ -64,8 +60,9 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
         conditions.append(Condition("preconditions", met))
         empty = empty_if(met)
     mutations = mutations_of(body, scope, context.names, namespace, empty)
-    anchors = [condition for mutation in mutations for condition in mutation.conditions]
-    if anchors and len(mutations) > 1:
+    several = {mutation.conditions for mutation in mutations}
+    anchors = [condition for each in several for condition in each]
+    if anchors and (len(several) > 1 or len(body.get("foreach") or ()) > 1):
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
     conditions += _named(anchors)
     spec: Body = {"mutations": [each.body for each in mutations]}
@@ -87,7 +84,9 @@ def mutations_of(
 ) -> list[Mutation]:
     """Return the mutations of a rule; empty: the lists that are empty where it applies."""
     if body.get("patchStrategicMerge") is not None:
-        return _merged(body["patchStrategicMerge"], object_field(scope, scope.object), names, empty)
+        patch = body["patchStrategicMerge"]
+        note_unused(patch, names)
+        return merged(patch, object_field(scope, scope.object), names, empty=empty)
     if body.get("patchesJson6902"):
         return [
             Mutation(json_patch(body["patchesJson6902"], scope.object, names), is_json_patch=True)
@@ -95,19 +94,6 @@ def mutations_of(
     if body.get("foreach"):
         return loop_mutations(body["foreach"], scope, names, namespace)
     raise NotConvertible("a mutate rule that says nothing", "mutate")
-
-
-def _merged(patch: Body, whole: Field, names: Names, empty: Known) -> list[Mutation]:
-    """Return the mutations of a strategic merge: an apply configuration if there is one."""
-    note_unused(patch, names)
-    try:
-        merge = StrategicMerge(names, empty=empty)
-        made = merge.configuration(patch, whole)
-    except NotConvertible as reason:
-        with suppress(NotConvertible):
-            return overlay_mutations(patch, whole, names)
-        raise reason from None
-    return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
 
 
 def _named(anchors: Sequence[Expr]) -> list[Condition]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -15,13 +15,8 @@ from chartkit.addons.migrate.matching.scope import Scope
 from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.loops import Loop, loop_of, some
-from chartkit.addons.migrate.mutate.merge import StrategicMerge
-from chartkit.addons.migrate.mutate.overlay import overlay_mutations
-from chartkit.addons.migrate.mutate.patches import (
-    anchor_of,
-    note_unused,
-    plain_key,
-)
+from chartkit.addons.migrate.mutate.overlay import merged, merged_for_each
+from chartkit.addons.migrate.mutate.patches import anchor_of, note_unused, plain_key
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
 from chartkit.model import Body, Json
 
@@ -66,7 +61,7 @@ def _mutations(body: Body, scope: Scope, names: Names, namespace: str, path: str
 
 
 def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> list[Mutation]:
-    """Return the mutations of a loop with strategic merges: one apply configuration if there is."""
+    """Return the mutations of a loop with strategic merges."""
     patch = body[_MERGE]
     if body.get("order") == "Ascending":
         raise NotConvertible("a foreach in ascending order turns lists round", f"{path}/order")
@@ -79,20 +74,16 @@ def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -
     note_unused(patch, loops[0].names)
     whole = object_field(scope, scope.object)
     if not patched.keys() & by_path.keys():
-        (around,) = loops
-        return overlay_mutations(patch, whole, names, around=around)
-    try:
-        merge = StrategicMerge(names, loops=by_path)
-        made = merge.configuration(patch, whole)
-    except NotConvertible as reason:
-        with suppress(NotConvertible):
-            return overlay_mutations(patch, whole, names, by_path)
-        raise reason from None
-    if not set(_leaves(patch)) <= by_path.keys():
-        # What is outside of the lists is patched where there is an element.
-        merge.conditions.append(disjunction(*(some([loop]) for loop in loops)))
-    conditions = tuple(each for each in merge.conditions if each != cel.TRUE)
-    return [Mutation(made, conditions=conditions, replaces=merge.replaces)]
+        (loop,) = loops
+        return merged_for_each(patch, whole, loop)
+    mutations = merged(patch, whole, names, by_path)
+    if set(_leaves(patch)) <= by_path.keys():
+        return mutations
+    # What is outside of the lists is patched where there is an element.
+    needed = disjunction(*(some([loop]) for loop in loops))
+    if needed == cel.TRUE:
+        return mutations
+    return [replace(each, conditions=(*each.conditions, needed)) for each in mutations]
 
 
 def _lists(text: str, patch: Json) -> list[str]:

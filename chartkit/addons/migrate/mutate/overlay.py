@@ -8,11 +8,13 @@ list: elements are patched where they stand.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, TEXT, Place
+from chartkit.addons.migrate.expressions.presence import NOTHING, Known
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.mutate.fields import Field, Mutation, literal_value, object_type
@@ -40,19 +42,35 @@ from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, p
 from chartkit.model import Body, Json
 
 
-def overlay_mutations(
+def merged(
     patch: Body,
     whole: Field,
     names: Names,
     loops: Mapping[str, Loop] = MappingProxyType({}),
-    around: Loop | None = None,
+    empty: Known = NOTHING,
 ) -> list[Mutation]:
-    """Return the mutations of a patch; raises `NotConvertible`.
+    """Return the mutations of a patch: an apply configuration where there is one.
 
-    loops: those of a foreach whose elements it patches, by the path of their lists; around: one
-    for whose elements it patches something else.
+    loops: those of a foreach whose elements it patches, by the path of their lists; empty: the
+    lists that are empty where it is applied. Raises `NotConvertible`.
     """
-    overlay = _Overlay(whole.place, names, loops, around)
+    try:
+        merge = StrategicMerge(names, loops=loops, empty=empty)
+        made = merge.configuration(patch, whole)
+    except NotConvertible as reason:
+        with suppress(NotConvertible):
+            return _overlaid(patch, whole, _Overlay(whole.place, names, loops))
+        raise reason from None
+    return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
+
+
+def merged_for_each(patch: Body, whole: Field, loop: Loop) -> list[Mutation]:
+    """Return the mutations of a patch of something else than the elements of a loop, done for each
+    of these; raises `NotConvertible`."""
+    return _overlaid(patch, whole, _Overlay(whole.place, loop.names, {}, loop))
+
+
+def _overlaid(patch: Body, whole: Field, overlay: _Overlay) -> list[Mutation]:
     overlay.write(patch, whole)
     return overlay.mutations()
 
@@ -69,7 +87,7 @@ class _Overlay:
     ) -> None:
         self._whole = whole
         self._loops = loops
-        self._names = names if around is None else around.names
+        self._names = names
         self._around = around
         self._merge = StrategicMerge(self._names)
         self._operations = Operations(whole, self._names, () if around is None else (around,))
@@ -80,8 +98,8 @@ class _Overlay:
         """Return the mutations, the conditions of anchors with each."""
         conditions = tuple(self._merge.conditions)
         own = [Mutation(self._operations.expression(), True)] if self._is_written else []
-        if conditions and (self._around is not None or len(own) + len(self._elements) > 1):
-            raise NotConvertible("anchors in one of several patches")
+        if conditions and self._around is not None:
+            raise NotConvertible("anchors that not every element meets")
         return [
             Mutation(each.expression, True, (*each.conditions, *conditions))
             for each in (*own, *self._elements)
@@ -160,7 +178,7 @@ class _Overlay:
             raise NotConvertible(f"the list {at.place.path} is merged by its elements' keys")
         else:
             loop = every_element(at, self._names)
-        elements = _Overlay(self._whole, self._names, {}, loop)
+        elements = _Overlay(self._whole, loop.names, {}, loop)
         steps: Path = (*at.place.path.split("."), loop.counter)
         elements.write(element, at.element(loop.generator.variable), steps)
         if loop.generator.where != cel.TRUE or only_adds(element):

@@ -119,8 +119,13 @@ def added(value: Json) -> Json:
 
 
 def reduced(value: Json) -> Json:
-    """Return a part of a patch as Kyverno leaves it: without empty objects; None for nothing."""
+    """Return a part of a patch as Kyverno leaves it: without empty objects; None for nothing.
+
+    Raises `NotConvertible` for null, which removes what is there.
+    """
     if isinstance(value, dict):
+        if None in value.values():
+            raise NotConvertible("null in an element of a list, or under an anchor +()")
         kept = {key: each for key, old in value.items() if (each := reduced(old)) is not None}
         return kept or None
     return value

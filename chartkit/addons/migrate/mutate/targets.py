@@ -91,7 +91,8 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     target = _target(body, context.names, policy.namespace)
     mutations = mutations_of(body, target.scope, target.names, policy.namespace, NOTHING)
     expressions = [each.expression for each in mutations]
-    tests = [*target.tests, *(test for each in mutations for test in each.conditions)]
+    anchors = dict.fromkeys(test for each in mutations for test in each.conditions)
+    tests = [*target.tests, *anchors]
     spec: Body = {
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {**target.scope.constraints, "expression": target.objects},

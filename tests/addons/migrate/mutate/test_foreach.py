@@ -166,6 +166,10 @@ def test_a_loop_in_a_loop_knows_both_numbers() -> None:
         ),
         merging("{spec: {containers: [{(name): '{{element.name}}', tty: null}]}}"),
         merging(
+            "{spec: {nodeSelector: {a: b}, volumes: [{(name): '{{element.name}}', nfs: null}]}}",
+            "request.object.spec.volumes[]",
+        ),
+        merging(
             _IN_BOTH,
             "request.object.spec.[containers, initContainers, ephemeralContainers][]",
             more=f", order: Descending, preconditions: {json.dumps(element_has('tty'))}",

@@ -247,6 +247,9 @@ def migrate_charts(
         except ChartkitError as error:
             left.append((error.location or Location(str(folder)), error.message))
             continue
+        except (OSError, UnicodeDecodeError) as error:
+            left.append((Location(str(folder)), f"cannot be read: {error}"))
+            continue
         texts |= made.texts
         converted |= made.converted
         left += made.left

@@ -28,6 +28,7 @@ from chartkit.helm.syntax import Literal
 SWITCH: Final = "policyType"
 REFUSED: Final = "has no form in a policy of policies.kyverno.io"
 """What a template says where values ask for what the new form does not have."""
+_MARKS: Final = re.compile(r"ck-mark\d|chartkit(?:exclude|list|controllers|name)")
 _SECTION: Final = re.compile(r"^(metadata|spec):[ \t]*$", re.MULTILINE)
 _NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)
 _NAMESPACE: Final = re.compile(r"^  namespace:.*$", re.MULTILINE)
@@ -74,6 +75,8 @@ def named_templates(texts: Sequence[str], prefix: str) -> NamedTemplates:
     nodes: dict[str, Sequence[Node]] = {}
     for text in texts:
         for definition in re.split(r"(?=\{\{-?\s*define\b)", text):
+            if _MARKS.search(definition):
+                continue
             try:
                 parsed = parse(definition)
             except NotPlacedError:
@@ -86,6 +89,8 @@ def named_templates(texts: Sequence[str], prefix: str) -> NamedTemplates:
 
 def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
     """Return the policies of a template, each with its new form or the reason why there is none."""
+    if _MARKS.search(text):
+        return [LeftPolicy(1, "holds a text that marks values in the conversion")]
     try:
         found = regions(text)
     except NotPlacedError as error:

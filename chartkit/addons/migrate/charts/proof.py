@@ -156,7 +156,7 @@ class ChartProof:
         found: dict[str, str] = {}
         with temporary_folder() as parent:
             copy = parent / self.new.name
-            shutil.copytree(self.new, copy)
+            shutil.copytree(self.new, copy, symlinks=True)
             for file in (copy / "templates").rglob("*"):
                 if file.is_file() and file.suffix in (".yaml", ".yml", ".tpl"):
                     text = file.read_text("utf-8")

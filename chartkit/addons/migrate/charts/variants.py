@@ -18,12 +18,11 @@ from chartkit.addons.migrate.charts.rendering import (
     Variant,
 )
 from chartkit.addons.migrate.charts.template import NotPlacedError, named_value, show, show_argument
-from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.files.printed import CEL, in_reading_order
 from chartkit.documents.reader import read_text
 from chartkit.engine.cluster_policy import autogen
-from chartkit.errors import CompileError, InputError
+from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.syntax import Literal, Term
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 
@@ -208,7 +207,7 @@ class Variants:
         legacy = self._legacy(text)
         try:
             conversion = convert(Resource(legacy, Location("", self.line)))
-        except (CompileError, NotConvertible) as error:
+        except ChartkitError as error:
             raise NotPlacedError(self._readable(error.message), self.line) from None
         for outcome in conversion.outcomes:
             if outcome.reason:

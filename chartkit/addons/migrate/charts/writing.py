@@ -224,8 +224,8 @@ class Writer:
     def _loop(self, get: _Get, fixed: dict[str, int], indent: int, name: str) -> list[str]:
         """Return the lines of list items that are repeated for each item of a list of values."""
         base, more = get(fixed), get({**fixed, name: MORE})
-        assert isinstance(base, list)
-        assert isinstance(more, list)
+        if not isinstance(base, list) or not isinstance(more, list):
+            raise NotPlacedError("a list decides what kind of field is there", self.code.line(name))
         count = len(more) - len(base)
         if not count:
             return self._items(get, fixed, indent, range(len(base)))
@@ -316,7 +316,10 @@ class Writer:
         name = self._repeated(get, fixed)
         if name is not None and key in CEL:
             more = get({**fixed, name: MORE})
-            assert isinstance(more, str)
+            if not isinstance(more, str):
+                raise NotPlacedError(
+                    "a list decides what kind of field is there", self.code.line(name)
+                )
             return self._block(f"{pad}{head}", self.code.repetition(value, more, name), indent)
         if name is not None:
             raise NotPlacedError(

@@ -179,3 +179,50 @@ def test_a_form_that_differs_is_left_out_alone(tmp_path: Path) -> None:
     assert Path(location.file).name == "odd.yaml"
     assert reason.startswith("the new form differs at /spec/validations/0/expression")
     assert len(new_policies(chart)) == 2
+
+
+def test_a_template_with_a_text_of_the_conversion_stays(tmp_path: Path) -> None:
+    odd = policy(rule(HOST_PID)) + "# ck-mark999x0xxx\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": odd})
+    ((_, reason),) = migrated(chart).left
+    assert "marks values" in reason
+
+
+def test_a_condition_within_another_counts(tmp_path: Path) -> None:
+    settings = (
+        "  {{- with .Values.failure }}\n  failurePolicy: {{ . }}\n  {{- end }}\n"
+        "  background: {{ .Values.background }}\n"
+    )
+    values = "enabled: true\naction: Audit\nbackground: true\n"
+    templates = {"p.yaml": policy(rule(HOST_PID), settings)}
+    chart = write_chart(tmp_path / "c", templates, values)
+    assert not migrated(chart).left
+    (new,) = new_policies(chart)
+    assert "failurePolicy" not in new["spec"]
+    (ignoring,) = new_policies(chart, failure="Ignore", background=False)
+    assert ignoring["spec"]["failurePolicy"] == "Ignore"
+    assert ignoring["spec"]["evaluation"] == {"background": {"enabled": False}}
+
+
+def test_policies_of_other_charts_stay(tmp_path: Path) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
+    write_chart(chart / "charts" / "other", {"o.yaml": policy(rule(HOST_PID))})
+    migration = migrated(chart)
+    assert {file.name for file in migration.converted} == {"p.yaml"}
+    assert all("charts" not in file.relative_to(chart).parts for file in migration.texts)
+
+
+def test_an_item_decides_within_its_loop(tmp_path: Path) -> None:
+    pattern = (
+        "      pattern:\n        metadata:\n          labels:\n"
+        "            {{- range $label := .Values.allow }}\n"
+        '            {{- $parts := split "=" $label }}\n            {{- if $parts._1 }}\n'
+        '            {{ $parts._0 }}: "{{ $parts._1 }}"\n            {{- else }}\n'
+        '            {{ $parts._0 }}: "?*"\n            {{- end }}\n            {{- end }}\n'
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))})
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, allow=["a=b", "c"])
+    first, second = (each["expression"] for each in new["spec"]["validations"])
+    assert '"b"' in first.replace("'", '"')
+    assert "!= ''" in second

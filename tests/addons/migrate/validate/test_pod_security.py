@@ -9,7 +9,7 @@ from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.model import Resource
 from tests.addons.migrate.conversions import Converted, converted, one_line, policy
 
-_FIRST = "name the images of containers, or '*'"
+_FIRST = "exclude.images must be specified"
 
 
 def _pss(settings: str, kind: str = "Pod") -> Converted:
@@ -70,7 +70,7 @@ def test_controllers_have_their_pods_in_templates() -> None:
             "volume.hostPath.path == '' || volume.hostPath.path.startsWith('/var/'))",
         ),
         (
-            "controlName: Volume Types, restrictedField: 'spec.volumes[*].nfs'",
+            "controlName: Volume Types, restrictedField: 'spec.volumes[*].nfs', values: ['*']",
             "volumes must be of type",
             "has(volume.nfs) && !has(volume.hostPath)",
         ),

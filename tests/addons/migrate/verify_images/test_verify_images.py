@@ -22,7 +22,7 @@ _KEY = "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----\n"
 
 
 def _verified(**block: object) -> Converted:
-    entry = {"imageReferences": ["ghcr.io/acme/*"], **block}
+    entry = {"imageReferences": ["ghcr.io/acme/*"], "failureAction": "Enforce", **block}
     return converted(f"verifyImages: [{json.dumps(entry)}]", "Pod")
 
 
@@ -69,7 +69,11 @@ def test_images_that_are_passed_over_need_no_signature() -> None:
 
 
 def test_entries_are_policies_of_their_own() -> None:
-    entry = {"imageReferences": ["*"], "attestors": [{"entries": [{"keys": {"kms": "k://a"}}]}]}
+    entry = {
+        "imageReferences": ["*"],
+        "failureAction": "Enforce",
+        "attestors": [{"entries": [{"keys": {"kms": "k://a"}}]}],
+    }
     digests = {
         "imageReferences": ["*"],
         "mutateDigest": False,
@@ -107,7 +111,7 @@ _NAMED = {**_LOG, "subject": "a", "issuer": "b"}
         ),
         ({"certificates": {"cert": "x", "certChain": "y"}}, "certChain"),
         ({"keys": {"kms": "k://a"}, "annotations": {"a": "b"}}, "annotations of signatures"),
-        ({"keys": {"publicKeys": "{{ keys.data.a }}"}}, "a variable"),
+        ({"keys": {"publicKeys": "{{ request.object.metadata.name }}"}}, "a variable"),
     ],
 )
 def test_attestors_without_a_form(entry: Body, reason: str) -> None:

@@ -8,6 +8,7 @@ format strings of `'…'.format([…])` are read against the types of the argume
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from chartkit.engine.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral
 from chartkit.engine.cel.checker.checked import Checked, format_type, type_name
@@ -86,7 +87,12 @@ def validate_literals(
 ) -> Iterator[Issue]:
     """Complains about list and map literals whose members differ in their types."""
     for literal in literals:
-        if isinstance(literal, ListLiteral):
+        breaking = _optional_dynamic(checked, literal)
+        if breaking is not None:
+            yield Issue(
+                "an optional member of type dyn, at which cel-go breaks off", breaking.offset
+            )
+        elif isinstance(literal, ListLiteral):
             elements = [
                 (element, _type(checked, element, position in literal.optional_indices))
                 for position, element in enumerate(literal.elements)
@@ -101,9 +107,22 @@ def validate_literals(
             )
 
 
+_BREAKS: Final = "an optional member of type dyn, at which cel-go breaks off"
+
+
+def _optional_dynamic(checked: Checked, literal: ListLiteral | MapLiteral) -> Expr | None:
+    """Return the first optional member whose type is not known to be an optional's: cel-go takes
+    the first parameter of a type that has none (`homogeneousAggregateLiteralValidator`)."""
+    if isinstance(literal, ListLiteral):
+        optional = [literal.elements[position] for position in sorted(literal.optional_indices)]
+    else:
+        optional = [entry.value for entry in literal.entries if entry.optional]
+    return next((each for each in optional if not checked.types[each.id].parameters), None)
+
+
 def _type(checked: Checked, expr: Expr, optional: bool) -> Type:
     found = checked.types[expr.id]
-    return found.parameters[0] if optional and found.parameters else found
+    return found.parameters[0] if optional else found
 
 
 def _differing(members: Sequence[tuple[Expr, Type]]) -> Iterator[Issue]:

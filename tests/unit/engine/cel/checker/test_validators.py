@@ -12,6 +12,8 @@ from chartkit.engine.cel.errors import CelCompileError, Issue
 from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints
 
+_BREAKS = "an optional member of type dyn, at which cel-go breaks off"
+
 
 @pytest.mark.parametrize(
     ("source", "expected"),
@@ -46,6 +48,8 @@ def test_validators_arguments(source: str, expected: dict[int, str]) -> None:
         ("[object.a, 1]", {12: "expected type 'dyn' but found 'int'"}),
         ("[pod.weight, 1]", {}),
         ("[?optional.of('a'), 1]", {21: "expected type 'string' but found 'int'"}),
+        ("{'a': 1, ?'b': dyn(optional.of(1))}", {19: _BREAKS}),
+        ("[?dyn(optional.of(1))]", {6: _BREAKS}),
         ("[[1], []]", {}),
         ("[[], 1]", {6: "expected type 'list(dyn)' but found 'int'"}),
         (

@@ -26,8 +26,6 @@ from chartkit.engine.cluster_policy import autogen
 from chartkit.helm.syntax import Literal
 
 SWITCH: Final = "policyType"
-REFUSED: Final = "has no form in a policy of policies.kyverno.io"
-"""What a template says where values ask for what the new form does not have."""
 _MARKS: Final = re.compile(r"ck-mark\d|chartkit(?:exclude|list|controllers|name)")
 _SECTION: Final = re.compile(r"^(metadata|spec):[ \t]*$", re.MULTILINE)
 _NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)

@@ -72,7 +72,7 @@ def mentions(
     for documents in inventory.documents.values():
         found += files.mentions(documents, carried)
     for chart in inventory.charts:
-        found += _in_chart(chart)
+        found += _in_chart(chart, charts)
     found += _rendered(migrated, charts)
     found += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
     found += _exceptions(migrated)
@@ -133,8 +133,10 @@ def _identity(resource: Resource) -> tuple[str, ...]:
     return group_of(resource), resource.kind, resource.namespace, resource.name
 
 
-def _in_chart(folder: Path) -> Iterator[Mention]:
-    """Yield the values that a chart has for charts which it depends on."""
+def _in_chart(folder: Path, charts: ChartMigration) -> Iterator[Mention]:
+    """Yield the values that a chart has for charts which it depends on; those of the chart itself
+    are read by both forms of its policies."""
+    is_own = any(file.is_relative_to(folder) for file in charts.converted)
     for file in sorted(folder.glob("values*.y*ml")):
         try:
             documents = read_file(file)
@@ -142,6 +144,8 @@ def _in_chart(folder: Path) -> Iterator[Mention]:
             continue  # Helm names it
         for document in documents:
             for key, values in mapping_at(document.body).items():
+                if is_own and not (folder / "charts" / key).is_dir():
+                    continue
                 for steps, name in _values(values, (key,)):
                     yield _value(document, steps, name)
 

@@ -278,3 +278,21 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(input_files, "read_text", counted)
     migrated(tmp_path)
     assert sorted(read) == sorted(texts)
+
+
+def test_values_of_a_chart_with_both_forms_are_read(tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    (chart / "values.yaml").write_text("team:\n  validationFailureAction: Audit\n")
+    template = (
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata:\n  name: team\nspec:\n"
+        "  validationFailureAction: {{ .Values.team.validationFailureAction }}\n  rules:\n"
+        "  - name: team\n    match:\n      any:\n      - resources:\n          kinds: [Pod]\n"
+        "    validate:\n      message: m\n      pattern:\n        spec:\n          hostPID: false\n"
+    )
+    (chart / "templates" / "p.yaml").write_text(template)
+    found = migrated(chart)
+    assert list(found.mentions) == []
+    assert {Path(file.file).name for file in found.files} == {"p.yaml", "values.yaml"}
+    assert found.exit_code(check=False) == 0

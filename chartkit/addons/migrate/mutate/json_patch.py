@@ -289,7 +289,8 @@ class Operations:
     def _require_own(self, path: Path, name: str) -> None:
         """Raise `NotConvertible` for a path outside of the element, that a second one would find
         changed."""
-        if name != "add" and _level(path) < len(self._loops):
+        others = self._loops[_level(path) :]
+        if name != "add" and not all(any(map(loop.tells_apart, path)) for loop in others):
             raise NotConvertible(f"a foreach with {name} of something else than its element has")
 
     def _remove(self, steps: Sequence[Step], _operation: Body) -> None:

@@ -20,7 +20,7 @@ from chartkit.addons.migrate.jmespath import (
     Value,
     stream_of,
 )
-from chartkit.addons.migrate.mutate.pointers import Counter
+from chartkit.addons.migrate.mutate.pointers import Counter, Step
 from chartkit.addons.migrate.rule import with_entries
 from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.model import Body
@@ -50,6 +50,12 @@ class Loop:
     def path(self) -> str:
         """Return the path of the list in the object, empty for one that is computed."""
         return self.generator.elements.path
+
+    def tells_apart(self, step: Step) -> bool:
+        """Return whether a part of a path is another one for each element: a key of an object."""
+        is_computed = not isinstance(step, str | Counter)
+        names_key = is_computed and tree.count(step, cel.ident(self.generator.variable)) > 0
+        return names_key and self.generator.elements.is_map
 
     @property
     def counter(self) -> Counter:
@@ -105,7 +111,7 @@ def loop_of(body: Body, names: Names, namespace: str, level: int = 0) -> Loop:
     """
     found = Translator(names).text(str(body.get("list") or "").strip())
     stream = stream_of(found, names)
-    is_whole = stream.is_plain
+    is_whole = stream.is_plain and not stream.generators[0].elements.is_map
     if len(stream.generators) > 1 or stream.item.value != cel.ident(stream.generators[0].variable):
         place = replace(stream.listed(), path="")
         generator = Generator(loop_variable(place, names.taken), place)

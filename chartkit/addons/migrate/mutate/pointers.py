@@ -93,21 +93,13 @@ def _key(text: Expr) -> Expr:
             return cel.literal(decode(value))
         case Binary("+", left, right):
             return cel.concat(_key(left), _key(right))
-        case Call("replace", Call() | Select() | Index() as value, _) if _is_escaped(text):
+        case Call("replace", value, (Literal("/"), Literal("~1"))) if value is not None:
             return value
         case Select() | Index() if is_name(Place(text)):
             return text
         case Call("string"):
             return text
     raise NotConvertible("a path of a patch with a variable that may hold a / or a ~")
-
-
-def _is_escaped(text: Expr) -> bool:
-    """Return whether slashes of a text are written as a path has them."""
-    match text:
-        case Call("replace", _, (Literal("/"), Literal("~1"))):
-            return True
-    return False
 
 
 def _pointer(key: Expr) -> list[Expr]:

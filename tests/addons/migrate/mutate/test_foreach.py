@@ -31,6 +31,7 @@ _PODS = [
         "hostPort: 3}]}], initContainers: [{name: i, image: i, tty: true, "
         "securityContext: {privileged: true}}]}"
     ),
+    pod(metadata="{labels: {tmp/a: b, tmp-c: d, keep: e}}"),
     pod("{volumes: [{name: a, hostPath: {path: /a}}, {name: b}, {name: c, hostPath: {path: /}}]}"),
 ]
 
@@ -156,6 +157,13 @@ def test_a_loop_in_a_loop_knows_both_numbers() -> None:
             _CONTAINERS,
             op("add", "/spec/tolerations/-", value={"key": "{{element.name}}"}),
             order="Descending",
+        ),
+        looping(
+            "keys(request.object.metadata.labels || `{}`)",
+            op("remove", "/metadata/labels/{{ replace_all(element, '/', '~1') }}"),
+            preconditions={
+                "all": [{"key": "{{element}}", "operator": "Equals", "value": "tmp*"}],
+            },
         ),
         looping(f"{_CONTAINERS}[?tty]", op("add", "/metadata/labels/tty", value="yes")),
         merging(_IN_BOTH, "request.object.spec.[initContainers, containers][]"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeGuard
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
@@ -27,7 +27,7 @@ from chartkit.addons.migrate.expressions.verdict import (
     is_name,
 )
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
-from chartkit.addons.migrate.jmespath.terms import Choice, is_json, is_truthy
+from chartkit.addons.migrate.jmespath.terms import Choice, is_json, is_truthy, type_of
 from chartkit.addons.migrate.operators import (
     as_text,
     durations,
@@ -40,7 +40,7 @@ from chartkit.addons.migrate.operators import (
 )
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Select, count
+from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal, Select, count
 from chartkit.engine.cluster_policy.conditions.comparison import sprint
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
@@ -49,7 +49,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     FlatList,
     parse_conditions,
 )
-from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
@@ -219,13 +219,20 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
             place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
         if place.type == "int":
             numbers = [number for value in values if (number := whole_number(value)) is not None]
+            wild = [value for value in values if isinstance(value, str) and has_wildcard(value)]
             if len(numbers) == 1:
-                return cel.equal(place.value, numbers[0])
-            return cel.contains(cel.list_of(numbers), place.value) if numbers else cel.FALSE
+                is_number = cel.equal(place.value, numbers[0])
+            else:
+                is_number = (
+                    cel.contains(cel.list_of(numbers), place.value) if numbers else cel.FALSE
+                )
+            return disjunction(is_number, *(fits(as_text(place), text) for text in wild))
         if place.type == "bool":
-            words = [each for each in (True, False) if each in _booleans(values)]
-            tests = [place.value if word else cel.negate(place.value) for word in words]
-            return disjunction(*tests)
+            matching = [compile_wildcard(sprint(value)) for value in values]
+            words = [word for word in (True, False) if any(fit(sprint(word)) for fit in matching)]
+            return disjunction(
+                *(place.value if word else cel.negate(place.value) for word in words)
+            )
         texts = [sprint(value) for value in values]
         if place.type in (QUANTITY, INT_OR_TEXT):
             return is_one_of(replace(place, root=as_text(place), optional=(), type=TEXT), texts)
@@ -234,13 +241,6 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
         return is_one_of(place, texts)
 
     return test
-
-
-def _booleans(values: Sequence[Json]) -> list[bool]:
-    """Return the booleans among values, those that are written as texts, too."""
-    words = {"true": True, "false": False}
-    texts = [words[value] for value in values if isinstance(value, str) and value in words]
-    return [*texts, *(value for value in values if isinstance(value, bool))]
 
 
 def _range(text: str) -> Callable[[Place], Expr] | None:
@@ -268,14 +268,48 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             raise NotConvertible("the values of a condition are no list")
         case Stream():
             return lambda place: value.exists(lambda item: fits_value(place.value, item.value))
+        case Value(Place(ListLiteral(elements), ()) as list_):
+            return _written(list_, elements)
         case Value(list_) if list_.type == f"[]{TEXT}":
-            return lambda place: cel.contains(list_.value, place.taken_for(TEXT).value)
+            return lambda place: cel.contains(list_.value, _text(place))
         case Value(list_) if list_.is_list or not (list_.is_known or list_.path):
             # What is read of a text is taken for a list.
             return lambda place: cel.contains(list_.value, place.value)
         case Value(single) if single.type == TEXT:
-            return lambda place: _in_text(single, place.taken_for(TEXT).value)
+            return lambda place: _in_text(single, _text(place))
     raise NotConvertible("the values of a condition have a type that is not known")
+
+
+def _text(place: Place) -> Expr:
+    """Return a value that is a text; raises `NotConvertible`."""
+    place = place.taken_for(TEXT)
+    if place.type != TEXT:
+        raise NotConvertible("a value that is no text is looked for among texts")
+    return place.value
+
+
+def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
+    """Return the test whether a value is among constants, and values that are computed."""
+    bare = [each.args[0] if _is_dyn(each) else each for each in elements]
+    constants = [each.value for each in bare if isinstance(each, Literal)]
+    plain = all(isinstance(each, str) and not has_wildcard(each) for each in constants)
+    others = [each for each in elements if not isinstance(each, Literal) and not _is_constant(each)]
+
+    def test(place: Place) -> Expr:
+        if plain:
+            return cel.contains(list_.value, _text(place))
+        among = cel.contains(cel.list_of(others), _text(place)) if others else cel.FALSE
+        return disjunction(_among(constants)(place), among)
+
+    return test
+
+
+def _is_dyn(expr: Expr) -> TypeGuard[Call]:
+    return isinstance(expr, Call) and expr.function == "dyn" and len(expr.args) == 1
+
+
+def _is_constant(expr: Expr) -> bool:
+    return _is_dyn(expr) and isinstance(expr.args[0], Literal)
 
 
 def _in_text(place: Place, wanted: Operand) -> Expr:
@@ -371,6 +405,11 @@ def _listed(test: Test) -> Test:
         is_text = isinstance(value, Value) and not value.place.is_list
         if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
             raise NotConvertible("In and NotIn with a value that is no list")
+        if _is_list(key) and isinstance(value, Constant):
+            if type_of(key) != f"[]{TEXT}":
+                raise NotConvertible("In and NotIn of a list of values that may be no texts")
+            if not all(isinstance(each, str) for each in value.value):
+                return cel.FALSE
         return test(key, value)
 
     return checked

@@ -157,6 +157,11 @@ EVERY_KEY: Final = (
 (`pkg/engine/wildcards`)."""
 NO_DATA: Final = "a ConfigMap without data is an error, where what is read of it was null"
 """A change of rules that read ConfigMaps."""
+FETCHED_DEFAULTS: Final = (
+    "a default is not taken where the objects or images that it is for cannot be fetched: that is "
+    "an error"
+)
+"""A change of rules with context entries that have a default."""
 SERVICE_ACCOUNTS: Final = (
     "a user that is no service account has no serviceAccountName, whatever colons its name has"
 )

@@ -276,6 +276,10 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
         left = cel.call("double", place.value) if isinstance(number, float) else place.value
         return cel.compare(sign, left, number)
     if place.type == QUANTITY and isinstance(limit, str):
+        if quantity_or_none(limit) is None:
+            if read_duration(limit) is not None:
+                raise NotConvertible("an order of a size and a duration")
+            return cel.FALSE
         return cel.compare(sign, _compared_sizes(place, cel.call("quantity", limit)), 0)
     if place.type == "double" and number is not None:
         return cel.compare(sign, place.value, float(number))

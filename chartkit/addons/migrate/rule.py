@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import CEL_ERRORS, NO_DATA
+from chartkit.addons.migrate.differences import FETCHED_DEFAULTS, NO_DATA
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import where_read
@@ -133,10 +133,28 @@ def with_entries(
             else:
                 found = resolved_query(path, names, term) if path else term
                 held = _held(name, found, hold)
+            if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
+                names = replace(names, fetched=names.fetched | {name})
             names = names.with_others(**{name: held})
         except NotConvertible as reason:
             raise NotConvertible(reason.message, f"context/{index}") from None
     return names
+
+
+def _is_fetched(term: Term, names: Names) -> bool:
+    """Return whether a term is read of what others answer."""
+    if isinstance(term, Constant):
+        return False
+    if isinstance(term, Choice):
+        return _is_fetched(term.first, names) or _is_fetched(term.second, names)
+    expression = term.list() if isinstance(term, Stream) else term.place.value
+    others = (*_CLIENTS, *(name for name in names.fetched))
+    named = (*map(cel.ident, others), *map(cel.variable, names.fetched))
+    return any(tree.count(expression, each) for each in named)
+
+
+_CLIENTS: Final = ("resource", "image", "http", "globalContext")
+"""Variables that ask an API server, a registry or a service."""
 
 
 def _held(name: str, term: Term, hold: Hold) -> Term:
@@ -176,6 +194,8 @@ def _variable(body: Body, names: Names) -> Term:
     if body.get("default") is None:
         return found
     default = term_of(body["default"], names)
+    if _is_fetched(found, names):
+        names.note(FETCHED_DEFAULTS)
     return _or_default(Translator.lenient(found), default, names)
 
 
@@ -197,8 +217,6 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
             alike = type_of(default) in (place.type, UNKNOWN) and place.given == cel.TRUE
             if alike and default != Constant(None):
                 return computed(place.or_value(expression_of(default)), place.type)
-            if not is_path(place.root):
-                names.note(CEL_ERRORS)
             return chosen(place.is_present(), Value(place.settled()), default)
         case Value(place):
             object_ = names.objects.get(_OBJECT)

@@ -61,12 +61,24 @@ def _compared(sign: str, left: Term, right: Term) -> Term:
         same = deep_equal(left.value, right.value, Budget())
         return Constant(same == (sign == "=="))
     for term, other in ((left, right), (right, left)):
+        if isinstance(other, Constant) and _is_holder(term) and _is_scalar(other.value):
+            # A list or an object is no scalar, and neither is null.
+            return Constant(sign == "!=")
         if isinstance(term, Value) and isinstance(other, Constant):
             decided = _with_constant(term.place, other)
             if decided is not None:
                 same = sign == "=="
                 return computed(decided if same else cel.negate(decided), "bool")
     return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
+
+
+def _is_holder(term: Term) -> bool:
+    is_value = isinstance(term, Value) and (term.place.is_list or term.place.is_map)
+    return is_value or isinstance(term, Stream)
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float)
 
 
 def spread(terms: Sequence[Term], use: Callable[[Sequence[Term]], Term]) -> Term:
@@ -183,11 +195,10 @@ def _or_default(place: Place, default: Term) -> Term:
     if place.type == "bool":
         return chosen(holds, Constant(True), default)
     match default:
-        case Constant(list() | dict() as value) if place.is_list == isinstance(value, list):
-            other = expression_of(default)
-            if not place.is_list and not place.is_map:
-                other = cel.call("dyn", other)
-            chosen_value = cel.conditional(holds, place.value, other)
+        case Constant(list() | dict() as value) if (
+            place.is_list if isinstance(value, list) else place.is_map
+        ):
+            chosen_value = cel.conditional(holds, place.value, expression_of(default))
             return Value(replace(place.settled(), root=chosen_value))
     return chosen(holds, Value(place.settled()), default)
 

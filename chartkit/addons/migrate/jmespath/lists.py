@@ -135,10 +135,12 @@ def element_at(term: Term, index: int) -> Term:
         case Value(place) if not place.is_known and place.path.endswith("[]"):
             # A flatten before would have taken lists within the list apart.
             raise NotConvertible("an element of a list within a list")
-        case Value(place):
+        case Value(place, strict):
             place = place.taken_for(ANY_LIST)
             if not place.is_list:
                 raise NotConvertible("an element of a value that is no list")
+            # Without a list there is an error, without the element null.
+            place = place.settled() if strict else place
         case Stream():
             place = term.listed()
     return Value(place.at(index) if index >= 0 else from_end(place, index), strict=False)

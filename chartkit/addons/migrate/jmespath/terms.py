@@ -446,8 +446,9 @@ class Names:
 
     objects: `request.object` and so on, by their path; others: context variables, `element` and
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
-    that placeholders in a query stand for; changes: behaviour that differs, noted for all of a
-    rule's expressions; known: the paths that are there where an expression is evaluated.
+    that placeholders in a query stand for; known: the paths that are there where an expression is
+    evaluated; fetched: the context entries that are read of what others answer; changes: behaviour
+    that differs, noted for all of a rule's expressions.
     """
 
     objects: Mapping[tuple[str, ...], Term]
@@ -455,6 +456,7 @@ class Names:
     taken: frozenset[str] = frozenset()
     embedded: Mapping[str, Term] = field(default_factory=dict)
     known: Known = NOTHING
+    fetched: frozenset[str] = frozenset()
     changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     def with_others(self, **named: Term) -> Names:

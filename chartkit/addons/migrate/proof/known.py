@@ -19,6 +19,7 @@ from chartkit.addons.migrate.differences import (
     EXISTING_BY_CONTEXT,
     FAILING_CONDITIONS,
     FAILING_DELETIONS,
+    FETCHED_DEFAULTS,
     IMAGE_NAMES,
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
@@ -200,6 +201,10 @@ def _errs_for_failure(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -
     return legacy.result is Result.FAIL and new.result is Result.ERROR
 
 
+def _errs_for_default(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return bool(_errors(new)) and not _errors(legacy)
+
+
 def _divides_by_zero(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     return any("Zero divisor passed" in each for each in _errors(legacy)) and not _errors(new)
 
@@ -274,6 +279,7 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     JOB_ANNOTATIONS: _judges_job_annotations,
     CEL_ERRORS: _errs_for_failure,
     DIVISION: _divides_by_zero,
+    FETCHED_DEFAULTS: _errs_for_default,
     FAILING_CONDITIONS: _has_failing_conditions,
     IMAGE_NAMES: _names_no_image,
     NO_DATA: _reads_no_data,

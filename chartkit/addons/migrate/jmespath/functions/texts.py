@@ -155,7 +155,11 @@ def to_string(_names: Names, args: Sequence[Term]) -> Term:
     """A text as it is, another value as JSON."""
     (term,) = args
     if isinstance(term, Stream):
-        return computed(cel.call("json.marshal", term.required().list()), TEXT)
+        written = cel.call("json.marshal", term.list())
+        is_there = term.presence
+        return computed(
+            written if is_there == cel.TRUE else cel.conditional(is_there, written, _NULL), TEXT
+        )
     if not isinstance(term, Value):
         raise NotConvertible("to_string of a value that is computed")
     place = term.place

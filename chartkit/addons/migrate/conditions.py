@@ -174,6 +174,9 @@ def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
     if isinstance(key, Value) and key.place.is_optional and not key.strict:
         held = _held(operator, test, Value(key.place.settled()), value)
         return conjunction(key.place.is_present(), held)
+    if isinstance(key, Stream) and key.presence != cel.TRUE:
+        always = replace(key, presence=cel.TRUE)
+        return conjunction(key.presence, _held(operator, test, always, value))
     if isinstance(value, Value) and value.place.is_optional and not value.strict:
         held = _held(operator, test, key, Value(value.place.settled()))
         return either(value.place.is_present(), held, _held(operator, test, key, _NULL))
@@ -392,7 +395,7 @@ def _in(*, every: bool, negated: bool) -> Test:
                 def judge(item: Place) -> Expr:
                     return cel.negate(member_of(item)) if negated else member_of(item)
 
-                return conjunction(key.presence, key.all(judge)) if every else key.exists(judge)
+                return key.all(judge) if every else key.exists(judge)
         raise NotConvertible("a key whose type is not known")
 
     return test
@@ -410,6 +413,8 @@ def _listed(test: Test) -> Test:
                 raise NotConvertible("In and NotIn of a list of values that may be no texts")
             if not all(isinstance(each, str) for each in value.value):
                 return cel.FALSE
+            if any(map(has_wildcard, value.value)):
+                raise NotConvertible("In and NotIn of a list and texts with wildcards")
         return test(key, value)
 
     return checked

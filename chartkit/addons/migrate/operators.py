@@ -42,8 +42,7 @@ def equals(key: Term, value: Term) -> Expr:
             return equals_constant(place, wanted)
         case Stream(), Constant(list() as wanted):
             some = key.exists(lambda _item: cel.TRUE)
-            same = cel.equal(key.list(), _literal(wanted)) if wanted else cel.negate(some)
-            return conjunction(key.presence, same)
+            return cel.equal(key.list(), _literal(wanted)) if wanted else cel.negate(some)
         case Stream(), Constant():
             return cel.FALSE
         case Constant(str() as wanted), Value(place) if has_wildcard(wanted):
@@ -284,9 +283,8 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == "double" and number is not None:
         return cel.compare(sign, place.value, float(number))
     if place.type in (QUANTITY, INT_OR_TEXT) and number is not None:
-        text = as_text(place)
-        is_number = cel.method(text, "matches", r"^[-+]?[0-9]+(\.[0-9]+)?$")
-        return conjunction(is_number, cel.compare(sign, cel.call("double", text), float(number)))
+        # A size such as 500m is a duration, too, which is in order with a number of seconds.
+        return _ordered_text(as_text(place), sign, number)
     if place.type == TEXT:
         return _ordered_text(place.value, sign, limit)
     raise NotConvertible("an order of values whose types are not known")
@@ -377,7 +375,9 @@ def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == TEXT:
         text = f"{against // SECOND}s" if against % SECOND == 0 else format_duration(against)
         limit = cel.call("duration", text)
-        return as_duration(place.value, lambda given: cel.compare(sign, given, limit))
+        return as_duration(
+            place.value, lambda given: cel.compare(sign, given, limit), DURATION_OR_ZERO
+        )
     raise NotConvertible("an order of durations whose types are not known")
 
 

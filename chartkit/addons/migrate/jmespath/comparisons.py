@@ -77,6 +77,11 @@ def _is_holder(term: Term) -> bool:
     return is_value or isinstance(term, Stream)
 
 
+def _is_same(value: object, other: object) -> bool:
+    """Return whether two constants are equal and of one type: 0 is not false."""
+    return value == other and type(value) is type(other)
+
+
 def _is_scalar(value: object) -> bool:
     return isinstance(value, str | int | float)
 
@@ -177,7 +182,7 @@ def _or_default(place: Place, default: Term) -> Term:
             return Value(replace(place.settled(), given=given), strict=False)
         case Constant([]) if place.is_list:
             return Value(replace(place.settled(), root=place.or_value([])), strict=False)
-        case Constant(value) if value is not None and value == falsy(place):
+        case Constant(value) if value is not None and _is_same(value, falsy(place)):
             return computed(place.or_value(value), place.type)
         case Constant(value) if place.type in _NUMBERS and _is_number(value):
             return computed(place.or_value(value), place.type)
@@ -209,7 +214,7 @@ def _is_number(value: object) -> bool:
 
 def chosen(holds: Expr, then: Term, otherwise: Term) -> Term:
     """Return one of two terms; raises `NotConvertible`."""
-    if holds == cel.TRUE or then == otherwise:
+    if holds == cel.TRUE or (then == otherwise and type_of(then) == type_of(otherwise)):
         return then
     if holds == cel.FALSE:
         return otherwise

@@ -340,7 +340,8 @@ def is_truthy(term: Term) -> Expr:
         case Constant(Members() as members):
             return members.given
         case Constant(value):
-            return cel.literal(value not in (None, False, "", [], {}) or value is True)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            return cel.literal(is_number or value not in (None, False, "", [], {}))
         case Stream():
             return term.exists(lambda _item: cel.TRUE)
         case Value(place):

@@ -254,7 +254,7 @@ class Translator:
             case Kind.NOT_EXPRESSION:
                 return cel.negate(self.truth(node.children[0], current))
             case _:
-                return is_truthy(self.lenient(self.node(node, current)))
+                return is_truthy(self.left(node, current, decides=True))
 
     def _in_order(self, node: Node, current: Term | None, *, holds: bool) -> list[Expr]:
         """Return the operands of a chain, each asked only where those before it hold, or do not."""
@@ -299,7 +299,7 @@ class Translator:
         return Constant(Members(terms, given))
 
     def _comparator(self, node: Node, current: Term | None) -> Term:
-        left, right = (self.lenient(self.node(each, current)) for each in node.children)
+        left, right = (self.left(each, current, decides=True) for each in node.children)
         sign = _SIGNS[str(node.value.name)] if hasattr(node.value, "name") else str(node.value)
         return compared(sign, left, right)
 

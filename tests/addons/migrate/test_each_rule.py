@@ -174,3 +174,12 @@ def test_the_report_says_what_moves_and_what_stays(tmp_path: Path) -> None:
     for name in ("text", "markdown"):
         text = " ".join(in_format(report(migrated(file)), name).split())
         assert "good → ValidatingPolicy/p; bad stays" in text
+
+
+@pytest.mark.parametrize("spec", [[], {"rules": {"a": "b"}}, {"rules": [5, None]}, "x"])
+def test_policies_of_no_shape_stay_as_they_are(tmp_path: Path, spec: Any) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(yaml.safe_dump({**_policy().body, "spec": spec}))
+    found = migrated(file)
+    assert (found.exit_code(check=False), found.objects[0].documents) == (2, ())
+    assert yaml.safe_load(found.text)["spec"] == spec

@@ -37,7 +37,7 @@ from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.errors import InputError
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Location, Resource, mapping_at
 from chartkit.output.yaml_edit import rewritten as edited
 from chartkit.wording import shortened
 
@@ -270,7 +270,7 @@ def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
         return
     if each.differs and each.proof is not None:
         yield annotated(region.text, difference_notes(each.proof, ""))
-    elif not remaining.get("spec", {}).get("rules") or each.conversion is None:
+    elif not mapping_at(remaining, "spec").get("rules") or each.conversion is None:
         notes = [line for outcome in each.outcomes for line in reason_note(outcome)]
         yield annotated(region.text, list(dict.fromkeys(notes)))
     else:

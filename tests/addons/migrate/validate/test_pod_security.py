@@ -100,7 +100,7 @@ def test_excluded_controls_are_gone() -> None:
 @pytest.mark.parametrize(
     ("settings", "kind", "reason"),
     [
-        ("level: restricted, exclude: [{controlName: Privilege Escalation}]", "Pod", _FIRST),
+        ("level: restricted, exclude: [{controlName: Running as Non-root}]", "Pod", _FIRST),
         (
             "level: baseline, exclude: [{controlName: AppArmor, restrictedField: "
             "'metadata.annotations[container.apparmor.security.beta.kubernetes.io/x]', "

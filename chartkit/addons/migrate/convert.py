@@ -68,6 +68,7 @@ _REASONS: Final[Mapping[RuleKind, str]] = {
     ),
 }
 """By kind of rule without a converter: why there is none."""
+_FAILS: Final = " (in a ClusterPolicy, every object fails a rule whose CEL does not compile)"
 _WHOLE: Final = "rule {rule} of its policy is left, and --no-split keeps the policy in one piece"
 
 
@@ -273,7 +274,8 @@ class Batch:
             for at in suspects:
                 alone = self._targeted(assemble(policy, parts[at], others))[0]
                 if reason := refusal([body for body, _ in alone]):
-                    faulty[at] = NotConvertible(reason)
+                    is_cel = parts[at][0].rule.kind is RuleKind.CEL
+                    faulty[at] = NotConvertible(f"{reason}{_FAILS if is_cel else ''}")
             if not faulty.keys() & set(suspects):
                 reason = refusal([body for body, _ in refused])
                 faulty |= dict.fromkeys(suspects, NotConvertible(reason))

@@ -56,6 +56,7 @@ def test_cel_that_does_not_compile_is_left_alone(rules: list[Body]) -> None:
     assert _verdicts(conversion) == {"good": True, "bad": False} == _verdicts(conversion)
     left = next(outcome for outcome in conversion.outcomes if not outcome.converted)
     assert "invalid argument to has() macro" in left.reason
+    assert left.reason.endswith("every object fails a rule whose CEL does not compile)")
     assert left.location.path == f"/spec/rules/{rules.index(_BAD)}"
     assert [body["metadata"]["name"] for body in conversion.documents] == ["p"]
     assert conversion.remaining is not None

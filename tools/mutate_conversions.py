@@ -82,7 +82,7 @@ def _policies(paths: Sequence[str]) -> Iterator[Resource]:
     )
     inventory = read_inventory(options, sys.stdin, lambda _: None)
     for legacy in without_copies(inventory).objects:
-        if not legacy.refusal and not is_exception(legacy.resource):
+        if not (legacy.refused or legacy.is_code or is_exception(legacy.resource)):
             yield legacy.current or legacy.resource
 
 

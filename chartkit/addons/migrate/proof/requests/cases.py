@@ -196,17 +196,18 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
 
 
 def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield objects with one place changed: first those that meet all rules and the least ones,
+    then one of many elements, then those that meet one rule."""
     met = _met_bases(space)
     bases = (*met[:1], *space.bases[:2], *met[1:])
-    for index in range(max((len(one.values) for one in space.facets), default=0)):
-        for base in bases if index < _FEW // 2 else bases[:2]:
-            for facet in space.facets:
-                if index >= len(facet.values):
-                    continue
-                change = (facet, facet.tried[index])
-                yield _with(base, [change], space.kind)
-                if facet.repeats:
-                    yield _with(base, [change], space.kind, mixed=True)
+    most = max((len(facet.values) for facet in space.facets), default=0)
+    for chosen, mixed in ((bases[:2], False), (bases[:1], True), (bases[2:], False)):
+        for index in range(most):
+            for base in chosen:
+                for facet in space.facets:
+                    if index < len(facet.values) and (facet.repeats or not mixed):
+                        change = (facet, facet.tried[index])
+                        yield _with(base, [change], space.kind, mixed=mixed)
 
 
 def _learned(space: Space, chance: random.Random) -> Iterator[Case]:

@@ -148,3 +148,10 @@ def test_objects_of_a_recording_with_policies_are_known(
     found = migrated(_recording(tmp_path / "prd", objects), prove=True, proof_seconds=0.3)
     (outcome,) = found.objects[0].outcomes
     assert [each.split()[2:5] for each in outcome.changes] == ([count.split()] if count else [])
+
+
+def test_a_rule_about_a_subresource_alone_is_not_proved(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(json.dumps(policy(_ENFORCED, "Deployment/scale")))
+    (one,) = migrated(file, prove=True, proof_seconds=0.3).objects
+    assert one.outcomes[0].reason.startswith("not proved: ")

@@ -89,7 +89,7 @@ class Cases:
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
         """Yield the requests of all kinds in turns."""
         chance = random.Random(seed)
-        for stages in _STAGES:
+        for stages in _STAGES if spaces else ():
             made = [
                 (self._once(stage(space, chance), space), share)
                 for space in spaces

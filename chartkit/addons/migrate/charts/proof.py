@@ -75,6 +75,11 @@ def cases(
     whole = merge(defaults, given[-1].values if given else {})
     enabled = _renderable(chart, whole, target)
     yield ValuesCase(_EVERYTHING, enabled, False)
+    filled = enabled
+    for part in _filled(whole):
+        if _renders(chart, merge(whole, merge(filled, part)), target):
+            filled = merge(filled, part)
+    yield ValuesCase(f"{_EVERYTHING}, and no list empty", filled, False)
     chance = random.Random(_SEED)
     for number in range(_RANDOM):
         values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
@@ -88,14 +93,29 @@ def _renderable(chart: Path, whole: Body, target: Target) -> Body:
     made: Body = {}
     for part in (_enabled(whole), *({key: each} for key, each in _enabled(whole).items())):
         wanted = merge(made, part)
-        try:
-            render(chart, merge(whole, wanted), target)
-        except ChartkitError:
+        if not _renders(chart, merge(whole, wanted), target):
             continue
         if len(part) == len(_enabled(whole)):
             return wanted
         made = wanted
     return made
+
+
+def _renders(chart: Path, values: Body, target: Target) -> bool:
+    try:
+        render(chart, values, target)
+    except ChartkitError:
+        return False
+    return True
+
+
+def _filled(value: Body) -> Iterator[Body]:
+    """Yield texts for each list that is empty."""
+    for key, each in value.items():
+        if each == []:
+            yield {key: list(_WORDS[:2])}
+        elif isinstance(each, dict):
+            yield from ({key: inner} for inner in _filled(each))
 
 
 def _enabled(value: Body) -> Body:

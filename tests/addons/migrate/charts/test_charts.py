@@ -226,3 +226,16 @@ def test_an_item_decides_within_its_loop(tmp_path: Path) -> None:
     first, second = (each["expression"] for each in new["spec"]["validations"])
     assert '"b"' in first.replace("'", '"')
     assert "!= ''" in second
+
+
+def test_a_policy_without_values_by_default_is_proved_with_some(tmp_path: Path) -> None:
+    pattern = (
+        "      pattern:\n        metadata:\n          labels:\n"
+        '            {{- range .Values.allow }}\n            {{ . }}: "?*"\n'
+        "            {{- end }}\n"
+    )
+    values = "enabled: false\naction: Audit\nallow: []\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, values)
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, enabled=True, allow=["a.b/c"])
+    assert len(new["spec"]["validations"]) == 1

@@ -95,7 +95,7 @@ class Cases:
                 for space in spaces
                 for stage, share in stages.items()
             ]
-            yield from in_turns(*zip(*made, strict=True))
+            yield from in_turns([cases for cases, _ in made], [share for _, share in made])
 
     def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
         rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0

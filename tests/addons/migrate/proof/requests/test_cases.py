@@ -170,3 +170,7 @@ def test_fields_of_custom_kinds_have_the_types_that_are_assumed() -> None:
         if one.path[-1] == "retries"
     )
     assert {type(value) for value in facet.values if value is not ABSENT} == {int}
+
+
+def test_no_kind_has_no_requests() -> None:
+    assert list(Cases().of([], "seed")) == []

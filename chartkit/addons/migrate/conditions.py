@@ -219,7 +219,9 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
     def test(place: Place) -> Expr:
         if not place.is_known:
             types = {natural(value) for value in values}
-            place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
+            if len(types) > 1:
+                raise NotConvertible("a value of unknown type is looked for among several types")
+            place = place.taken_for(types.pop() if types else TEXT)
         if place.type == "int":
             numbers = [number for value in values if (number := whole_number(value)) is not None]
             wild = [value for value in values if isinstance(value, str) and has_wildcard(value)]

@@ -8,7 +8,16 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.place import (
+    ANY_LIST,
+    ANY_MAP,
+    SIZE,
+    SPAN,
+    TEXT,
+    TIME,
+    UNKNOWN,
+    Place,
+)
 from chartkit.addons.migrate.expressions.presence import where_there
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, names_several
 from chartkit.addons.migrate.jmespath.comparisons import chosen
@@ -284,7 +293,7 @@ _CEL_TYPES: Final = (
 def type_(_names: Names, args: Sequence[Term]) -> Term:
     """The name of a value's type."""
     (term,) = args
-    if isinstance(term, Stream):
+    if isinstance(term, Stream) and term.members is None:
         return either_text(term.presence, "array", "null")
     if not isinstance(term, Value):
         raise NotConvertible("the type of a value that is computed")
@@ -292,6 +301,8 @@ def type_(_names: Names, args: Sequence[Term]) -> Term:
     name = "array" if place.is_list else "object" if place.is_map else _TYPE_NAMES.get(place.type)
     if name is not None:
         return either_text(place.is_present(), name, "null")
+    if place.type in (TIME, SPAN, SIZE):
+        return Constant("string")
     value = place.or_value(cel.NULL)
     named: Expr = cel.literal("number")
     for cel_type, each in reversed(_CEL_TYPES):

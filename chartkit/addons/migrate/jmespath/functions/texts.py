@@ -173,6 +173,8 @@ def to_string(_names: Names, args: Sequence[Term]) -> Term:
     if place.type == SIZE:
         return term
     is_holder = place.is_list or place.is_map
+    if not place.is_known and place.assumed is not None:
+        raise NotConvertible("to_string of a value whose type is not known")
     if not place.is_known or (is_holder and is_null):
         return computed(_printed(place.or_value(_NULL) if is_null else place.value), TEXT)
     if is_holder:

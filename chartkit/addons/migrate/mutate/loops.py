@@ -53,9 +53,9 @@ class Loop:
 
     def tells_apart(self, step: Step) -> bool:
         """Return whether a part of a path is another one for each element: a key of an object."""
-        is_computed = not isinstance(step, str | Counter)
-        names_key = is_computed and tree.count(step, cel.ident(self.generator.variable)) > 0
-        return names_key and self.generator.elements.is_map
+        if isinstance(step, str | Counter) or not self.generator.elements.is_map:
+            return False
+        return tree.count(step, cel.ident(self.generator.variable)) > 0
 
     @property
     def counter(self) -> Counter:

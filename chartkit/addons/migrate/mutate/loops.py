@@ -90,10 +90,7 @@ class Loop:
 def some(loops: Sequence[Loop]) -> Expr:
     """Return whether there is an element of loops within each other; a list that is required has
     one."""
-    if all(
-        loop.generator.where == cel.TRUE and not loop.generator.elements.is_optional and loop.path
-        for loop in loops
-    ):
+    if all(map(_is_never_empty, loops)):
         return cel.TRUE
     generators = tuple(loop.generator for loop in loops)
     return Stream(generators, loops[-1].item.settled()).exists(lambda _item: cel.TRUE)

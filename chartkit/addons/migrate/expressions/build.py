@@ -148,6 +148,9 @@ def compare(operator: str, left: Operand, right: Operand) -> Expr:
     CEL compares no two values of types that are known to differ: of these, one is `dyn`.
     """
     first, second = literal(left), literal(right)
+    match operator, first, second:
+        case "==" | "!=", tree.Binary("==" | "!=" | "in"), tree.Literal(bool() as value):
+            return first if (operator == "==") is value else negate(first)
     if operator in ("==", "!="):
         others = {_class_of(second)}
     elif operator == "in" and isinstance(second, tree.ListLiteral):
@@ -304,6 +307,11 @@ def _opposite(expr: Expr) -> Expr | None:
             return join(opposite for opposite in opposites if opposite is not None)
         case tree.Conditional(condition, then, otherwise) if _is_bool(then, otherwise):
             return conditional(condition, negate(then), negate(otherwise))
+        case tree.Conditional(condition, then, otherwise):
+            first, second = _opposite(then), _opposite(otherwise)
+            if first is None or second is None:
+                return None
+            return conditional(condition, first, second)
         case _:
             return None
 

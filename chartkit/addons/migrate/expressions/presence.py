@@ -13,6 +13,7 @@ from chartkit.engine.cel.syntax.tree import (
     Binary,
     Call,
     Chain,
+    Conditional,
     Ident,
     Index,
     ListLiteral,
@@ -56,6 +57,7 @@ _SAFE: Final = frozenset(
     )
 )
 """Functions that are no errors of values of the right type."""
+_LOOPS: Final = frozenset(("all", "exists", "filter", "map"))
 
 
 def where_read(expression: Expr, object_: Place) -> Expr | None:
@@ -81,19 +83,33 @@ def _is_safe(expr: Expr) -> bool:
 
 def cannot_fail(expr: Expr) -> bool:
     """Return whether a path, or what is made of optional fields alone, has a value in any case."""
-    return path_of(expr) is not None or _is_careful(expr)
+    return path_of(expr) is not None or _is_careful(expr, NOTHING)
 
 
-def _is_careful(expr: Expr) -> bool:
+def _is_careful(expr: Expr, there: Known) -> bool:
+    """there: the variables of loops, whose plain fields are required, and paths that are there."""
     match expr:
-        case Literal() | ListLiteral() | MapLiteral():
-            return all(map(_is_careful, children(expr)))
+        case Ident(name):
+            return (name,) in there
         case Select() | Index():
-            return any(each.optional for each in _steps(expr))
-        case Call(function) if function in _SAFE:
-            return all(map(_is_careful, children(expr)))
-        case Binary("==" | "!="):
-            return all(map(_is_careful, children(expr)))
+            path = path_of(expr)
+            is_there = path is not None and (path in there or path[:1] in there)
+            return is_there or any(each.optional for each in _steps(expr))
+        case Call(function, target, (Ident(variable), body)) if function in _LOOPS and target:
+            is_listed = path_of(target) is not None or _is_careful(target, there)
+            return is_listed and _is_careful(body, there | {(variable,)})
+        case Conditional(test, then, otherwise):
+            return (
+                _is_careful(test, there)
+                and _is_careful(then, there | present_if(test))
+                and _is_careful(otherwise, there | present_if(test, holds=False))
+            )
+        case Call(function) if function not in _SAFE:
+            return False
+        case Literal() | ListLiteral() | MapLiteral() | Call() | Chain() | Unary("!"):
+            return all(_is_careful(child, there) for child in children(expr))
+        case Binary("==" | "!=" | "in"):
+            return all(_is_careful(child, there) for child in children(expr))
     return False
 
 

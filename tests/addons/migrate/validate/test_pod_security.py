@@ -9,7 +9,7 @@ from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.model import Resource
 from tests.addons.migrate.conversions import Converted, converted, one_line, policy
 
-_FIRST = "exclude.images must be specified"
+_FIRST = "name the images of containers, or '*'"
 
 
 def _pss(settings: str, kind: str = "Pod") -> Converted:

@@ -96,8 +96,7 @@ def _is_careful(expr: Expr, there: Known) -> bool:
             is_there = path is not None and (path in there or path[:1] in there)
             return is_there or any(each.optional for each in _steps(expr))
         case Call(function, target, (Ident(variable), body)) if function in _LOOPS and target:
-            is_listed = path_of(target) is not None or _is_careful(target, there)
-            return is_listed and _is_careful(body, there | {(variable,)})
+            return _is_careful(target, there) and _is_careful(body, there | {(variable,)})
         case Conditional(test, then, otherwise):
             return (
                 _is_careful(test, there)

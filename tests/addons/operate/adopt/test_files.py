@@ -367,8 +367,9 @@ def test_a_policy_in_cel_is_compared_with_that_of_its_name(
     team.write(legacy__p=_HOST_PATH_IN_CEL.replace("FORBIDDEN", forbidden))
     _, body = team.adopt("legacy", "--kyverno", "1.19.1", "--kubernetes", "1.34")
     [message] = [each for _, each in team.rows(body, "note") if "disallow-host-path" in each]
-    assert message.startswith("has the name of chartkit/baseline/disallow-host-path")
-    assert ("requests show no difference" if same else "of some Pod it says") in message
+    named = "chartkit/baseline/disallow-host-path"
+    assert message.startswith(f"{'means the same as' if same else 'has the name of'} {named}")
+    assert ("no request was found" if same else "of some Pod it says") in message
 
 
 @pytest.mark.slow

@@ -30,10 +30,13 @@ _MORE = {
     | {"temporary", "jmespath", "semver", "wording", "yaml", "cython_runtime"},
     "explain": {"charts", "documents", "helm", "kyverno", "registration", "schemas", "values"}
     | {"yaml", "cython_runtime"},
-    "migrate": {"documents", "engine", "go", "kyverno", "registration", "schemas"}
-    | {"re2", "wording", "yaml", "cython_runtime"},
+    **dict.fromkeys(
+        ("migrate", "plan"),
+        {"documents", "engine", "go", "kyverno", "registration", "schemas"}
+        | {"re2", "wording", "yaml", "cython_runtime"},
+    ),
 }
-"""What further commands may load for their help."""
+"""What further commands may load for their help: a plan takes the inputs of a migration."""
 _SCRIPT = """
 import json, sys
 from chartkit.cli.main import main

@@ -213,7 +213,7 @@ def test_numbers_are_in_order_with_texts_of_variables(operator: str, swapped: bo
 
 @pytest.mark.parametrize("part", ["name", "referenceWithTag"])
 @pytest.mark.parametrize("value", ["a", "docker.io/a:1", "docker.io/a:latest", "r.io:5000/b/c:2"])
-def test_parts_of_images(part: str, value: str) -> None:
+def test_defaults_of_parts_of_images(part: str, value: str) -> None:
     rule = deny(f"{{{{ images.containers.*.{part} }}}}", "AnyIn", f"['{value}']")
     digest = "@sha256:" + "0" * 64
     for image in ("a", "a:1", "r.io:5000/b/c:2", "r.io:5000/b/a:2" + digest, "a" + digest):

@@ -59,7 +59,7 @@ def test_values_schema_and_readme_name_the_switch(tmp_path: Path) -> None:
     assert [line.split(" ")[1] for line in lines[4:]] == ["action", "policyType", "z"]
 
 
-def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+def test_a_chart_with_both_forms_stays_as_it_is(tmp_path: Path) -> None:
     chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
     migrated(chart)
     again = migrated(chart, write=False)

@@ -264,7 +264,7 @@ def test_options_of_a_rehearsal_need_one(capsys: pytest.CaptureFixture[str]) -> 
     assert "add --rehearse PATH or --cluster" in capsys.readouterr().err
 
 
-def test_values_that_cannot_be_read_are_named(
+def test_values_of_releases_that_cannot_be_read_are_named(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     helm = {"chart": "kyverno", "helm": {"values": "a: ["}}

@@ -7,7 +7,11 @@ from dataclasses import replace
 from typing import Final, TypeGuard
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
+from chartkit.addons.migrate.differences import (
+    CONDITION_MESSAGES,
+    FAILING_CONDITIONS,
+    LISTS_IN_TEXTS,
+)
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import (
@@ -40,7 +44,7 @@ from chartkit.addons.migrate.operators import (
 )
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal, Select, count
+from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal, Select, children, count
 from chartkit.engine.cluster_policy.conditions.comparison import sprint
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
@@ -151,7 +155,16 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
     key, value = (_as_text(term_of(each, names)) for each in (condition.key, condition.value))
-    return _held(condition.operator, test, key, value)
+    held = _held(condition.operator, test, key, value)
+    if _reads_json(held):
+        names.note(LISTS_IN_TEXTS)
+    return held
+
+
+def _reads_json(expr: Expr) -> bool:
+    """Return whether an expression reads a text as JSON."""
+    is_read = isinstance(expr, Call) and expr.function == "unmarshal"
+    return is_read or any(map(_reads_json, children(expr)))
 
 
 def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:

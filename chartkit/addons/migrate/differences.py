@@ -149,6 +149,11 @@ READ_TEXTS: Final = (
     "what is read of a text as JSON or YAML is taken to be of the type that it is compared with"
 )
 """An assumption of rules that read JSON or YAML."""
+LISTS_IN_TEXTS: Final = (
+    "a text that begins with [ and is no list in JSON is an error, where a ClusterPolicy compares "
+    "it as a text"
+)
+"""A change of conditions about what is in a text, which may be a list in JSON."""
 EVERY_KEY: Final = (
     "all labels or annotations whose names match a wildcard are compared, where a ClusterPolicy "
     "takes one of them, and chance which"
@@ -222,7 +227,7 @@ REMARKS: Final = frozenset(
     (
         *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, KIND_IN_SCANS),
         *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, SERVICE_ACCOUNTS, TIMES),
-        *(NO_TARGET, UNUSED_VARIABLES),
+        *(LISTS_IN_TEXTS, NO_TARGET, UNUSED_VARIABLES),
     )
 )
 """Sentences about values that hardly any object has, and about errors in place of failures: they

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -23,6 +24,7 @@ from chartkit.addons.migrate.differences import (
     IMAGE_NAMES,
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
+    LISTS_IN_TEXTS,
     NO_DATA,
     NO_TARGET,
     OWN_QUOTES,
@@ -51,6 +53,9 @@ _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
 _MALFORMED: Final = "incorrect query "
 _UNRESOLVED: Final = "failed to resolve "
+_NO_JSON: Final = re.compile(
+    r"unexpected end of JSON input|invalid character '.*' |cannot unmarshal "
+)
 _NO_PARTS: Final = ": invalid image '"
 _DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
 """The paths of what has labels: an object, and the Pods that it makes."""
@@ -226,6 +231,12 @@ def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> 
     return bool(errors) and all("no such key: data" in error for error in errors)
 
 
+def _reads_no_list(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    """Return whether nothing but a text that is no JSON is an error of the new form."""
+    errors = _errors(new)
+    return bool(errors) and all(_NO_JSON.search(error) for error in errors)
+
+
 def _names_no_target(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     return any(error.endswith(" not found") for error in _errors(legacy)) and not _errors(new)
 
@@ -277,6 +288,7 @@ def _violated_before(case: Case, ask_new: Ask) -> bool:
 _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     DELETIONS: _is_deletion,
     JOB_ANNOTATIONS: _judges_job_annotations,
+    LISTS_IN_TEXTS: _reads_no_list,
     CEL_ERRORS: _errs_for_failure,
     DIVISION: _divides_by_zero,
     FETCHED_DEFAULTS: _errs_for_default,

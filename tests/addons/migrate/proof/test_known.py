@@ -12,6 +12,7 @@ from chartkit.addons.migrate.differences import (
     EVERY_KEY,
     FAILING_CONDITIONS,
     IMAGE_PARTS,
+    LISTS_IN_TEXTS,
     NO_DATA,
     OWN_QUOTES,
     REPLICATION_CONTROLLERS,
@@ -64,6 +65,11 @@ _TEAM = f"""{_OF_CONFIGMAP}{_DENY}\
               - key: "{{{{ request.object.metadata.labels.team || '' }}}}"
                 operator: Equals
                 value: "{{{{ teams.data.team }}}}"
+"""
+_LISTED = f"""{_OF_CONFIGMAP}{_DENY}\
+              - key: "{{{{ request.object.metadata.labels.team || '' }}}}"
+                operator: AnyNotIn
+                value: "{{{{ teams.data.teams }}}}"
 """
 _OF_IMAGE = """
       validate:
@@ -125,6 +131,7 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
         (_RATIO, "Pod", DIVISION),
         (_MUTATE, "Pod", FAILING_CONDITIONS),
         (_TEAM, "Service", NO_DATA),
+        (_LISTED, "Service", LISTS_IN_TEXTS),
         (_ACCOUNT, "ConfigMap", SERVICE_ACCOUNTS),
         (_NAMED_IMAGES, "Pod", IMAGE_PARTS),
     ],

@@ -63,10 +63,15 @@ def objects_of_tests(paths: Iterable[Path]) -> dict[Path, list[Resource]]:
                     one for name in test.resources for one in sources.objects(test.folder / name)
                 ]
                 for name in test.policies:
-                    found.setdefault((test.folder / name).resolve(), []).extend(objects)
+                    found.setdefault(_policy_file(test, name), []).extend(objects)
         except ChartkitError:
             continue  # `rewritten` names it
     return found
+
+
+def _policy_file(test: TestFile, name: str) -> Path:
+    """Return the file of a policy that a test names; no file has a null byte in its name."""
+    return (test.folder / name.replace("\x00", "")).resolve()
 
 
 def rewritten(
@@ -144,7 +149,7 @@ class _TestFile:
         named = {
             migrated_object.legacy.resource.name: migrated_object
             for name in test.policies
-            for migrated_object in self._policies.get((test.folder / name).resolve(), ())
+            for migrated_object in self._policies.get(_policy_file(test, name), ())
             if migrated_object.documents
         }
         results = (document.body or {}).get("results") or []
@@ -191,7 +196,7 @@ class _TestFile:
         found = {}
         for name in test.policies:
             path = test.folder / name
-            file = self._texts.get(path.resolve())
+            file = self._texts.get(_policy_file(test, name))
             if file is not None:
                 found[plain_path(path)] = read_text(file.after, file.file)
         sources = Sources(found)

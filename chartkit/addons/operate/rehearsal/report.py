@@ -99,7 +99,7 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
             order = list(Act).index
             ends.sort(key=lambda pair: [order(act) for act, _ in pair[1][:1]])
             head = ("object", "location", *(["what ends"] if stops else ()))
-            yield Table(head, [_row(*pair) for pair in ends])
+            yield Table(head, [_row(*pair)[: len(head)] for pair in ends])
 
 
 def _is_narrow(fact: Fact) -> bool:
@@ -120,8 +120,8 @@ def _fact(fact: Fact, with_advice: bool) -> str:
 
 
 def _row(resource: Resource, ends: list[tuple[Act, str]]) -> Sequence[str]:
-    stops = [f"stops {'; '.join(text for _, text in ends)}"] if ends else []
-    return shown(resource_id(resource)), shown(str(resource.location)), *stops
+    stops = f"stops {'; '.join(text for _, text in ends)}" if ends else "-"
+    return shown(resource_id(resource)), shown(str(resource.location)), stops
 
 
 def _value(rehearsal: Rehearsal) -> Body:

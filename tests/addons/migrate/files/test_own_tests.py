@@ -195,6 +195,13 @@ def test_a_test_that_cannot_be_edited_is_named(tmp_path: Path) -> None:
     assert found.tests == ()
 
 
+def test_a_name_of_no_file_in_a_test_is_passed_over(tmp_path: Path) -> None:
+    text = _TEST.replace("[../policy.yaml]", '[../policy.yaml, "a\\0b.yaml"]')
+    _project(tmp_path, _two(), text)
+    (test,) = migrated(tmp_path).tests
+    assert "isValidatingPolicy" in test.after
+
+
 def test_a_failing_test_is_named_at_its_result(tmp_path: Path) -> None:
     there = "kinds: [Pod], namespaces: [shop]"
     rules = _RULE.format(label="team") + _RULE.format(label="owner").replace("kinds: [Pod]", there)

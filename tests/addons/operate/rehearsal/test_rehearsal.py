@@ -67,6 +67,28 @@ def test_the_page_of_a_repository(capsys: pytest.CaptureFixture[str]) -> None:
     assert deniers < others
 
 
+def test_a_policy_that_does_nothing_today_ends_nothing(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = {
+        "name": "odd",
+        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+        "validate": {"deny": {"conditions": {"all": [{"key": "a", "operator": "Is", "value": 1}]}}},
+    }
+    odd = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "odd"}}
+    (repository / "odd.yaml").write_text(dump_yaml({**odd, "spec": {"rules": [rule]}}))
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", *_FROM, "--rehearse", "gitops"])
+    captured = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "gitops/odd.yaml:" in captured.err
+    (row,) = [
+        line for line in captured.out.splitlines() if line.split()[:1] == ["ClusterPolicy/odd"]
+    ]
+    assert row.split()[1] == "gitops/odd.yaml:1"
+    assert "stops" not in row
+
+
 @pytest.mark.usefixtures("repository")
 def test_what_to_do_first_is_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     _, out = _run(capsys, *_FROM, "--rehearse", "gitops", "-o", "json")

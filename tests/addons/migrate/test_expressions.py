@@ -234,6 +234,19 @@ def test_what_a_message_names_and_an_object_lacks_is_blank() -> None:
     assert result.message == " runs as ."
 
 
+def test_a_foreach_over_a_list_that_cannot_be_found_does_nothing() -> None:
+    deny_all = "deny: {conditions: {all: [{key: '{{ element }}', operator: Equals, value: a}]}}"
+    rule = f"validate: {{foreach: [{{list: 'request.object.spec.list[0].values', {deny_all}}}]}}"
+    (expression,) = converted(rule, "example.com/v1/Widget").expressions
+    assert expression.startswith("object.?spec.?list[?0].?values.orValue([]).all(")
+
+
+def test_a_list_of_null_is_no_error() -> None:
+    query = "contains(to_array(request.object.rules[].verbs[]), '*')"
+    (expression,) = converted(deny(f"{{{{ {query} }}}}", "Equals", "true"), "Role").expressions
+    assert expression.startswith("!(object.?rules.orValue(null) == null ? [] : object.rules)")
+
+
 def test_an_object_in_quotes_is_that_of_the_controller() -> None:
     key = """{{ request.\\"object\\".metadata.labels.team || '' }}"""
     found = converted(deny(key, "Equals", "a"), "Pod")

@@ -9,6 +9,7 @@ from chartkit.addons.migrate.conditions import condition_holds, conditions_hold,
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
+from chartkit.addons.migrate.expressions.presence import path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Names, Translator, Value, stream_of
 from chartkit.addons.migrate.rule import bound, with_entries
@@ -77,11 +78,30 @@ def every_element(
     ]
 
 
+def _where_there(elements: Place, names: Names) -> Place:
+    """Return the place of a list below another with all steps as optionals that may be absent: of
+    a list that cannot be found, a foreach does nothing."""
+    path, object_ = path_of(elements.root), names.objects.get(("request", "object"))
+    is_below = path is not None and path[:1] == ("object",) and bool(elements.optional)
+    if path is None or not is_below or not isinstance(object_, Value):
+        return elements
+    where = object_.place
+    for index, step in enumerate(path[1:], 1):
+        where = where.at(step) if isinstance(step, int) else where.child(step)
+        if where.is_optional:
+            root = cel.path("object", *path[1:index])
+            return replace(elements, root=root, optional=(*path[index:], *elements.optional))
+    return elements
+
+
 def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Expr:
     if loop.get("elementScope") is False:
         raise NotConvertible("elementScope: false", f"{path}/elementScope")
 
     stream = stream_of(Translator(names).text(str(loop.get("list") or "").strip()), names)
+    first, *others = stream.generators
+    first = replace(first, elements=_where_there(first.elements, names))
+    stream = replace(stream, generators=(first, *others))
 
     def holds(item: Place) -> Expr:
         variables = {generator.variable for generator in stream.generators}

@@ -320,7 +320,10 @@ def either_text(test: Expr, then: str, otherwise: str) -> Term:
 def to_array(_names: Names, args: Sequence[Term]) -> Term:
     """A list as it is."""
     (term,) = args
-    if isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list):
+    if isinstance(term, Stream):
+        # Of null it is a list that holds null, which is no error.
+        return replace(term, presence=cel.TRUE, strict=False)
+    if isinstance(term, Value) and term.place.is_list:
         return term
     raise NotConvertible("to_array of a value that is no list")
 

@@ -172,7 +172,8 @@ def around_text(text: str) -> Iterator[str]:
     """Yield texts around one, which may be a wildcard, quantity or duration."""
     if "*" in text or "?" in text:
         yield text.replace("*", "x").replace("?", "a")
-        yield text
+        if text == "*":
+            yield text
         yield text.replace("*", "").replace("?", "a")
         yield text.replace("*", "X-1.y").replace("?", "b")
         yield text.replace("*", "1").replace("?", "1")

@@ -55,6 +55,10 @@ _OPERATION: Final = "operation"
 _LOOKED_UP: Final = "looked up"
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 _NONE: Final[Mapping[str, str]] = {}
+_USER_INFO: Final = "userInfo"
+_FREE_TEXTS: Final = ("annotations", "labels")
+"""The fields whose texts have no wildcards of their own: conditions of a ClusterPolicy take these
+for patterns (`differences.OWN_WILDCARDS`). A * in roles and the like means everything."""
 _UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
 """Values of each type, for fields whose type is not known."""
 
@@ -119,6 +123,9 @@ def facets_of(
             allowed = allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
             if type_name == ANY and path[0] in _OBJECTS:
                 type_name = assumed.get(path_text(path[1:]), ANY)
+            if path[0] == _USER_INFO or any(step in _FREE_TEXTS for step in path):
+                met -= sum(map(_is_wildcard, values[:met]))
+                values = tuple(value for value in values if not _is_wildcard(value))
             merged = found.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
             if type_name.startswith(LIST):
@@ -142,6 +149,10 @@ def facets_of(
             found.setdefault(path[:-1], _Merged(above[1], path[:-1]))
     found.update(_others_of_alternatives(root, found))
     return [merged.facet() for merged in found.values()], unknown
+
+
+def _is_wildcard(value: Json) -> bool:
+    return isinstance(value, str) and "*" in value
 
 
 def _others_of_alternatives(root: str, found: Collection[Path]) -> dict[Path, _Merged]:

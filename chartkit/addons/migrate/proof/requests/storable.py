@@ -68,6 +68,8 @@ def refused(document: Body, judged: Judged | None = None) -> Iterator[str]:
     judged = {} if judged is None else judged
     if "userInfo" not in document and document.get("operation") != "CREATE":
         yield "background scans of changes"
+    if "userInfo" in document and not mapping_at(document, "userInfo").get("username"):
+        yield "users without a name"
     yield from _first_refusal(document["object"], judged)
     if document.get("oldObject"):
         yield from _first_refusal(document["oldObject"], judged)

@@ -39,9 +39,12 @@ _CRON_JOBS: Final = "cronjobs"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to convert to. kinds: those of Kubernetes that are wanted; version: of the cluster, None
-    where it is not known; keeps_deletions: whether new policies judge deletions where rules do that
-    say nothing of operations; splits: whether rules convert of a policy of which others are left.
+    """The target of a conversion.
+
+    kinds: those of Kubernetes that are wanted; version: of the cluster, None where it is not known;
+    keeps_deletions: whether new policies judge deletions where rules do that say nothing of
+    operations; splits: whether the rules that convert are taken out of a policy of which others
+    are left.
     """
 
     kinds: Collection[CelKind] = ()

@@ -60,7 +60,7 @@ class ConversionOptions:
 
     @property
     def target(self) -> Target:
-        """What to convert to; raise InputError for a version that is none."""
+        """The target of the conversion; raise InputError for an invalid version."""
         given = self.inventory.kube_version
         version = None if given is None else parse_version(given, "--kube-version")
         kinds = frozenset(_KINDS[kind] for kind in self.kinds)

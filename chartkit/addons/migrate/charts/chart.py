@@ -63,8 +63,8 @@ class ChartMigration:
 
 @dataclass(frozen=True, slots=True)
 class KnownTemplates:
-    """What is known of templates from the policies that they render: proved: those whose policies
-    are proved; differing: those that stay, with the reason."""
+    """Templates by the policies that they render: proved: those whose policies are proved;
+    differing: those that stay, with the reason."""
 
     proved: frozenset[Path] = frozenset()
     differing: Mapping[Path, str] = field(default_factory=dict)

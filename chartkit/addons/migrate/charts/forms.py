@@ -105,7 +105,7 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
 def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     sections = {match[1]: match for match in _SECTION.finditer(text)}
     if len(sections) != 2 or sections["spec"].start() < sections["metadata"].end():
-        raise NotPlacedError("metadata and spec are no parts of their own", region.line)
+        raise NotPlacedError("metadata and spec must each begin a line", region.line)
     before = text[sections["metadata"].start() : sections["spec"].start()]
     line = region.line + text.count("\n", 0, sections["spec"].start())
     nodes = [
@@ -144,7 +144,7 @@ def _head(metadata: str, region: Region) -> str:
         pattern.search(metadata) for pattern in (_NAME, _NAMESPACE, _AUTOGEN)
     )
     if name is None:
-        raise NotPlacedError("the policy's name is no field of its own", region.line)
+        raise NotPlacedError("metadata.name must have a line of its own", region.line)
     lines = [region.version, f"kind: {region.kind}\nmetadata:", name[0].rstrip()]
     lines += [namespace[0]] if namespace else []
     lines += [f"  annotations:\n{chosen[0]}"] if chosen else []

@@ -36,7 +36,7 @@ _FAIL: Final = re.compile(
 )
 _REFUSED: Final = "chartkit-refused"
 _PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: %q\n---\n" '
-"""What stands for a refusal of Helm: the other templates are rendered all the same."""
+"""Replaces a refusal of Helm, so that the other templates are rendered all the same."""
 _WORDS: Final = ("alpha", "beta-2", "gamma.example")
 _CHOICES: Final = (("Audit", "Enforce"), ("Ignore", "Fail"))
 

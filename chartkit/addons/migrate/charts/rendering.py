@@ -24,7 +24,7 @@ from chartkit.addons.migrate.charts.template import (
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
 
 Variant = Mapping[str, int]
-"""How decisions are taken, by their conditions: 0 or 1; for a list, its number of items."""
+"""Decisions by their conditions: 0 or 1; for a list, its number of items."""
 ITEMS: Final = 2
 """The items of a list, unless a variant says otherwise."""
 SPECIMENS: Final = {
@@ -74,7 +74,7 @@ _ROOT: Final = frozenset({"Values", "Release", "Chart", "Capabilities", "Files",
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a mark stands for: a term; of an item also the list and the loop's variable."""
+    """A mark's term; of an item also the list and the loop's variable."""
 
     term: Term
     list_key: str = ""
@@ -173,7 +173,7 @@ class _Run:
             else:
                 self._nodes(block.otherwise, scope.inner())
         else:
-            raise NotPlacedError(f"{block.keyword} inside of a policy", block.line)
+            raise NotPlacedError(f"{block.keyword} within a policy is not supported", block.line)
 
     def _range(self, block: Block, value: Term, scope: _Scope) -> None:
         constant = _listed(value)
@@ -185,7 +185,9 @@ class _Run:
                 self._nodes(block.body, inner)
             return
         if len(block.declares) > 1 or self._loop is not None:
-            raise NotPlacedError("a range over keys, or inside of another", block.line)
+            raise NotPlacedError(
+                "a range over keys, or within another, is not supported", block.line
+            )
         variable = block.declares[-1] if block.declares else _ITEM
         key, count = self._list(value)
         if not count:

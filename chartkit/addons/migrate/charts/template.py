@@ -108,7 +108,7 @@ def parse(text: str, first_line: int = 1) -> list[Node]:
             else:
                 inside.append(Output(action.value, line))
         elif action.keyword != "comment":
-            raise NotPlacedError(f"{action.keyword} is not read here", line)
+            raise NotPlacedError(f"{action.keyword} is not supported", line)
     inside.extend(_text(text[position:], trims, False))
     return root
 
@@ -127,7 +127,7 @@ def actions(text: str, first_line: int = 1) -> Iterator[Action]:
         action = read_action(text, position)
         if action is None:
             line = first_line + text.count("\n", 0, position)
-            raise NotPlacedError("this action is not read here", line)
+            raise NotPlacedError("this template action is not supported", line)
         yield action
         position = text.find(OPEN, action.end)
 

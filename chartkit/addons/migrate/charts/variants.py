@@ -41,8 +41,8 @@ _OPERATORS: Final = (
     ("*z", ANY, WILDCARDS),
     ("&z", "[|&<>!]|(^| )[-+]?[0-9]+([.][0-9]+)?[a-zA-Z]*( |$)", "operators or numbers"),
 )
-"""What a value may end with; the characters that it stands for, as a regular expression; and what
-they are."""
+"""Endings of a value, each with a regular expression for the characters that it tries, and their
+name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +233,10 @@ class Variants:
             documents = [each.body for each in read_text(text) if each.body is not None]
         except InputError as error:
             raise NotPlacedError(
-                f"is no YAML with marks for values: {error.message}", self.line
+                f"with some values it is not YAML: {error.message}", self.line
             ) from None
         if len(documents) != 1 or not isinstance(documents[0], dict):
-            raise NotPlacedError("is not one document with marks for values", self.line)
+            raise NotPlacedError("with some values it is not one document", self.line)
         body = documents[0]
         metadata = dict(mapping_at(body, "metadata"))
         name = str(metadata.get("name"))

@@ -225,7 +225,9 @@ class Writer:
         """Return the lines of list items that are repeated for each item of a list of values."""
         base, more = get(fixed), get({**fixed, name: MORE})
         if not isinstance(base, list) or not isinstance(more, list):
-            raise NotPlacedError("a list decides what kind of field is there", self.code.line(name))
+            raise NotPlacedError(
+                "the length of a list decides the type of a field", self.code.line(name)
+            )
         count = len(more) - len(base)
         if not count:
             return self._items(get, fixed, indent, range(len(base)))
@@ -240,7 +242,10 @@ class Writer:
             None,
         )
         if start is None:
-            raise NotPlacedError("the items of a list are not repeated alike", self.code.line(name))
+            raise NotPlacedError(
+                "the fields for the items of a list differ in more than the item",
+                self.code.line(name),
+            )
         pad = " " * indent
         lines = self._items(get, fixed, indent, range(start))
         lines.append(f"{pad}{{{{- range {self.code.variable(name)} := {self.code.at(name)} }}}}")
@@ -318,7 +323,7 @@ class Writer:
             more = get({**fixed, name: MORE})
             if not isinstance(more, str):
                 raise NotPlacedError(
-                    "a list decides what kind of field is there", self.code.line(name)
+                    "the length of a list decides the type of a field", self.code.line(name)
                 )
             return self._block(f"{pad}{head}", self.code.repetition(value, more, name), indent)
         if name is not None:

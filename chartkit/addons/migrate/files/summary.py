@@ -1,4 +1,4 @@
-"""What is said once of a migration, and not with each rule."""
+"""Sentences that a migration's report has once, and not for each rule."""
 
 from __future__ import annotations
 

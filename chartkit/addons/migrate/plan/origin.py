@@ -1,4 +1,4 @@
-"""What generated an object, by the labels and annotations that it left."""
+"""The tool that generated an object, by the labels and annotations that it left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whatever generated an object.
+    """The tool that generated an object.
 
     name: of the Argo CD application, Flux object, Helm release, policy or owner, or the folder of a
     chart; namespace: of that, empty where it is not known; kind: of a Flux object or an owner;

@@ -78,7 +78,7 @@ def every_element(
     ]
 
 
-def _where_there(elements: Place, names: Names) -> Place:
+def _with_optional_steps(elements: Place, names: Names) -> Place:
     """Return the place of a list below another with all steps as optionals that may be absent: of
     a list that cannot be found, a foreach does nothing."""
     path, object_ = path_of(elements.root), names.objects.get(("request", "object"))
@@ -100,7 +100,7 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
 
     stream = stream_of(Translator(names).text(str(loop.get("list") or "").strip()), names)
     first, *others = stream.generators
-    first = replace(first, elements=_where_there(first.elements, names))
+    first = replace(first, elements=_with_optional_steps(first.elements, names))
     stream = replace(stream, generators=(first, *others))
 
     def holds(item: Place) -> Expr:

@@ -1,4 +1,4 @@
-"""What the policies of kyverno.io do to the objects that are known, which ends with them."""
+"""The effects of the policies of kyverno.io on known objects, which end with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMESPACE: Final = "generate.kyverno.io/policy-namespace"
 
 
 class Act(StrEnum):
-    """What a policy does; in the order of what its end costs."""
+    """An effect of a policy; those whose end costs most come first."""
 
     DENY = "denying"
     VERIFY = "verifying images"

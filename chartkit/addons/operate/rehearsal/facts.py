@@ -34,7 +34,7 @@ class Fact:
 
     @property
     def hits(self) -> bool:
-        """Whether it concerns anything."""
+        """Report whether the fact concerns an object or a setting."""
         return bool(self.objects or self.settings)
 
     def ask(self, releases: Sequence[Values]) -> None:

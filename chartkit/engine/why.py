@@ -1,0 +1,115 @@
+"""Why a rule came to its result: the decisions of one run, as a tree.
+
+A kind of policy provides it by the method `why_phase` of `engine.policies.RunnablePolicy`: it runs
+a phase exactly as `run_phase` does, adds the same results, and returns a `RuleDecision` for each
+rule and each form, those too that say nothing of the object. The run itself makes the decisions:
+the parts that a policy compiles to are asked for their reasons where they are asked for their
+answer, so that no second interpreter can disagree with the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from chartkit.model import Body, Json, Location, Status, kind_of, pointed_at, pointer_steps
+
+MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _self: "MISSING"})()
+"""The value of a decision about something that is not there, or about no single value."""
+
+
+class Asked(StrEnum):
+    """The kind of a check, in the words of JSON output."""
+
+    RESOURCE_FILTERS = "resourceFilters"
+    WEBHOOK = "webhook"
+    MATCH_CONDITION = "matchCondition"
+    MATCH = "match"
+    EXCLUDE = "exclude"
+    FILTER = "filter"
+    KIND = "kind"
+    OPERATION = "operation"
+    NAMESPACE = "namespace"
+    NAME = "name"
+    LABELS = "labels"
+    ANNOTATIONS = "annotations"
+    NAMESPACE_LABELS = "namespaceLabels"
+    USER = "user"
+    BINDING = "binding"
+    PARAMETER = "parameter"
+    EXCEPTION = "exception"
+    AUTOGEN = "autogen"
+    CONTEXT = "context"
+    VARIABLE = "variable"
+    PRECONDITIONS = "preconditions"
+    DENY = "deny"
+    CONDITION = "condition"
+    PATTERN = "pattern"
+    ANY_PATTERN = "anyPattern"
+    FOREACH = "foreach"
+    ELEMENT = "element"
+    POD_SECURITY = "podSecurity"
+    CONTROL = "control"
+    IMAGE = "image"
+    EXPRESSION = "expression"
+    RULE = "rule"
+    """What is left: the result's own message says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One check, and its answer.
+
+    holds: whether what was asked is so (of an `exclude`: whether it takes the object); None where
+    it could not be decided, which text then explains. text: the answer in one sentence, with both
+    sides: "namespace shop is not shp". location: of the check in the policy, None where that has no
+    file. pointer: the object's field, as a JSON pointer, also where the field is missing; None
+    where no single field is asked about. value: what was there, MISSING for nothing. parts: the
+    checks that this one consists of, in the order in which they were asked.
+    """
+
+    asked: Asked
+    holds: bool | None
+    text: str
+    location: Location | None = None
+    pointer: str | None = None
+    value: Json = MISSING
+    parts: tuple[Decision, ...] = ()
+
+    def walk(self) -> Iterator[Decision]:
+        """Yield the decision and all its parts, from the outside in."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDecision:
+    """A rule of a policy, and the first thing that decided its result.
+
+    policy: the ID of the policy (`chartkit.model.policy_id`); rule: the rule's name as in results,
+    of a CEL policy that of the form (`autogen-defaults`), empty for the policy itself. status: that
+    of its result; None: the rule says nothing of the object. message: the result's. decision: what
+    decided.
+    """
+
+    policy: str
+    rule: str
+    status: Status | None
+    decision: Decision
+    message: str = ""
+
+
+def value_at_pointer(body: Body, pointer: str) -> Json:
+    """Return the value of an object at a JSON pointer; MISSING where it has none, and for the data
+    of a Secret, which is not shown."""
+    steps = pointer_steps(pointer)
+    if kind_of(body) == "Secret" and steps[:1] in (("data",), ("stringData",)):
+        return MISSING
+    found = pointed_at(body, steps)
+    if found is not None:
+        return found
+    parent = pointed_at(body, steps[:-1])
+    return None if isinstance(parent, dict) and steps and steps[-1] in parent else MISSING

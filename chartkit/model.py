@@ -161,8 +161,9 @@ class Diagnostic:
 class Explanation:
     """The meaning of a diagnostic's id: what the mistake is, why it matters, what to do.
 
-    fix: what `values lint --fix` changes, empty where no fix is safe; example: values with the
-    mistake and values without it, None where the id is not about values.
+    fix: what `values lint --fix` changes, empty where no fix is safe; example: values, or a policy,
+    with the mistake and without it, None where there is none; page: the page of documentation that
+    has an anchor for the id, empty for `docs/reference/lint.md`.
     """
 
     rule_id: str
@@ -171,6 +172,7 @@ class Explanation:
     do: str
     fix: str = ""
     example: tuple[str, str] | None = None
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)

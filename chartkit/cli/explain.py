@@ -15,6 +15,7 @@ from textwrap import indent
 
 import click
 
+from chartkit.catalog.policy_lint.rules import RULES as POLICY_RULES
 from chartkit.cli.terminal import show_rows, show_text
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
@@ -37,13 +38,14 @@ _MODULES = (
     "chartkit.scan.gate.outcome",
     "chartkit.scan.gitops.model",
 )
-"""The modules that declare ids, imported when needed; those of values are rules."""
+"""The modules that declare ids, imported when needed; those of values and policies are rules."""
 _NAMED = Path(__file__).with_name("named_checks.yaml")
 
 
 def explanations() -> Iterator[Explanation]:
     """Yield the meaning of every id."""
     yield from (rule.explanation for rule in RULES)
+    yield from (rule.explanation for rule in POLICY_RULES)
     for name in _MODULES:
         yield from declarations(Explanation, vars(import_module(name)))
     for each in read_file(_NAMED)[0].body:

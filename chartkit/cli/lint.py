@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import track
 
 
 @click.command(short_help="Find mistakes in policies.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
+@click.option(
+    "--env",
+    metavar="NAME",
+    help="Take the levels of rules that chartkit.yaml sets for an environment.",
+)
+@project_folder_option
 @reports()
-def lint(options: OutputOptions, paths: Sequence[str], strict: bool) -> None:
+def lint(
+    options: OutputOptions, paths: Sequence[str], project: Path, strict: bool, env: str | None
+) -> None:
     """Find mistakes in the policies at and below each PATH, which is a file, a folder, a chart or
     the name of a profile.
 
     Errors are what Kyverno refuses: misspelt keys, wrong actions and operators, undefined
     variables, expressions that do not compile. Warnings are what it takes and what has no effect,
-    such as kinds and fields that do not exist. `chartkit policies check` asks more of policies in
-    chartkit's own format. Exits 1 if there is an error.
+    such as kinds and fields that do not exist. `lint` in chartkit.yaml sets the levels of rules
+    CK7…, and turns them off. `chartkit policies check` asks more of policies in chartkit's own
+    format. Exits 1 if there is an error.
     """
     from chartkit.catalog.authoring.findings import report
     from chartkit.catalog.authoring.lint import lint_policies
+    from chartkit.catalog.policy_lint.levels import levels
     from chartkit.cli.explain import known_explanations
     from chartkit.model import Severity
+    from chartkit.project.project import FILE_NAME, read_project
 
     options.parsed()
-    result = lint_policies(paths, track("checking"))
+    has_levels = env is not None or (project / FILE_NAME).is_file()
+    set_levels = levels(read_project(project), env) if has_levels else {}
+    result = lint_policies(paths, track("checking"), set_levels)
     show(report(result, known_explanations()), options)
     warned = strict and any(each.severity is Severity.WARNING for each in result.diagnostics)
     raise SystemExit(1 if result.failed or warned else 0)

@@ -151,9 +151,10 @@ def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None =
     name = diagnostic.rule_id
     rule = FindingRule(name, name)
     if explanation is not None:
+        page = f" See {explanation.page}#{name.lower()}." if explanation.page else ""
         rule = FindingRule(
             name, name, title=explanation.what, description=explanation.why,
-            remediation=explanation.do,
+            remediation=explanation.do + page,
         )  # fmt: skip
     severity = diagnostic.severity
     return Finding(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
+from chartkit.catalog.policy_lint.levels import Levels, at_levels
+from chartkit.catalog.policy_lint.rule import Subject
+from chartkit.catalog.policy_lint.rules import RULES
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
@@ -15,17 +19,29 @@ from chartkit.library.policies import METADATA_FILE
 from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, is_definition, matching, walk
-from chartkit.scan.policies import as_refusals, compile_all, is_test_file, read_policies
+from chartkit.scan.policies import (
+    PolicySet,
+    as_refusals,
+    compile_all,
+    is_test_file,
+    read_policies,
+)
 
 UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
 
 
-def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResult:
+_NO_LEVELS: Final[Levels] = MappingProxyType({})
+
+
+def lint_policies(
+    sources: Sequence[str], track: Track = untracked, levels: Levels = _NO_LEVELS
+) -> CheckResult:
     """Return what Kyverno refuses of policies, what has no effect, and what it will remove.
 
     A source is a file, a folder, a chart, a profile or a pattern. A file that cannot be read is a
-    finding, and the others are checked. Raise InputError for a source without any policy.
+    finding, and the others are checked. levels: those of rules that are not their own. Raise
+    InputError for a source without any policy.
     """
     resources: list[Resource] = []
     findings: list[Diagnostic] = []
@@ -49,9 +65,20 @@ def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResu
             findings += repeated_keys(document)
     compiled = compile_all(resources)
     findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
+    findings += at_levels(_rule_findings(compiled), levels)
     count = sum(map(is_policy, resources)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
+
+
+def _rule_findings(compiled: PolicySet) -> Iterator[Diagnostic]:
+    """Yield the findings of every rule in every policy, those that do not compile among them."""
+    runnable = {id(each.policy.resource): each for each in compiled.policies}
+    run = tuple(filter(is_policy, compiled.found))
+    for resource in run:
+        subject = Subject(resource, runnable.get(id(resource)), run, compiled.names)
+        for rule in RULES:
+            yield from rule.check(subject)
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:

@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 import chartkit
+from chartkit.catalog.policy_lint.rule import PAGE as POLICY_PAGE
+from chartkit.catalog.policy_lint.rules import RULES as POLICY_RULES
 from chartkit.cli.explain import as_rows, as_text, explanation, explanations
 from chartkit.errors import InputError
 from chartkit.model import Explanation
 from chartkit.values.lint.rule import Rule
 from chartkit.values.lint.rules import RULES
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "lint.md"
+_DOCS = Path(__file__).parents[3]
+PAGE = _DOCS / "docs" / "reference" / "lint.md"
 GROUPS = {
     "CK1": "Versions, availability, files",
     "CK5": "Policy libraries",
@@ -27,6 +30,13 @@ GROUPS = {
     "": "Ids that are words",
 }
 """The topics of the ids that are not about values, by how they begin."""
+POLICY_GROUPS = {
+    ("CK70", "CK71"): "Without effect, or not what the text says",
+    ("CK72",): "Refused by Kyverno or the API server",
+    ("CK73",): "Expressions and templates",
+    ("CK74",): "Burdens of a cluster",
+}
+"""The topics of the ids about policies, by how they begin."""
 _SOURCE = Path(chartkit.__file__).parent
 _CHECKS = {"Row": 1, "rows": 1, "findings": 1}
 """Where calls in `render` have the check."""
@@ -83,21 +93,35 @@ def test_explain_shows_one_id_or_lists_all() -> None:
         explanation("CK999")
 
 
-def test_the_page_of_lint_rules_is_written_from_the_declarations(
-    request: pytest.FixtureRequest,
+@pytest.mark.parametrize("of_policies", [False, True])
+def test_the_pages_of_lint_rules_are_written_from_the_declarations(
+    request: pytest.FixtureRequest, of_policies: bool
 ) -> None:
-    written, mark, listed = PAGE.read_text("utf-8").partition(MARK)
+    file, wanted = (_DOCS / POLICY_PAGE, policy_page()) if of_policies else (PAGE, page())
+    written, mark, listed = file.read_text("utf-8").partition(MARK)
     assert mark
     if request.config.getoption("--update-golden"):
-        PAGE.write_text(f"{written}{MARK}\n{page()}", "utf-8")
+        file.write_text(f"{written}{MARK}\n{wanted}", "utf-8")
         return
-    assert listed == f"\n{page()}"
+    assert listed == f"\n{wanted}"
+
+
+def policy_page() -> str:
+    """The rules for policies in Markdown, by group."""
+    parts = []
+    for start, title in POLICY_GROUPS.items():
+        of_group = [each for each in explanations() if each.page and each.rule_id.startswith(start)]
+        if of_group:
+            parts += [f"## {title}\n", *map(rule, of_group)]
+    text = "\n".join(parts)
+    assert len(re.findall("(?m)^### ", text)) == len(POLICY_RULES)
+    return text.rstrip("\n") + "\n"
 
 
 def page() -> str:
-    """Every id in Markdown."""
+    """Every other id in Markdown."""
     parts = ["## Values of the charts\n"]
-    in_order = sorted(explanations(), key=lambda each: each.rule_id)
+    in_order = sorted((each for each in explanations() if not each.page), key=lambda e: e.rule_id)
     parts += [rule(each) for each in in_order if each.example]
     named = [each for each in in_order if not each.rule_id.startswith("CK")]
     for start, title in GROUPS.items():

@@ -197,6 +197,7 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
         "home",
         "icon",
         "suppressions",
+        "lint",
         "manifests",
         "workloads",
         "environments",

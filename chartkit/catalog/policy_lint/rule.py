@@ -1,0 +1,100 @@
+"""The base class of the rules for policies, and the subject that a rule checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.model import (
+    Diagnostic,
+    Explanation,
+    FieldPath,
+    Location,
+    Resource,
+    Severity,
+    pointer_of,
+)
+
+if TYPE_CHECKING:
+    from chartkit.engine import RunnablePolicy
+    from chartkit.engine.cel_policies.policy import CelPolicy
+
+PAGE: Final = "docs/reference/policy-lint.md"
+"""The page with an anchor for each id."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """One policy of a run.
+
+    resource: as written, with its location; compiled: None for a cleanup policy, and where it does
+    not compile, which is a finding of its own; run: all policies of the run, with this one; names:
+    scopes and plurals of custom kinds by their definitions in the run.
+    """
+
+    resource: Resource
+    compiled: RunnablePolicy | None = None
+    run: Sequence[Resource] = field(default=(), repr=False)
+    names: CustomNames = UNKNOWN
+
+    @property
+    def cluster_policy(self) -> Policy | None:
+        """The policy as read, if it is a ClusterPolicy or Policy that compiles."""
+        policy = self.compiled.policy if self.compiled is not None else None
+        return policy if isinstance(policy, Policy) else None
+
+    @property
+    def cel_policy(self) -> CelPolicy | None:
+        """The policy as read, if its rules are CEL and it compiles."""
+        policy = self.compiled.policy if self.compiled is not None else None
+        return None if policy is None or isinstance(policy, Policy) else policy
+
+    def locate(self, path: FieldPath, offset: int | None = None) -> Location:
+        """Return the location of a field of the policy; offset: of a character in its text."""
+        pointer = pointer_of(*path)
+        if offset is None:
+            return self.resource.location.within(pointer)
+        return self.resource.location.character(pointer, offset)
+
+
+class PolicyRule:
+    """A mistake that Kyverno accepts in policies.
+
+    id, what, why, do: see `Explanation`. level: the severity of findings where the project sets no
+    other. problematic: a policy that the rule reports, or one rule of a ClusterPolicy; correct: one
+    without any finding.
+    """
+
+    id: ClassVar[str]
+    what: ClassVar[str]
+    why: ClassVar[str]
+    do: ClassVar[str]
+    problematic: ClassVar[str]
+    correct: ClassVar[str]
+    level: ClassVar[Severity] = Severity.WARNING
+
+    def check(self, subject: Subject) -> Iterable[Diagnostic]:
+        """Return the findings in one policy."""
+        raise NotImplementedError
+
+    def finding(
+        self,
+        subject: Subject,
+        path: FieldPath,
+        message: str,
+        hint: str | None = None,
+        offset: int | None = None,
+    ) -> Diagnostic:
+        """Return a finding at a field of the policy; offset: of a character in its text."""
+        name = subject.resource.name
+        location = subject.locate(path, offset)
+        return Diagnostic(self.id, self.level, f"{name}: {message}", location, hint)
+
+    @property
+    def explanation(self) -> Explanation:
+        """The meaning of the rule's id."""
+        example = (self.problematic, self.correct)
+        return Explanation(self.id, self.what, self.why, self.do, example=example, page=PAGE)

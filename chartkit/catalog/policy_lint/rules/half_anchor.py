@@ -1,0 +1,42 @@
+"""CK701: keys of patterns that are half an anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.patterns import members, patterns_of
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
+from chartkit.model import Diagnostic
+
+
+class HalfAnchor(PolicyRule):
+    id = "CK701"
+    what = "A key in a pattern with one bracket of an anchor, or with brackets that are no anchor."
+    why = (
+        "Kyverno takes it as the name of a field. No object has such a field, so the pattern "
+        "refuses every object, or an overlay adds a field with this name."
+    )
+    do = "Write the anchor in full: (key), =(key), X(key), ^(key), <(key) or +(key)."
+    problematic = """\
+name: owner
+match: {any: [{resources: {kinds: [Deployment]}}]}
+validate:
+  message: The label owner is required.
+  pattern: {metadata: {labels: {"(owner": "?*"}}}
+"""
+    correct = problematic.replace('"(owner"', "owner")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for part in patterns_of(policy) if policy is not None else ():
+            for path, key, _ in members(part.value, part.path):
+                if "{{" in key or not {"(", ")"} & set(key) or parse_anchor(key) is not None:
+                    continue
+                message = f"rule {part.rule.name}: '{key}' is no anchor, and no field has this name"
+                yield self.finding(subject, (*path, key), message, _hint(key))
+
+
+def _hint(key: str) -> str:
+    name = key.strip("+<=X^() ")
+    return f"write ({name}), =({name}) or another anchor in full, or '{name}' without brackets"

@@ -1,0 +1,29 @@
+"""Each rule for policies reports its problematic example, and its correct one has no finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.catalog.policy_lint import rules
+from chartkit.catalog.policy_lint.rule import PolicyRule
+from chartkit.catalog.policy_lint.rules import RULES
+from chartkit.registration import modules
+from tests.unit.catalog.policy_lint.linting import lint
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_reports_its_problematic_example(tmp_path: Path, rule: PolicyRule) -> None:
+    assert rule.id in {each.rule_id for each in lint(tmp_path, rule.problematic)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_correct_example_has_no_finding(tmp_path: Path, rule: PolicyRule) -> None:
+    assert lint(tmp_path, rule.correct) == []
+
+
+def test_each_module_declares_one_rule() -> None:
+    declaring = [type(rule).__module__ for rule in RULES]
+    assert sorted(declaring) == sorted(module.__name__ for module in modules(rules.__name__))
+    assert len({rule.id for rule in RULES}) == len(RULES)

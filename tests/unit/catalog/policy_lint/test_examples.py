@@ -14,7 +14,7 @@ from tests.unit.catalog.policy_lint.linting import lint
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_rule_reports_its_problematic_example(tmp_path: Path, rule: PolicyRule) -> None:
+def test_a_rule_for_policies_reports_its_problematic_example(tmp_path: Path, rule: PolicyRule) -> None:
     assert rule.id in {each.rule_id for each in lint(tmp_path, rule.problematic)}
 
 
@@ -23,7 +23,7 @@ def test_a_correct_example_has_no_finding(tmp_path: Path, rule: PolicyRule) -> N
     assert lint(tmp_path, rule.correct) == []
 
 
-def test_each_module_declares_one_rule() -> None:
+def test_each_module_declares_one_rule_for_policies() -> None:
     declaring = [type(rule).__module__ for rule in RULES]
     assert sorted(declaring) == sorted(module.__name__ for module in modules(rules.__name__))
     assert len({rule.id for rule in RULES}) == len(RULES)

@@ -14,7 +14,7 @@ from tests.unit.catalog.policy_lint.linting import lint
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_rule_for_policies_reports_its_problematic_example(tmp_path: Path, rule: PolicyRule) -> None:
+def test_a_rule_for_policies_reports_its_example(tmp_path: Path, rule: PolicyRule) -> None:
     assert rule.id in {each.rule_id for each in lint(tmp_path, rule.problematic)}
 
 

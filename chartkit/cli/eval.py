@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +12,13 @@ import click
 
 from chartkit.cli.terminal import show_text
 from chartkit.errors import InputError
-from chartkit.model import Json, Location
+from chartkit.model import Json, Location, path_text
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
     from chartkit.engine.cel import Program
     from chartkit.engine.cel.declarations import Environment
+    from chartkit.engine.cel.explain import Part
 
 _INPUT: Final = "<input>"
 """The name of an expression that no file has, in cel-go's errors."""
@@ -222,17 +223,21 @@ def _warn(program: Program, body: Json) -> None:
 def _explanation(program: Program, variables: Mapping[str, Json]) -> str:
     """Return a line for each part: its text, indented by its depth, and its value."""
     from chartkit.engine.cel.explain import explain
+
+    rows = list(_rows(explain(program, variables), ""))
+    width = min(max(len(text) for text, _ in rows), _TEXT_WIDTH)
+    return "".join(f"{text:{width}}  {value}\n" for text, value in rows)
+
+
+def _rows(part: Part, indent: str) -> Iterator[tuple[str, str]]:
     from chartkit.engine.cel.notation import notation
 
-    rows = [
-        (
-            "  " * part.depth + " ".join(part.text.split()),
-            f"error: {part.error}" if part.error else _short(notation(part.value)),
-        )
-        for part in explain(program, variables)
-    ]
-    width = min(max((len(text) for text, _ in rows), default=0), _TEXT_WIDTH)
-    return "".join(f"{text:{width}}  {value}\n" for text, value in rows)
+    text = " ".join(part.text.split())
+    if part.is_element and part.path is not None:
+        text += f" = {path_text(part.path)}"
+    yield indent + text, f"error: {part.error}" if part.error else _short(notation(part.value))
+    for inner in part.parts:
+        yield from _rows(inner, f"{indent}  ")
 
 
 def _short(text: str) -> str:

@@ -245,7 +245,7 @@ def test_the_parts_of_a_cel_expression(tmp_path: Path) -> None:
     assert parts[text].endswith("  false")
     assert parts["  object.spec.replicas > 2"].endswith("  true")
     assert parts["    size(object.metadata.name)"].endswith("  3")
-    assert parts["        object.metadata"].endswith('  {"name": "web"}')
+    assert parts["      object.metadata.name"].endswith('  "web"')
     assert done.out.endswith("\nfalse\n")
     assert _cel(tmp_path, "1 + 1", "--explain").out.endswith("2\n")
 

@@ -3,88 +3,338 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from types import MappingProxyType
+from typing import Final, TypeVar, cast
 
-from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, MacroCall, parts
-from chartkit.engine.cel.checker.checked import format_type
+from chartkit.engine.cel.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    Literal,
+    Select,
+    parts,
+    qualified_name,
+)
+from chartkit.engine.cel.checker.checked import format_type, function_and_arguments
 from chartkit.engine.cel.declarations import Environment, Example, Library, Macro, Overload
-from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import OFFLINE, Host
-from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.interpreter.frame import Round, Trace
+from chartkit.engine.cel.interpreter.macro_patterns import ShapeKind, shape_of
+from chartkit.engine.cel.interpreter.program import Evaluation, Program, observed
+from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.syntax import unparse
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import OptionalValue, Value
+from chartkit.model import FieldPath
+
+_OBJECT: Final[Mapping[str, FieldPath]] = MappingProxyType({"object": ()})
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of an expression.
+    """A part of an expression that was evaluated.
 
-    offset: where it stands in the source, in characters; depth: how many parts it is inside of;
-    error: why it has no value, None where it has one.
+    offset: of its first character in the source; error: why it has no value, None if it has one;
+    path: of the value in the object, None if it is made or stands elsewhere; variable: the
+    policy's variable that it reads, empty for none; is_element: whether it is an element of a list
+    or map that a macro goes through, whose first part is then the macro's condition; parts: what
+    decided its value, in the order of the source.
     """
 
     text: str
     offset: int
-    depth: int
     value: Value
     error: CelError | None = None
+    path: FieldPath | None = None
+    variable: str = ""
+    is_element: bool = False
+    parts: tuple[Part, ...] = ()
 
 
 def explain(
-    program: Program, variables: Mapping[str, Value], host: Host = OFFLINE
-) -> tuple[Part, ...]:
-    """The parts that were evaluated, the whole before what it is made of; constants are left out.
+    program: Program,
+    variables: Mapping[str, Value],
+    host: Host = OFFLINE,
+    paths: Mapping[str, FieldPath] = _OBJECT,
+) -> Part:
+    """Evaluate an expression, and return it with the values of its parts.
 
-    What is written twice is told once. A macro that goes through a list is one part beside what
-    it goes through: what stands inside of it came to something else in each round.
+    paths: the fields of the object that variables and their members show, by their names.
     """
-    return tuple(_Explanation(program, program.trace(variables, host)).parts(program.root, 0))
+    with observed() as evaluations, suppress(CelError):
+        program.evaluate(variables, host)
+    places = Places(variables.get("object"), paths)
+    return parts_of(evaluations[-1], places)
 
 
-class _Explanation:
+class Places:
+    """The paths of values in an object.
+
+    Lists and maps are found by their identity, however an expression got hold of them.
+    """
+
+    __slots__ = ("_known", "_root", "names")
+
+    def __init__(self, root: Value, names: Mapping[str, FieldPath]) -> None:
+        """names: the paths of variables and their members."""
+        self.names = names
+        self._root = root
+        self._known: dict[int, FieldPath] | None = None
+
+    def of(self, value: Value) -> FieldPath | None:
+        """Return the path of a list or map of the object; None for any other value."""
+        if not isinstance(value, dict | list):
+            return None
+        if self._known is None:
+            self._known = {}
+            waiting: list[tuple[FieldPath, Value]] = [((), self._root)]
+            while waiting:
+                path, held = waiting.pop()
+                if isinstance(held, dict | list):
+                    self._known[id(held)] = path
+                    members = held.items() if isinstance(held, dict) else enumerate(held)
+                    waiting += [((*path, key), member) for key, member in members]
+        return self._known.get(id(value))
+
+
+def parts_of(evaluation: Evaluation, places: Places) -> Part:
+    """Return the expression of an evaluation with the values of its parts.
+
+    Left out are constants, what was not evaluated and what is written a second time; of a chain of
+    selections only its end has a part, of a macro the elements that decided.
+    """
+    root = evaluation.program.root
+    tree = _Tree(evaluation.program, places)
+    parts = tuple(tree.parts(root, evaluation.trace, {}, set()))
+    if len(parts) == 1 and parts[0].offset == tree.start(root):
+        return parts[0]
+    return tree.part(root, evaluation.outcome, None, parts)
+
+
+_Scope = Mapping[str, FieldPath | None]
+"""The variables of macros, with the paths of their values."""
+
+_MOST_ELEMENTS: Final = 3
+_MOST_PARTS: Final = 200
+_DEEPEST: Final = 40
+"""Parts inside more parts than these are left out."""
+_CHAINS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
+_JUNCTIONS: Final = frozenset({"_&&_", "_||_"})
+_SAME_PLACE: Final = frozenset({"orValue", "or", "value", "dyn", "optional.of", COMPATIBLE})
+
+
+class _Tree:
     """The parts of one evaluation."""
 
-    __slots__ = ("_macros", "_told", "_trace")
+    __slots__ = ("_checked", "_constants", "_depth", "_left", "_macros", "_places")
 
-    def __init__(self, program: Program, trace: Mapping[int, Value]) -> None:
+    def __init__(self, program: Program, places: Places) -> None:
+        self._depth = 0
+        self._left = _MOST_PARTS
+        self._checked = program.checked
+        self._constants = program.folded.constants
         self._macros = program.checked.parsed.macro_calls
-        self._trace = trace
-        self._told: set[str] = set()
+        self._places = places
 
-    def parts(self, expr: Expr, depth: int) -> Iterator[Part]:
-        """The part that a node is, if it was evaluated, and those inside of it."""
-        if expr.id in self._trace:
-            value = self._trace[expr.id]
-            text = unparse(expr, self._macros)
-            if text in self._told:
-                return
-            self._told.add(text)
-            if isinstance(value, CelError):
-                yield Part(text, expr.offset, depth, None, value)
-            else:
-                yield Part(text, expr.offset, depth, value)
-            depth += 1
-        macro = self._macros.get(expr.id)
-        inner = _inner(expr) if macro is None else self._written(macro)
+    def part(
+        self, expr: Expr, value: Value, path: FieldPath | None, parts: tuple[Part, ...] = ()
+    ) -> Part:
+        """Return the part that a node is."""
+        error = value if isinstance(value, CelError) else None
+        variable = self._variable(expr)
+        held = None if error is not None else value
+        return Part(self._text(expr), self.start(expr), held, error, path, variable, False, parts)
+
+    def _text(self, expr: Expr) -> str:
+        try:
+            return unparse(expr, self._macros)
+        except CelCompileError:
+            return self._checked.source
+
+    def start(self, expr: Expr) -> int:
+        """Return the offset of a node's first character."""
+        waiting, start = [expr], expr.offset
+        while waiting:
+            node = waiting.pop()
+            macro = self._macros.get(node.id)
+            called = node.function if isinstance(node, Call) and node.target is None else ""
+            if macro is not None:
+                called = "" if macro.target is not None else macro.function
+                waiting += [] if macro.target is None else [macro.target]
+            # The offset of a call is that of its parenthesis.
+            start = min(start, node.offset - (len(called) if called.isidentifier() else 0))
+            waiting += parts(node)
+        return start
+
+    def parts(self, expr: Expr, trace: Trace, scope: _Scope, told: set[str]) -> Iterator[Part]:
+        """Yield the part that a node is; those inside of it if it has no value of its own."""
+        if expr.id in self._constants:
+            return
+        if expr.id not in trace:
+            for inner in self._written(expr):
+                yield from self.parts(inner, trace, scope, told)
+            return
+        if self._left <= 0 or self._depth >= _DEEPEST:
+            return
+        text = self._text(expr)
+        if text in told:
+            return
+        told.add(text)
+        self._left -= 1
+        self._depth += 1
+        value = trace[expr.id]
+        inside = tuple(self._inside(expr, trace, scope, told))
+        self._depth -= 1
+        if isinstance(expr, Ident) and expr.name in scope and not isinstance(value, dict | list):
+            return
+        yield self.part(expr, value, self._path(expr, trace, scope), inside)
+
+    def _inside(self, expr: Expr, trace: Trace, scope: _Scope, told: set[str]) -> Iterator[Part]:
+        if isinstance(expr, Comprehension):
+            yield from self._macro(expr, trace, scope, told)
+            return
+        inner: Iterable[Expr]
+        if isinstance(expr, Call) and expr.function in _JUNCTIONS:
+            inner = self._operands(expr, expr.function)
+        elif self._is_chain(expr):
+            inner = self._below(expr, isinstance(trace.get(expr.id), CelError), trace)
+        else:
+            inner = self._written(expr)
         for each in inner:
-            yield from self.parts(each, depth)
+            yield from self.parts(each, trace, scope, told)
 
-    def _written(self, macro: MacroCall) -> Iterator[Expr]:
-        if macro.target is not None:
-            yield macro.target
-        loops = macro.args and isinstance(macro.args[0], Ident) and macro.function != "bind"
-        if not loops or macro.args[0].id in self._trace:
-            yield from macro.args
+    def _operands(self, expr: Expr, function: str) -> Iterator[Expr]:
+        """Yield the operands of a chain of one operator."""
+        if isinstance(expr, Call) and expr.function == function:
+            for operand in expr.args:
+                yield from self._operands(operand, function)
+        else:
+            yield expr
+
+    def _below(self, expr: Expr, failed: bool, trace: Trace) -> list[Expr]:
+        """Return the parts of a chain of selections that are no selections themselves; of a chain
+        without value its last part that has one, too."""
+        found: list[Expr] = []
+        while self._is_chain(expr) and not isinstance(expr, Ident):
+            if isinstance(expr, Select):
+                expr = expr.operand
+            else:
+                assert isinstance(expr, Call)
+                found += [key for key in expr.args[1:] if not isinstance(key, Literal)]
+                expr = expr.args[0]
+            if failed and not isinstance(trace.get(expr.id), CelError):
+                return [expr, *found]
+        return found if isinstance(expr, Ident) else [expr, *found]
+
+    def _is_chain(self, expr: Expr) -> bool:
+        return isinstance(expr, Ident | Select) or (
+            isinstance(expr, Call) and expr.function in _CHAINS
+        )
+
+    def _written(self, expr: Expr) -> tuple[Expr, ...]:
+        """Return the parts of a node as an author writes them."""
+        macro = self._macros.get(expr.id)
+        if macro is None:
+            if isinstance(expr, Call):
+                return function_and_arguments(self._checked, expr)[1]
+            return parts(expr)
+        return macro.args if macro.target is None else (macro.target, *macro.args)
+
+    def _macro(
+        self, expr: Comprehension, trace: Trace, scope: _Scope, told: set[str]
+    ) -> Iterator[Part]:
+        shape = shape_of(expr)
+        if shape is not None and shape.kind is ShapeKind.BIND:
+            path = self._path(expr.accu_init, trace, scope)
+            yield from self.parts(expr.accu_init, trace, scope, told)
+            yield from self.parts(expr.result, trace, {**scope, expr.accu_var: path}, told)
+            return
+        yield from self.parts(expr.iter_range, trace, scope, told)
+        condition = None if shape is None else shape.predicate or shape.value
+        if shape is None or condition is None:
+            return
+        items = self._path(expr.iter_range, trace, scope)
+        rounds = trace.rounds.get(expr.id, [])
+        values = [current.trace.get(condition.id) for current in rounds]
+        for at in _deciding(shape.kind, trace[expr.id], values)[:_MOST_ELEMENTS]:
+            yield self._element(expr, condition, at, rounds[at], items, scope)
+
+    def _element(
+        self,
+        expr: Comprehension,
+        condition: Expr,
+        at: int,
+        current: Round,
+        items: FieldPath | None,
+        scope: _Scope,
+    ) -> Part:
+        """Return the part of an element that a macro goes through."""
+        name, value, step = expr.iter_var, current.first, cast(Value, at)
+        if expr.iter_var2:
+            name, value, step = expr.iter_var2, current.second, current.first
+        path = self._places.of(value)
+        if path is None and items is not None and isinstance(step, str | int):
+            path = (*items, step)
+        inner = tuple(self.parts(condition, current.trace, {**scope, name: path}, set()))
+        return Part(name, self.start(condition), value, None, path, "", True, inner)
+
+    def _variable(self, expr: Expr) -> str:
+        """Return the policy's variable that a chain of selections begins with."""
+        while self._is_chain(expr):
+            if isinstance(expr, Ident):
+                break
+            inner = expr.operand if isinstance(expr, Select) else expr.args[0]  # type: ignore[union-attr]
+            if isinstance(inner, Ident) and inner.name == "variables":
+                return expr.field if isinstance(expr, Select) else ""
+            expr = inner
+        return ""
+
+    def _path(self, expr: Expr, trace: Trace, scope: _Scope) -> FieldPath | None:
+        """Return the path of a node's value, or the one that it would have."""
+        value = trace.get(expr.id)
+        if isinstance(value, OptionalValue):
+            value = value.value if value.present else None
+        known = self._places.of(value)
+        if known is not None:
+            return known
+        name = qualified_name(expr)
+        if name is not None and name in self._places.names:
+            return self._places.names[name]
+        if isinstance(expr, Ident):
+            return scope.get(expr.name)
+        key: Value
+        if isinstance(expr, Select):
+            base, key = expr.operand, expr.field
+        elif isinstance(expr, Call):
+            function, arguments = function_and_arguments(self._checked, expr)
+            if function in _SAME_PLACE:
+                return self._path(arguments[0], trace, scope)
+            if function not in _CHAINS:
+                return None
+            base, operand = arguments
+            key = operand.value if isinstance(operand, Literal) else trace.get(operand.id)
+        else:
+            return None
+        path = self._path(base, trace, scope)
+        return (*path, key) if path is not None and isinstance(key, str | int) else None
 
 
-def _inner(expr: Expr) -> tuple[Expr, ...]:
-    """The parts that have one value: not those of a macro's rounds, and no name of a field."""
-    if isinstance(expr, Comprehension):
-        return (expr.iter_range,)
-    if isinstance(expr, Call) and expr.function == "_?._":
-        return expr.args[:1]
-    return parts(expr)
+def _deciding(kind: ShapeKind, value: Value, conditions: Sequence[Value]) -> list[int]:
+    """Return the numbers of the rounds of a macro that decided its value: those without value if it
+    has none; else the ones whose condition makes it what it is, all if none does."""
+    failed = [at for at, held in enumerate(conditions) if isinstance(held, CelError)]
+    if isinstance(value, CelError):
+        return failed
+    if kind is ShapeKind.MAP or (kind is ShapeKind.LIST and not value):
+        return list(range(len(conditions)))
+    wanted = kind is not ShapeKind.ALL
+    found = [at for at, held in enumerate(conditions) if held is wanted]
+    if kind is ShapeKind.LIST:
+        return found
+    return found or ([] if kind is ShapeKind.ALL else list(range(len(conditions))))
 
 
 _OPERATORS: Final = {

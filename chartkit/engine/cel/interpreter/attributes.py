@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.interpreter.frame import Frame, Step
+from chartkit.engine.cel.interpreter.frame import Frame, Step, Trace
 from chartkit.engine.cel.library.printing import go_type, show
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
 from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Uint, Value
@@ -155,15 +155,16 @@ class Attribute:
 
 def _walk_traced(
     frame: Frame,
-    trace: dict[int, Value],
+    trace: Trace,
     value: Value,
     optional: bool,
     qualifiers: tuple[Qualifier, ...],
 ) -> tuple[Value, bool]:
-    """The same with a note of each part; nobody counts what that costs."""
+    """The same with the value of each part."""
     for qualifier in qualifiers:
         key = qualifier.value(frame)
         optional = optional or qualifier.optional
+        frame.cost += not optional
         try:
             value = find(value, key) if optional else member(value, key)
         except CelError as failure:
@@ -172,6 +173,7 @@ def _walk_traced(
         if value is MISSING:
             trace[qualifier.id] = NONE
             return MISSING, True
+        frame.cost += optional
         trace[qualifier.id] = OptionalValue(True, value) if optional else value
     return value, optional
 

@@ -28,7 +28,7 @@ from chartkit.engine.cel.interpreter.comprehension import (
 )
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.frame import Frame, Step, absorbed
+from chartkit.engine.cel.interpreter.frame import Frame, Round, Step, absorbed
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.values import OptionalValue, Value, same
 
@@ -133,7 +133,8 @@ _OPTIONAL_OR_VALUE = frozenset({"optional_orValue_value"})
 
 
 class Planner:
-    """Makes the closures of one expression; traced: they report what each part came to."""
+    """Makes the closures of one expression; traced: they note the value of each part in the
+    frame's `Trace`."""
 
     __slots__ = ("_checked", "_environment", "_folded", "_traced", "slots")
 
@@ -148,13 +149,13 @@ class Planner:
 
     def plan(self, expr: ast.Expr, scope: Scope) -> Step:
         """The step that evaluates a node."""
+        if expr.id in self._folded.constants:
+            value = self._folded.constants[expr.id]
+            return lambda _frame: value
         step = self._plan(expr, scope)
         return _traced(expr.id, step) if self._traced else step
 
     def _plan(self, expr: ast.Expr, scope: Scope) -> Step:
-        if expr.id in self._folded.constants:
-            value = self._folded.constants[expr.id]
-            return lambda _frame: value
         selectable = self._selectable(expr, scope)
         if selectable is not None:
             return evaluated(selectable)
@@ -312,13 +313,14 @@ class Planner:
         inner[expr.accu_var] = accumulator
         condition = expr.loop_condition
         is_endless = isinstance(condition, ast.Literal) and condition.value is True
+        step = self.plan(expr.loop_step, inner)
         return comprehension.Fold(
             iter_range,
             place,
             first,
             second,
             None if is_endless else self.plan(condition, inner),
-            self.plan(expr.loop_step, inner),
+            _round(expr.id, first, second, step) if self._traced else step,
             self.plan(expr.result, outer),
         ).run
 
@@ -385,6 +387,21 @@ def _traced(node: int, step: Step) -> Step:
             raise
         frame.trace[node] = value
         return value
+
+    return run
+
+
+def _round(loop: int, first: int, second: int | None, step: Step) -> Step:
+    def run(frame: Frame) -> Value:
+        outer = frame.trace
+        assert outer is not None
+        inner = frame.trace = outer.inner()
+        try:
+            return step(frame)
+        finally:
+            frame.trace = outer
+            other = None if second is None else frame.slots[second]
+            outer.add_round(loop, Round(frame.slots[first], other, inner))
 
     return run
 

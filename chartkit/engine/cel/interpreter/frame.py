@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from chartkit.engine.cel.errors import CelError, CostLimitExceeded, Stopped
 from chartkit.engine.cel.host import Host
@@ -25,12 +25,51 @@ ERROR_WORK = 32
 """The work of an error that is absorbed."""
 
 
+_MOST_ROUNDS: Final = 100
+
+
+class Trace(dict[int, Value]):
+    """The values of the parts of an expression, by node ID; a `CelError` for a part without value.
+
+    A part inside a loop has the value of the last round. rounds: by the ID of a loop, its first
+    rounds and the last one.
+    """
+
+    __slots__ = ("_most", "rounds")
+
+    def __init__(self, most: int = _MOST_ROUNDS) -> None:
+        super().__init__()
+        self.rounds: dict[int, list[Round]] = {}
+        self._most = most
+
+    def inner(self) -> Trace:
+        """Return a trace for one round of a loop, which keeps fewer rounds of the loops in it."""
+        return Trace(max(self._most // 10, 1))
+
+    def add_round(self, loop: int, current: Round) -> None:
+        """Add a round of a loop."""
+        rounds = self.rounds.setdefault(loop, [])
+        if len(rounds) < self._most:
+            rounds.append(current)
+        else:
+            rounds[-1] = current
+        self.update(current.trace)
+
+
+class Round(NamedTuple):
+    """One round of a loop: the values of its variables, and of the parts inside it."""
+
+    first: Value
+    second: Value
+    trace: Trace
+
+
 class Frame:
     """The state that a step reads and writes.
 
     slots: the variables of comprehensions, each at a place of its own. limited: whether the limit
-    is the environment's; a cost that cel-go cannot tell counts only there. trace: by node id what
-    the parts came to, where somebody wants to know; a `CelError` is a part's failure.
+    is the environment's; a cost that cel-go cannot tell counts only there. trace: the values of
+    the parts, None where nothing observes them.
     """
 
     __slots__ = (
@@ -51,7 +90,7 @@ class Frame:
         host: Host,
         limit: int | None,
         slots: int,
-        trace: dict[int, Value] | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.variables = variables
         self.host = host

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Final, NamedTuple
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
@@ -13,7 +15,7 @@ from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.interpreter.closures import Planner
 from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import Folded, fold
-from chartkit.engine.cel.interpreter.frame import WORK_LIMIT, Frame, Step
+from chartkit.engine.cel.interpreter.frame import WORK_LIMIT, Frame, Step, Trace
 from chartkit.engine.cel.interpreter.runtime import UNDECIDED, Undecided
 from chartkit.engine.cel.parser.parser import TooDeepError
 from chartkit.engine.cel.types import Type
@@ -30,7 +32,7 @@ def _undecided(_variables: Mapping[str, Value]) -> Value:
 class Program:
     """An expression that parsed, checked, and may be evaluated any number of times."""
 
-    __slots__ = ("_exact", "_fast", "_slots", "checked", "environment", "folded")
+    __slots__ = ("_exact", "_fast", "_slots", "_traced", "checked", "environment", "folded")
 
     def __init__(self, checked: Checked, environment: Environment) -> None:
         """Raises `CelCompileError` where a constant part of the expression has no value."""
@@ -44,6 +46,7 @@ class Program:
         self._exact: Step | None = None
         self._fast: Run | None = None
         self._slots = 0
+        self._traced: tuple[Step, int] | None = None
 
     @property
     def source(self) -> str:
@@ -62,6 +65,9 @@ class Program:
 
     def evaluate(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value; raises `CelError` where there is none."""
+        evaluations = _EVALUATIONS.get()
+        if evaluations is not None:
+            return self._observed(variables, host, evaluations)
         run = self._fast or self.prepare()
         if run is not _undecided:
             try:
@@ -74,18 +80,39 @@ class Program:
                 pass
         return self.evaluate_exactly(variables, host)
 
-    def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> dict[int, Value]:
-        """Return the value of each part by node id; a `CelError` for a part without a value.
+    def _observed(
+        self, variables: Mapping[str, Value], host: Host, evaluations: list[Evaluation]
+    ) -> Value:
+        trace, frame, step = self._tracing(variables, host)
+        outcome: Value = None
+        try:
+            outcome = step(frame)
+            frame.check()
+        except RecursionError:
+            outcome = CelError(str(TooDeepError()))
+            raise outcome from None
+        except CelError as error:
+            outcome = error
+            raise
+        finally:
+            if len(evaluations) < _MOST_EVALUATIONS:
+                evaluations.append(Evaluation(self, variables, trace, outcome))
+        return outcome
 
-        Constants and parts that were not evaluated are not there.
-        """
-        planner = Planner(self.checked, self.environment, self.folded, traced=True)
-        step = planner.plan(self.checked.root, {})
-        trace: dict[int, Value] = {}
-        frame = Frame(variables, host, self._limit, planner.slots, trace)
+    def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Trace:
+        """Return the values of the parts; parts that were not evaluated have none."""
+        trace, frame, step = self._tracing(variables, host)
         with suppress(CelError, RecursionError):
             step(frame)
-        return {node: value for node, value in trace.items() if node not in self.folded.constants}
+        return trace
+
+    def _tracing(self, variables: Mapping[str, Value], host: Host) -> tuple[Trace, Frame, Step]:
+        if self._traced is None:
+            planner = Planner(self.checked, self.environment, self.folded, traced=True)
+            self._traced = planner.plan(self.checked.root, {}), planner.slots
+        step, slots = self._traced
+        trace = Trace()
+        return trace, Frame(variables, host, self._limit, slots, trace), step
 
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""
@@ -130,3 +157,28 @@ class Program:
     @property
     def _limit(self) -> int | None:
         return self.environment.options.cost_limit
+
+
+class Evaluation(NamedTuple):
+    """An evaluation of a program that was observed; outcome: its value, or its `CelError`."""
+
+    program: Program
+    variables: Mapping[str, Value]
+    trace: Trace
+    outcome: Value
+
+
+_EVALUATIONS: ContextVar[list[Evaluation] | None] = ContextVar("cel_evaluations", default=None)
+_MOST_EVALUATIONS: Final = 1000
+
+
+@contextmanager
+def observed() -> Iterator[list[Evaluation]]:
+    """Observe the programs that are evaluated inside the block: the list grows by one at the end
+    of each evaluation."""
+    evaluations: list[Evaluation] = []
+    token = _EVALUATIONS.set(evaluations)
+    try:
+        yield evaluations
+    finally:
+        _EVALUATIONS.reset(token)

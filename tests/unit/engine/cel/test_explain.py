@@ -1,60 +1,178 @@
-"""What each part of an expression came to."""
+"""The value of each part of an expression."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
 from chartkit.engine.cel import ENVIRONMENTS, compile_expression
 from chartkit.engine.cel.explain import Part, explain
+from chartkit.engine.cel.values import OptionalValue
+from chartkit.model import pointer_of
 
-OBJECT = {"spec": {"replicas": 3, "containers": [{"image": "a:1"}, {"image": "b"}]}}
+OBJECT = {
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 3,
+        "containers": [{"image": "a:1"}, {"image": "b", "ports": [80, 443]}],
+    },
+}
+
+ROWS = (
+    (
+        "object.spec.replicas + 1 > 3",
+        """
+        object.spec.replicas + 1 > 3 | True |
+          object.spec.replicas + 1 | 4 |
+            object.spec.replicas | 3 | /spec/replicas
+        """,
+    ),
+    (
+        # The second operand was not evaluated.
+        "size(object.metadata.name) == 3 || object.spec.replicas == 1",
+        """
+        size(object.metadata.name) == 3 || object.spec.replicas == 1 | True |
+          size(object.metadata.name) == 3 | True |
+            size(object.metadata.name) | 3 |
+              object.metadata.name | web | /metadata/name
+        """,
+    ),
+    (
+        # All operands of a chain are beside each other, and what is written twice is there once.
+        "object.spec.replicas > 1 && object.spec.replicas < 5 && object.spec.replicas != 3",
+        """
+        object.spec.replicas > 1 && object.spec.replicas < 5 && object.spec.replicas != 3 | False |
+          object.spec.replicas > 1 | True |
+            object.spec.replicas | 3 | /spec/replicas
+          object.spec.replicas < 5 | True |
+          object.spec.replicas != 3 | False |
+        """,
+    ),
+    (
+        "object.spec.containers.all(c, c.image.contains(':'))",
+        """
+        object.spec.containers.all(c, c.image.contains(":")) | False |
+          object.spec.containers | list | /spec/containers
+          c | map | /spec/containers/1
+            c.image.contains(":") | False |
+              c.image | b | /spec/containers/1/image
+        """,
+    ),
+    (
+        # None of the elements is it: all of them decided.
+        "object.spec.containers.exists(c, c.image == 'z')",
+        """
+        object.spec.containers.exists(c, c.image == "z") | False |
+          object.spec.containers | list | /spec/containers
+          c | map | /spec/containers/0
+            c.image == "z" | False |
+              c.image | a:1 | /spec/containers/0/image
+          c | map | /spec/containers/1
+            c.image == "z" | False |
+              c.image | b | /spec/containers/1/image
+        """,
+    ),
+    (
+        # Elements keep their paths in a list that is made.
+        "object.spec.containers.filter(c, has(c.ports)).all(c, c.ports.exists(p, p == 80))",
+        """
+        object.spec.containers.filter(c, has(c.ports)).all(c, c.ports.exists(p, p == 80)) | True |
+          object.spec.containers.filter(c, has(c.ports)) | list |
+            object.spec.containers | list | /spec/containers
+            c | map | /spec/containers/1
+              has(c.ports) | True | /spec/containers/1/ports
+        """,
+    ),
+    (
+        "object.spec.containers.all(i, c, i < 1)",
+        """
+        object.spec.containers.all(i, c, i < 1) | False |
+          object.spec.containers | list | /spec/containers
+          c | map | /spec/containers/1
+            i < 1 | False |
+              i | 1 |
+        """,
+    ),
+    (
+        "object.x.y == 1",
+        """
+        object.x.y == 1 | no such key: x |
+          object.x.y | no such key: x | /x/y
+            object | map |
+        """,
+    ),
+    (
+        "object.?spec.?x.orValue(5) == 6",
+        """
+        object.?spec.?x.orValue(5) == 6 | False |
+          object.?spec.?x.orValue(5) | 5 | /spec/x
+            object.?spec.?x | none | /spec/x
+        """,
+    ),
+    (
+        "cel.bind(n, object.spec.replicas, n + n) == 6",
+        """
+        cel.bind(n, object.spec.replicas, n + n) == 6 | True |
+          cel.bind(n, object.spec.replicas, n + n) | 6 |
+            object.spec.replicas | 3 | /spec/replicas
+            n + n | 6 |
+        """,
+    ),
+    (
+        "object.spec.replicas == 3 ? object.metadata.name : 'no'",
+        """
+        object.spec.replicas == 3 ? object.metadata.name : "no" | web |
+          object.spec.replicas == 3 | True |
+            object.spec.replicas | 3 | /spec/replicas
+          object.metadata.name | web | /metadata/name
+        """,
+    ),
+    ("1 == 1", "1 == 1 | True |"),
+)
 
 
-def parts(source: str, env: str = "vpol") -> tuple[Part, ...]:
+def lines(part: Part, indent: str = "") -> Iterator[str]:
+    value = str(part.error) if part.error else part.value
+    shown = {dict: "map", list: "list", OptionalValue: "none"}.get(value.__class__, str(value))
+    pointer = "" if part.path is None else pointer_of(*part.path)
+    yield f"{indent}{part.text} | {shown} | {pointer}".rstrip()
+    for inner in part.parts:
+        yield from lines(inner, f"{indent}  ")
+
+
+def explained(source: str, env: str = "vpol") -> Part:
     return explain(compile_expression(source, ENVIRONMENTS[env]), {"object": OBJECT})
 
 
-def told(source: str, env: str = "vpol") -> list[tuple[int, str, object]]:
-    return [(part.depth, part.text, part.error or part.value) for part in parts(source, env)]
+@pytest.mark.parametrize(("source", "expected"), ROWS, ids=[source for source, _ in ROWS])
+def test_parts_of_an_expression(source: str, expected: str) -> None:
+    found = list(lines(explained(source)))
+    wanted = [line[8:] if line.startswith(" " * 8) else line for line in expected.splitlines()]
+    assert found == [line.rstrip() for line in wanted if line.strip()]
 
 
-def test_the_whole_comes_before_its_parts() -> None:
-    assert told("object.spec.replicas + 1 > 3") == [
-        (0, "object.spec.replicas + 1 > 3", True),
-        (1, "object.spec.replicas + 1", 4),
-        (2, "object.spec.replicas", 3),
-        (3, "object.spec", OBJECT["spec"]),
-        (4, "object", OBJECT),
-    ]
+OFFSETS = (
+    ("1 + object.spec.replicas", "object.spec.replicas"),
+    ("1 == size(object.spec.containers)", "size(object.spec.containers)"),
+    ("true != has(object.spec.x)", "has(object.spec.x)"),
+    ("0 == cel.bind(n, object.spec.replicas, n)", "cel.bind(n, object.spec.replicas, n)"),
+    ("false == !has(object.spec.x)", "!has(object.spec.x)"),
+    ("[true] == object.spec.containers.map(c, has(c.image))", "object.spec.containers"),
+)
 
 
-def test_what_was_not_evaluated_is_not_told() -> None:
-    texts = [text for _, text, _ in told("size('a') == 1 || object.spec.replicas == 1")]
-    assert texts == ['size("a") == 1 || object.spec.replicas == 1', 'size("a") == 1', 'size("a")']
+@pytest.mark.parametrize(("source", "text"), OFFSETS)
+def test_offsets_are_of_the_first_character(source: str, text: str) -> None:
+    parts = [explained(source)]
+    for part in parts:
+        parts += part.parts
+    assert {part.text: part.offset for part in parts}[text] == source.index(text)
 
 
-def test_a_macro_is_told_once_with_what_it_goes_through() -> None:
-    found = told("object.spec.containers.map(c, c.image)")
-    assert found[0] == (0, "object.spec.containers.map(c, c.image)", ["a:1", "b"])
-    assert [text for _, text, _ in found[1:]] == ["object.spec.containers", "object.spec", "object"]
-
-
-def test_the_part_that_fails_carries_the_error() -> None:
-    failing = {part.text: str(part.error) for part in parts("object.x.y == 1") if part.error}
-    assert failing == dict.fromkeys(("object.x.y == 1", "object.x.y", "object.x"), "no such key: x")
-
-
-def test_optional_parts_are_optional_values() -> None:
-    found = {text: str(value) for _, text, value in told("object.?spec.?x.orValue(5)", "k8s")}
-    assert found["object.?spec.?x.orValue(5)"] == "5"
-    assert found["object.?spec.?x"] == "OptionalValue(present=False, value=None)"
-
-
-def test_a_bound_value_and_its_result_are_parts() -> None:
-    found = told("cel.bind(n, object.spec.replicas, n + n)")
-    assert (1, "n + n", 6) in found
-    assert (1, "object.spec.replicas", 3) in found
-
-
-def test_offsets_point_into_the_source() -> None:
-    source = "1 + object.spec.replicas"
-    by_text = {part.text: part.offset for part in parts(source)}
-    assert by_text["object"] == source.index("object")
+@pytest.mark.parametrize(
+    "source",
+    ["+".join(["object.spec.replicas"] * 200), "&&".join(["object.spec.replicas == 3"] * 500)],
+)
+def test_explanations_of_long_expressions_are_bounded(source: str) -> None:
+    assert 2 < len(list(lines(explained(source)))) <= 201

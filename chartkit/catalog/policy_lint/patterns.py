@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.model import Body, FieldPath, Json, list_of, mapping_at, mappings_at
+from chartkit.model import Body, FieldPath, Json, list_of, mapping_at, mappings_at, text_of
 
 _OVERLAY: Final = "patchStrategicMerge"
 
@@ -25,6 +25,16 @@ class PatternPart:
     value: Json
     is_overlay: bool = False
     loops: tuple[Body, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The selectors of the kinds that it is about: those that the rule matches, or its targets;
+        none where a target is of a kind that cannot be told."""
+        targets = mappings_at(self.rule.body, "mutate", "targets") if self.is_overlay else []
+        if not targets:
+            return self.rule.match.kinds
+        named = [(text_of(each.get("apiVersion")), text_of(each.get("kind"))) for each in targets]
+        return tuple(map("/".join, named)) if all(map(all, named)) else ()
 
 
 def patterns_of(policy: Policy) -> Iterator[PatternPart]:

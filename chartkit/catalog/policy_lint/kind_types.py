@@ -1,0 +1,117 @@
+"""The types that a field can have in the objects of several kinds, by Kubernetes' own schema.
+
+Types are named as the engine's table of kinds has them: `core.v1.PodSpec`, `[]string`, `{}string`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from chartkit.engine.kubernetes.field_faults import (
+    LIST,
+    MAP,
+    fields_of,
+    known_kinds,
+    type_of_kind,
+)
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.model import Json
+from chartkit.schemas.kind_selectors import parse_kind_selector
+from chartkit.suggestions import nearest
+
+Types = frozenset[str]
+"""The names of types, any of which a value may have."""
+
+ANY: Final[Types] = frozenset({"dyn"})
+"""The types of a value that nothing is known about."""
+SCALARS: Final = frozenset({"bool", "double", "int", "string", "quantity", "int-or-string"})
+_WHOLE: Final = frozenset({"", "status", "ephemeralcontainers"})
+"""Subresources whose object is the whole one."""
+
+
+@lru_cache(maxsize=1024)
+def kinds_selected(selectors: tuple[str, ...]) -> tuple[GroupVersionKind, ...]:
+    """Return Kubernetes' own kinds of kind selectors; none where a selector has a wildcard for the
+    kind, or is of a custom kind or of a subresource with a kind of its own."""
+    found: dict[GroupVersionKind, None] = {}
+    for text in selectors:
+        selector = parse_kind_selector(text)
+        group, version = compile_wildcard(selector.group), compile_wildcard(selector.version)
+        kinds = [
+            kind
+            for kind in known_kinds()
+            if kind.kind == selector.kind and group(kind.group) and version(kind.version)
+        ]
+        if not kinds or selector.subresource not in _WHOLE:
+            return ()
+        found.update(dict.fromkeys(kinds))
+    return tuple(found)
+
+
+def types_of(kinds: Iterable[GroupVersionKind]) -> Types:
+    """Return the types of kinds; ANY for no kinds."""
+    return frozenset(filter(None, map(type_of_kind, kinds))) or ANY
+
+
+def field_types(types: Types, name: str) -> Types:
+    """Return the types of a field; none where no type has the field."""
+    found: set[str] = set()
+    for each in types:
+        fields = fields_of(each)
+        if each.startswith(MAP):
+            found.add(each.removeprefix(MAP))
+        elif name in fields:
+            found.add(fields[name].type)
+        elif not (fields or each.startswith(LIST) or each in SCALARS):
+            return ANY
+    return frozenset(found)
+
+
+def element_types(types: Types) -> Types:
+    """Return the types of the elements of lists; none where no type is a list."""
+    if any(is_open(each) for each in types):
+        return ANY
+    return frozenset(each.removeprefix(LIST) for each in types if each.startswith(LIST))
+
+
+def is_open(name: str) -> bool:
+    """Return whether nothing is known about the values of a type."""
+    return not (name.startswith((LIST, MAP)) or name in SCALARS or fields_of(name))
+
+
+def is_object(name: str) -> bool:
+    """Return whether the values of a type are objects."""
+    return name.startswith(MAP) or bool(fields_of(name))
+
+
+def meant(types: Types, name: str) -> str | None:
+    """Return the field of any of the types that a misspelt name is nearest to."""
+    known = dict.fromkeys(field for each in sorted(types) for field in fields_of(each))
+    names = nearest(name, known, 1)
+    return names[0] if names else None
+
+
+def required_fields(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields that a type must have, with their types."""
+    return ((key, field.type) for key, field in fields_of(name).items() if field.required)
+
+
+_SAMPLES: Final[dict[str, Json]] = {
+    "bool": False, "double": 1, "int": 1, "string": "example", "quantity": "1",
+    "int-or-string": 1,
+}  # fmt: skip
+_DEEPEST: Final = 8
+
+
+def sample(name: str, depth: int = 0) -> Json:
+    """Return a value of a type with the required fields alone."""
+    if name.startswith(LIST):
+        return [sample(name.removeprefix(LIST), depth + 1)]
+    if name in _SAMPLES:
+        return _SAMPLES[name]
+    if depth > _DEEPEST:
+        return {}
+    return {key: sample(kind, depth + 1) for key, kind in required_fields(name)}

@@ -1,0 +1,49 @@
+"""CK702: fields in patterns that no matched kind has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.kind_types import kinds_selected, meant
+from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.catalog.policy_lint.shapes import PatternValue, values_of
+from chartkit.catalog.policy_lint.witness import witness
+from chartkit.model import Diagnostic
+from chartkit.suggestions import did_you_mean
+
+
+class PatternField(PolicyRule):
+    id = "CK702"
+    what = "A field in a pattern or overlay that none of the matched kinds has."
+    why = (
+        "With an anchor, such as =(hostNetwrk), the pattern accepts every object; without one it "
+        "refuses every object. An API server drops an unknown field that an overlay adds."
+    )
+    do = "Use the field that the message suggests; `kubectl explain KIND.FIELD` shows them."
+    problematic = """\
+name: host
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  message: Host networking is not allowed.
+  pattern: {spec: {=(hostNetwrk): false}}
+"""
+    correct = problematic.replace("hostNetwrk", "hostNetwork")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for part in patterns_of(policy) if policy is not None else ():
+            for value in values_of(part):
+                if not value.types and value.steps[-1] != "[]":
+                    yield self._unknown(subject, part, value)
+
+    def _unknown(self, subject: Subject, part: PatternPart, value: PatternValue) -> Diagnostic:
+        kinds = dict.fromkeys(kind.kind for kind in kinds_selected(part.kinds))
+        message = f"rule {part.rule.name}: no {' or '.join(kinds)} has the field {value.field}"
+        name = meant(value.owner, value.steps[-1])
+        if name is None:
+            return self.finding(subject, value.path, message)
+        if not part.is_overlay:
+            written = str(value.path[-1])
+            message += witness(subject, part, value.path, written.replace(value.steps[-1], name))
+        return self.finding(subject, value.path, message, did_you_mean([name]))

@@ -19,27 +19,34 @@ from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anc
 from chartkit.engine.kubernetes.field_faults import LIST
 from chartkit.model import FieldPath, Json
 
+Steps = tuple[str, ...]
+"""The names of fields from the object down; `[]` for elements of a list."""
+
+
+def field_text(steps: Steps) -> str:
+    """Return a field as text: `spec.containers[].image`."""
+    return ".".join(steps).replace(".[]", "[]")
+
+
+def field_steps(text: str) -> Steps:
+    """Return the steps of a field in a text, as `field_text` writes it."""
+    return tuple(text.replace("[]", ".[]").split("."))
+
 
 @dataclass(frozen=True, slots=True)
 class PatternValue:
     """A value in a pattern with the field that it is compared with.
 
-    path: in the policy; steps: the names of fields in the object, `[]` for elements of a list;
-    types: none for a field that no kind has; owner: the types of the object with the field;
-    anchor: of its key.
+    path: in the policy; steps: of the field in the object; types: none for a field that no kind
+    has; owner: the types of the object with the field; anchor: of its key.
     """
 
     path: FieldPath
-    steps: tuple[str, ...]
+    steps: Steps
     value: Json
     types: Types
     owner: Types
     anchor: AnchorKind | None = None
-
-    @property
-    def field(self) -> str:
-        """The field as text: `spec.containers[].image`."""
-        return ".".join(self.steps).replace(".[]", "[]")
 
 
 def values_of(part: PatternPart) -> Iterator[PatternValue]:

@@ -7,7 +7,7 @@ more. The first object that only one of them accepts is the witness.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Final
@@ -23,9 +23,11 @@ from chartkit.catalog.policy_lint.kind_types import (
 )
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import Subject
-from chartkit.catalog.policy_lint.shapes import values_of
+from chartkit.catalog.policy_lint.shapes import Steps, field_text, values_of
 from chartkit.engine import Request, RunnablePolicy, evaluate
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cluster_policy.policy import Rule
+from chartkit.engine.kubernetes.field_faults import fields_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, in_namespace
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, FieldPath, Json, Resource, Status
@@ -39,11 +41,11 @@ _CANDIDATES: Final[dict[str, tuple[Json, ...]]] = {
     "quantity": ("1", "100Gi"),
     "int-or-string": (1, "100%"),
 }
-Fields = tuple[str, ...]
-"""The names of fields from the object down; `[]` for the only element of a list."""
+Try = tuple[Steps, Json]
+"""A field of an object and its value."""
 
 
-def with_key(body: Body, path: FieldPath, key: str) -> Body:
+def at_key(body: Body, path: FieldPath, key: str) -> Body:
     """Return a copy of a document in which the last key of a path is another one."""
     copy = deepcopy(body)
     owner: Json = copy
@@ -55,47 +57,63 @@ def with_key(body: Body, path: FieldPath, key: str) -> Body:
     return copy
 
 
-def witness(subject: Subject, part: PatternPart, path: FieldPath, key: str) -> str:
-    """Return the end of a message: an object that shows that the key at the end of a path in a
-    pattern should be another one, and what becomes of the object; empty where none is found."""
-    if subject.compiled is None or subject.compiled.looks_around:
+def at_text(body: Body, path: FieldPath, text: str) -> Body:
+    """Return a copy of a document with a text at a path."""
+    copy = deepcopy(body)
+    owner: Json = copy
+    for step in path[:-1]:
+        owner = owner[step]
+    owner[path[-1]] = text
+    return copy
+
+
+def witness(
+    subject: Subject, rule: Rule, corrected: Body, tries: Callable[[CompiledPolicy], Iterable[Try]]
+) -> str:
+    """Return the end of a message: an object that shows that a rule should be as in a corrected
+    policy, and what becomes of the object; empty where none is found.
+
+    tries: fields of the object, with values, that may show it, by the corrected policy.
+    """
+    kinds = kinds_selected(rule.match.kinds)
+    if subject.compiled is None or subject.compiled.looks_around or not kinds:
         return ""
-    corrected = _compiled(with_key(subject.resource.body, path, key))
-    kinds = kinds_selected(part.kinds)
-    if corrected is None or not kinds:
+    try:
+        other = compile_policy(Resource(corrected))
+    except ChartkitError:
         return ""
-    here = (*path[:-1], key)
-    for steps, value in islice(_changes(corrected, part, here), _MOST_TRIED):
+    for steps, value in islice(tries(other), _MOST_TRIED):
         judged = _object(kinds[0], steps, value)
-        passes = _passes(subject.compiled, part, judged)
-        if passes is None or _passes(corrected, part, judged) in (passes, None):
+        passes = _passes(subject.compiled, rule, judged)
+        if passes is None or _passes(other, rule, judged) in (passes, None):
             continue
-        field = ".".join(steps).replace(".[]", "[]")
-        effect = "passes" if passes else "is refused"
-        return f"; a {kinds[0].kind} with {field}: {json.dumps(value)} {effect}"
+        shown = f"{field_text(steps)}: {json.dumps(value)}" if steps else "its required fields"
+        return f"; a {kinds[0].kind} with {shown} {'passes' if passes else 'is refused'}"
     return ""
 
 
-def _compiled(body: Body) -> CompiledPolicy | None:
-    try:
-        return compile_policy(Resource(body))
-    except ChartkitError:
-        return None
+def pattern_tries(part: PatternPart, path: FieldPath) -> Callable[[CompiledPolicy], Iterator[Try]]:
+    """Return the fields that a pattern names at and below a path, with values to try."""
 
-
-def _changes(
-    corrected: CompiledPolicy, part: PatternPart, here: FieldPath
-) -> Iterator[tuple[Fields, Json]]:
-    """Yield fields that the corrected pattern names at and below a key, with values to try."""
-    for pattern in patterns_of(corrected.policy):
-        if pattern.path != part.path:
-            continue
-        for value in values_of(pattern):
-            if value.path[: len(here)] != here or not value.types <= SCALARS:
+    def tries(corrected: CompiledPolicy) -> Iterator[Try]:
+        for pattern in patterns_of(corrected.policy):
+            if pattern.path != part.path:
                 continue
-            for name in sorted(value.types):
-                yield from ((value.steps, candidate) for candidate in _CANDIDATES[name])
-            yield value.steps, value.value
+            for value in values_of(pattern):
+                if value.path[: len(path)] == path and value.types <= SCALARS:
+                    yield from field_tries(value.steps, value.types)
+                    yield value.steps, value.value
+
+    return tries
+
+
+def field_tries(steps: Steps, types: Types) -> Iterator[Try]:
+    """Yield a field with values of its types to try, or the fields of an object."""
+    for name in sorted(types):
+        yield from ((steps, candidate) for candidate in _CANDIDATES.get(name, ()))
+        for key, field in fields_of(name).items():
+            if field.type in _CANDIDATES:
+                yield (*steps, key), _CANDIDATES[field.type][0]
 
 
 def _object(kind: GroupVersionKind, steps: Sequence[str], value: Json) -> Resource:
@@ -121,8 +139,8 @@ def _placed(current: Json, types: Types, steps: Sequence[str], value: Json) -> J
     return {**owner, step: _placed(owner.get(step), field_types(types, step), rest, value)}
 
 
-def _passes(compiled: RunnablePolicy, part: PatternPart, judged: Resource) -> bool | None:
+def _passes(compiled: RunnablePolicy, rule: Rule, judged: Resource) -> bool | None:
     """Return whether a rule accepts an object, or says nothing of it; None for an error."""
     results = evaluate([compiled], Request(judged))
-    found = {result.status for result in results if result.rule == part.rule.name}
+    found = {result.status for result in results if result.rule == rule.name}
     return None if Status.ERROR in found else Status.FAIL not in found

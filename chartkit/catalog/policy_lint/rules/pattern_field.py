@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from chartkit.catalog.policy_lint.kind_types import kinds_selected, meant
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
-from chartkit.catalog.policy_lint.shapes import PatternValue, values_of
-from chartkit.catalog.policy_lint.witness import witness
+from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, values_of
+from chartkit.catalog.policy_lint.witness import at_key, pattern_tries, witness
 from chartkit.model import Diagnostic
 from chartkit.suggestions import did_you_mean
 
@@ -39,11 +39,14 @@ validate:
 
     def _unknown(self, subject: Subject, part: PatternPart, value: PatternValue) -> Diagnostic:
         kinds = dict.fromkeys(kind.kind for kind in kinds_selected(part.kinds))
-        message = f"rule {part.rule.name}: no {' or '.join(kinds)} has the field {value.field}"
+        field = field_text(value.steps)
+        message = f"rule {part.rule.name}: no {' or '.join(kinds)} has the field {field}"
         name = meant(value.owner, value.steps[-1])
         if name is None:
             return self.finding(subject, value.path, message)
         if not part.is_overlay:
-            written = str(value.path[-1])
-            message += witness(subject, part, value.path, written.replace(value.steps[-1], name))
+            key = str(value.path[-1]).replace(value.steps[-1], name)
+            corrected = at_key(subject.resource.body, value.path, key)
+            tries = pattern_tries(part, (*value.path[:-1], key))
+            message += witness(subject, part.rule, corrected, tries)
         return self.finding(subject, value.path, message, did_you_mean([name]))

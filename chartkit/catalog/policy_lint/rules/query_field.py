@@ -1,0 +1,59 @@
+"""CK703: fields in JMESPath that no matched kind has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.kind_types import field_types, kinds_selected, meant
+from chartkit.catalog.policy_lint.queries import UnknownField, unknown_fields
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.catalog.policy_lint.shapes import field_steps, is_list
+from chartkit.catalog.policy_lint.witness import at_text, field_tries, witness
+from chartkit.model import Diagnostic, pointed_at
+from chartkit.suggestions import did_you_mean
+
+
+class QueryField(PolicyRule):
+    id = "CK703"
+    what = "A field in JMESPath that none of the matched kinds has."
+    why = (
+        "It has no value in any object: a condition about it is always the same, and a variable "
+        "without a default makes the rule fail with an error."
+    )
+    do = "Use the field that the message suggests; `chartkit eval jmespath` tries an expression."
+    problematic = """\
+name: host
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  message: Host networking is not allowed.
+  deny:
+    conditions:
+      any:
+        - {key: "{{ request.object.spec.hostNetwrk || `false` }}", operator: Equals, value: true}
+"""
+    correct = problematic.replace("hostNetwrk", "hostNetwork")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for fault in unknown_fields(policy) if policy is not None else ():
+            yield self._unknown(subject, fault)
+
+    def _unknown(self, subject: Subject, fault: UnknownField) -> Diagnostic:
+        owner, name = fault.owner, fault.name
+        kinds = dict.fromkeys(kind.kind for kind in kinds_selected(fault.rule.match.kinds))
+        field = ".".join(filter(None, (owner.field, name)))
+        message = f"rule {fault.rule.name}: no {' or '.join(kinds)} has the field {field}"
+        hint = None
+        if is_list(owner.types):
+            hint = f"{owner.field} is a list: write {owner.field}[].{name}"
+        elif near := meant(owner.types, name):
+            hint = did_you_mean([near])
+            text = pointed_at(subject.resource.body, map(str, fault.path))
+            if isinstance(text, str) and text[fault.offset :].startswith(name):
+                end = fault.offset + len(name)
+                corrected = f"{text[: fault.offset]}{near}{text[end:]}"
+                body = at_text(subject.resource.body, fault.path, corrected)
+                steps = (*field_steps(owner.field), near) if owner.field else (near,)
+                tries = list(field_tries(steps, field_types(owner.types, near)))
+                message += witness(subject, fault.rule, body, lambda _: tries)
+        return self.finding(subject, fault.path, message, hint, fault.offset)

@@ -5,7 +5,8 @@
 The schemas are those of the development dependency kubernetes-validate. Kept are the kinds that
 are objects with metadata, and all types below them: by the type of a field, the names of the
 fields that have it, `!` behind those that are required. How a type is written: see
-`chartkit.engine.kubernetes.field_faults`.
+`chartkit.engine.kubernetes.field_faults`. Older schemas tell which minor version a kind or field
+came with (`since`), and which one was the last to have it (`until`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import sys
 from importlib.resources import files
 from typing import Any, Final
 
-VERSION: Final = "1.37.0"
+OLDEST: Final = 25
+NEWEST: Final = 37
+"""The minor versions whose schemas are compared."""
 
 _PREFIXES: Final = (
     "io.k8s.apiextensions-apiserver.pkg.apis.",
@@ -113,12 +116,82 @@ def _reference(schema: dict[str, Any]) -> str:
     return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
+def history(tables: dict[int, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """When kinds and fields came and went: by the kind, and by the type and the minor version.
+
+    tables: those of all minor versions, oldest first. What the oldest has is in no `since`.
+    """
+    since: dict[str, Any] = {}
+    until: dict[str, Any] = {}
+    newest = tables[NEWEST]
+    for minor, table in tables.items():
+        for kind in table["kinds"]:
+            if minor > OLDEST:
+                since.setdefault(kind, minor)
+            until[kind] = minor
+    kinds_of_oldest = tables[OLDEST]["kinds"]
+    kinds = {
+        "kinds": {kind: minor for kind, minor in since.items() if kind not in kinds_of_oldest},
+        "fields": _first(tables, newest),
+    }
+    gone = {
+        "kinds": {kind: minor for kind, minor in until.items() if minor < NEWEST},
+        "fields": _last(tables, newest),
+    }
+    return {"since": kinds, "until": gone}
+
+
+def _first(tables: dict[int, dict[str, Any]], newest: dict[str, Any]) -> dict[str, Any]:
+    """The fields of types of the newest table that their types did not have from the beginning."""
+    found: dict[str, dict[str, str]] = {}
+    for name, type_ in newest["types"].items():
+        had = [(minor, _names(table, name)) for minor, table in tables.items()]
+        (first, fields), *later = [(minor, names) for minor, names in had if names]
+        del first
+        for minor, names in later:
+            if added := sorted((names - fields) & _names_of(type_)):
+                found.setdefault(name, {})[str(minor)] = " ".join(added)
+            fields |= names
+    return found
+
+
+def _last(tables: dict[int, dict[str, Any]], newest: dict[str, Any]) -> dict[str, Any]:
+    """The fields that types of the newest table had before."""
+    found: dict[str, dict[str, str]] = {}
+    for name, type_ in newest["types"].items():
+        fields = _names_of(type_)
+        for minor in sorted(tables, reverse=True):
+            if gone := sorted(_names(tables[minor], name) - fields):
+                found.setdefault(name, {})[str(minor)] = " ".join(gone)
+                fields |= set(gone)
+    return found
+
+
+def _names(table: dict[str, Any], type_name: str) -> set[str]:
+    return _names_of(table["types"].get(type_name, {}))
+
+
+def _names_of(type_: dict[str, str]) -> set[str]:
+    return {name.removesuffix("!") for names in type_.values() for name in names.split()}
+
+
+def _definitions(minor: int) -> Definitions:
+    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v1.{minor}.0-local"
+    content = json.loads((folder / "_definitions.json").read_text("utf-8"))
+    definitions: Definitions = content.get("$defs") or content["definitions"]
+    return definitions
+
+
 def main() -> None:
     """Writes the table to standard output, one type a line."""
-    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v{VERSION}-local"
-    definitions = json.loads((folder / "_definitions.json").read_text("utf-8"))["$defs"]
-    table = compact(definitions)
-    parts = [f'{{\n"source": "Kubernetes {VERSION}"']
+    tables = {minor: compact(_definitions(minor)) for minor in range(OLDEST, NEWEST + 1)}
+    past = history(tables)
+    table = tables[NEWEST] | {
+        f"{name}{part.capitalize()}": past[name][part]
+        for name in ("since", "until")
+        for part in ("kinds", "fields")
+    }
+    parts = [f'{{\n"source": "Kubernetes 1.{NEWEST}.0"']
     for name, entries in table.items():
         lines = [
             f"{json.dumps(key)}: {json.dumps(entry, separators=(',', ':'))}"

@@ -13,10 +13,13 @@ from typing import Final
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.project.project import Project
+from chartkit.report.notes import OBJECT_RULE
 
 HELM_WARNINGS: Final = "helm warnings"
 """The check for Helm's own warnings."""
 POLICY_WARNINGS: Final = "policy warnings"
+OBJECT_FIELDS: Final = OBJECT_RULE
+"""The check of kinds and fields of workloads."""
 POLICIES: Final = "policies"
 """The check that policies compile, and name what there is."""
 

@@ -12,6 +12,8 @@ from chartkit.model import Diagnostic, Severity
 
 _MOST_ALONE: Final = 2
 """The notes of one kind that have a line each."""
+OBJECT_RULE: Final = "object-fields"
+"""The rule of warnings about kinds and fields, which have a line each."""
 _NAMES: Final = re.compile(r"'[^']*'|\S*[/.]\S+|\d+")
 """Quoted names, paths and numbers, which differ between notes of one kind."""
 
@@ -21,7 +23,7 @@ def grouped(rows: Iterable[Diagnostic], lists_all: bool = False) -> Iterator[Dia
     where the first of them stands; errors stay as they are. lists_all: whether all do."""
     groups: dict[object, list[Diagnostic]] = {}
     for row in rows:
-        single = lists_all or row.severity is Severity.ERROR
+        single = lists_all or row.severity is Severity.ERROR or row.rule_id == OBJECT_RULE
         said = (row.rule_id, row.severity, _NAMES.sub("", row.message))
         groups.setdefault(id(row) if single else said, []).append(row)
     for group in groups.values():

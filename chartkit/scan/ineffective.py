@@ -1,5 +1,6 @@
 """Notes about what is among the inputs and has no effect there: exceptions, policies,
-templates of other programs, lists that are not whole, answers that are no objects.
+templates of other programs, lists that are not whole, answers that are no objects, and kinds and
+fields that no API server has.
 """
 
 from __future__ import annotations
@@ -7,28 +8,34 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.documents.exclusion import Exclusion
 from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document
 from chartkit.documents.unread import holds_no_object
 from chartkit.engine import is_exception, is_policy
-from chartkit.engine.kubernetes.field_faults import field_faults
+from chartkit.engine.kubernetes.field_faults import NEWEST, FieldFault, field_faults
 from chartkit.engine.kubernetes.kinds import (
     CEL_GROUP,
     UNEVALUATED_MODES,
     group_of,
-    parse_api_version,
+    kind_of,
 )
+from chartkit.engine.kubernetes.served import kind_fault
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
+from chartkit.report.notes import OBJECT_RULE
 from chartkit.scan.gate.suppressions import ANNOTATION
-from chartkit.suggestions import did_you_mean, nearest
+from chartkit.suggestions import did_you_mean, nearest, suggestion
 from chartkit.wording import counted
+
+if TYPE_CHECKING:
+    from chartkit.scan.custom_resources.definitions import Definitions
 
 RULE: Final = "scan-input"
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -46,16 +53,10 @@ _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
 _MOST_HIDDEN: Final = 500
 _LARGEST_HIDDEN: Final = 1 << 20
 """The files of a hidden folder that are looked at, and their bytes."""
-_COMMON: Final[Mapping[str, frozenset[str]]] = {
-    "v1": frozenset(("ConfigMap", "Namespace", "Pod", "Secret", "Service", "ServiceAccount")),
-    "apps/v1": frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
-    "batch/v1": frozenset(("CronJob", "Job")),
-}
-"""Kinds for which the table of all kinds is not loaded."""
-_NEVER_STORED: Final = ("Config", "List", "Options", "Review", "Status")
-"""The ends of kinds that are in files, and are no objects of an API server."""
 _ALIKE: Final = 0.85
 """The share of equal letters from which on an annotation is one that is misspelt."""
+_MOST_FAULTS: Final = 100
+"""The kinds and fields that are listed."""
 _HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml"})
 _CLI_GROUP: Final = "cli.kyverno.io"
 _CLI_OPTIONS: Final[Mapping[str, str]] = {
@@ -171,13 +172,6 @@ def overlooked(
             location = each.location.within(pointer_of("metadata", "annotations", name))
             said, meant = f"the annotation {name} has no effect", did_you_mean([ANNOTATION])
             yield Diagnostic(RULE, Severity.WARNING, said, location, meant)
-        if fault := _unserved(each.api_version, each.kind):
-            said, meant = fault
-            yield Diagnostic(RULE, Severity.WARNING, said, each.location.within("/kind"), meant)
-        for field in field_faults(each.body):
-            said = f"{field.shown} {field.problem}"
-            location = each.location.within(pointer_of(*field.path))
-            yield Diagnostic(RULE, Severity.WARNING, said, location, field.hint)
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
             yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
@@ -202,25 +196,6 @@ def _is_misspelt(annotation: str) -> bool:
     return bool(alike) and annotation != ANNOTATION
 
 
-@lru_cache(maxsize=1024)
-def _unserved(api_version: str, kind: str) -> tuple[str, str | None] | None:
-    """Return why no API server has a kind of Kubernetes' own groups, and what is meant; None for
-    one that it has."""
-    if kind in _COMMON.get(api_version, ()) or kind.endswith(_NEVER_STORED):
-        return None
-    from chartkit.engine.cel.shapes import SETTLED, meant_kind, served_elsewhere
-    from chartkit.engine.kubernetes.field_faults import known_kinds
-
-    group, version = parse_api_version(api_version)
-    if group not in SETTLED or any(each == (group, version, kind) for each in known_kinds()):
-        return None
-    message = f"no API server has {kind} in {api_version}"
-    if elsewhere := served_elsewhere((group,), (version,), lambda each: each.kind == kind):
-        return message, f"it is in {elsewhere}"
-    meant = meant_kind(group, kind) or meant_kind("*", kind)
-    return message, did_you_mean([meant] if meant else [])
-
-
 def unused_policies(
     objects: Iterable[Resource], policies: Collection[tuple[str, str, str]]
 ) -> list[Resource]:
@@ -242,3 +217,78 @@ def unused_note(unused: Sequence[Resource]) -> Iterator[Diagnostic]:
         more, verb = (f" and {others}", "judge") if len(unused) > 1 else ("", "judges")
         message = f"{first.kind} '{first.name}'{more} {verb} nothing here: only scanned"
         yield _note(message, first.location, "-p PATH evaluates policies")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A fault of one kind; location: in the first of the objects that have it."""
+
+    message: str
+    hint: str | None
+    location: Location
+    objects: int = 1
+
+
+@dataclass(slots=True)
+class ObjectFaults:
+    """The faults of objects for a minor version of Kubernetes. definitions: of custom kinds whose
+    objects are checked, too; None for none."""
+
+    minor: int = NEWEST
+    definitions: Definitions | None = None
+    _faults: dict[tuple[str, ...], _Fault] = field(default_factory=dict)
+
+    def add(self, resources: Iterable[Resource]) -> None:
+        """Add the faults of further objects."""
+        for resource in resources:
+            api_version, kind = resource.api_version, resource.kind
+            if fault := kind_fault(api_version, kind, self.minor):
+                location = resource.location.within("/kind")
+                key = (api_version, kind, "", fault.problem)
+                self._keep({key: _Fault(fault.problem, fault.hint, location)})
+            found: dict[tuple[str, ...], _Fault] = {}
+            for each in (*field_faults(resource.body, self.minor), *self._unknown(resource)):
+                steps = pointer_of(*("*" if isinstance(at, int) else at for at in each.path))
+                key = (api_version, kind, steps, each.problem)
+                if key not in found:
+                    pointer, own = pointer_of(*each.path), resource.location
+                    location = own.value_of(pointer) or own.within(pointer)
+                    message = f"{kind}: {each.shown} {each.problem}"
+                    found[key] = _Fault(message, each.hint, location)
+            self._keep(found)
+
+    def join(self, other: ObjectFaults) -> None:
+        """Add the faults of objects that come after these."""
+        self._keep(other._faults)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Yield a warning for each kind and field."""
+        faults = list(self._faults.values())
+        for each in faults[:_MOST_FAULTS]:
+            more = f"; {each.objects} objects" if each.objects > 1 else ""
+            yield Diagnostic(
+                OBJECT_RULE, Severity.WARNING, each.message + more, each.location, each.hint
+            )
+        if left := len(faults[_MOST_FAULTS:]):
+            text = f"{counted(left, 'more kind or field', 'more kinds and fields')} like these"
+            yield Diagnostic(OBJECT_RULE, Severity.WARNING, text)
+
+    def _keep(self, found: dict[tuple[str, ...], _Fault]) -> None:
+        for key, fault in found.items():
+            known = self._faults.get(key)
+            if known is not None:
+                fault = replace(known, objects=known.objects + fault.objects)
+            self._faults[key] = fault
+
+    def _unknown(self, resource: Resource) -> Iterator[FieldFault]:
+        """Yield the fields of an object of a custom kind that its definition does not have."""
+        known = self.definitions.kinds.get(kind_of(resource)) if self.definitions else None
+        if known is None or known.schema is None:
+            return
+        from chartkit.scan.custom_resources.storing import unknown_fields
+        from chartkit.scan.custom_resources.validation import field_name
+
+        problem = f"is not a field of {known.kind.group}/{known.kind.version}"
+        for unknown in unknown_fields(known.schema, resource.body):
+            shown, hint = field_name(unknown.path), suggestion(str(unknown.path[-1]), unknown.known)
+            yield FieldFault(unknown.path, shown, problem, hint, is_unknown=True)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final, TextIO
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
+from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_NAMESPACE
 from chartkit.scan.environment import Completion, ProjectEnvironment, UnsentObjects
 from chartkit.scan.gitops import RELEASE_GROUPS
-from chartkit.scan.ineffective import overlooked
+from chartkit.scan.ineffective import ObjectFaults, overlooked
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
@@ -149,7 +150,7 @@ def load_requests(
     if needs_objects:
         require_paths(options.inputs)
     judges = load_judges(options, note, environment)
-    return read_requests(judges, options, stdin, note, environment=environment)
+    return read_requests(judges, options, stdin, note, environment=environment, checks_custom=True)
 
 
 def require_paths(options: InputOptions) -> None:
@@ -201,6 +202,11 @@ def load_judges(
     return Judges(policies, inputs)
 
 
+def kube_version(options: RequestOptions, environment: ProjectEnvironment | None) -> str | None:
+    """Return the version of Kubernetes that objects are for, None for any."""
+    return options.inputs.kube_version or (environment.kube_version if environment else None)
+
+
 def read_requests(
     judges: Judges,
     options: RequestOptions,
@@ -209,11 +215,13 @@ def read_requests(
     is_json: bool = False,
     environment: ProjectEnvironment | None = None,
     changes: Changes | None = None,
+    checks_custom: bool = False,
 ) -> Requests:
     """Read the objects that policies judge.
 
     is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; changes: those
-    without which files need not be read. Raise InputError.
+    without which files need not be read; checks_custom: whether unknown fields of custom resources
+    are noted, which no result names. Raise InputError.
     """
     policies, inputs, given = judges.policies, judges.inputs, options.inputs
     if is_json:
@@ -223,7 +231,7 @@ def read_requests(
         values=inputs.chart_values,
         release=given.release,
         namespace=given.namespace,
-        kube_version=given.kube_version or (environment.kube_version if environment else None),
+        kube_version=kube_version(options, environment),
         api_versions=environment.api_versions if environment else (),
     )
     if changes is not None:
@@ -233,11 +241,17 @@ def read_requests(
     honours = bool(options.policies.exceptions) or environment is not None
     for diagnostic in overlooked(objects, honours, judges.identities):
         note(diagnostic)
+    given_objects = objects
     if given.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         objects = all_as_stored(objects)
     custom = custom_resources(read_definitions(options, note), objects, note)
+    checked = custom.definitions if custom is not None and checks_custom else None
+    faults = ObjectFaults(minor_of(chart.kube_version), checked)
+    faults.add(given_objects)
+    for diagnostic in faults.diagnostics():
+        note(diagnostic)
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
     if custom is not None:
         policies = judges.with_names(custom.names, note).policies

@@ -75,7 +75,13 @@ CHART_OPTIONS: Final = (
     click.option(
         "--release", default="release", show_default=True, help="The charts' release name."
     ),
-    click.option("--kube-version", help="The Kubernetes version that charts are rendered for."),
+    click.option(
+        "--kube-version",
+        "--kubernetes",
+        "kube_version",
+        help="The Kubernetes version that charts are rendered for, and that decides which kinds "
+        "and fields there are. Default: the newest known, or the environment's.",
+    ),
 )
 
 

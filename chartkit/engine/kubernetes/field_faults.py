@@ -67,7 +67,9 @@ _NAMES: Final = {
     "int": "an integer",
     "string": "a string",
 }
-UNKNOWN: Final = "is not a field of Kubernetes 1.37"
+OLDEST: Final = 25
+NEWEST: Final = 37
+"""The minor versions of Kubernetes that the table is made of; its types are those of the newest."""
 _METADATA: Final = "meta.v1.ObjectMeta"
 _OLD_METADATA: Final = frozenset({"clusterName", "initializers"})
 """Fields of metadata that API servers wrote once, and that old objects still have."""
@@ -82,13 +84,14 @@ class FieldFault(NamedTuple):
     """A field with a value of the wrong type, or one that its kind does not have.
 
     path: keys and indexes; shown: the path as text; problem: as in `is a string, must be a list`;
-    hint: the field that was perhaps meant.
+    hint: the field that was perhaps meant; is_unknown: whether its kind does not have it.
     """
 
     path: tuple[str | int, ...]
     shown: str
     problem: str
     hint: str | None = None
+    is_unknown: bool = False
 
     def below(self, step: str | int, shown: str) -> FieldFault:
         """Return the fault as one of the value around it."""
@@ -98,8 +101,9 @@ class FieldFault(NamedTuple):
 _Check = Callable[[Json], list[FieldFault]]
 
 
-def field_faults(body: Body) -> list[FieldFault]:
-    """Return the faults of the fields of one of Kubernetes' own kinds, but for its status.
+def field_faults(body: Body, minor: int = NEWEST) -> list[FieldFault]:
+    """Return the faults of the fields of one of Kubernetes' own kinds, but for its status, as an
+    API server of a minor version sees them.
 
     Null is taken anywhere.
     """
@@ -107,26 +111,33 @@ def field_faults(body: Body) -> list[FieldFault]:
     name = type_of_kind(kind)
     if name is None:
         return []
-    faults = _check(name)({key: value for key, value in body.items() if key not in _NOT_SENT})
+    sent = {key: value for key, value in body.items() if key not in _NOT_SENT}
+    faults = _check(name, minor)(sent)
     return [fault._replace(shown=fault.shown.removeprefix(".")) for fault in faults]
 
 
 def type_faults(body: Body) -> Iterator[str]:
     """Yield the fields of an object with the wrong type: `path: is …, must be …`."""
     faults = field_faults(body)
-    return (f"{fault.shown}: {fault.problem}" for fault in faults if fault.problem != UNKNOWN)
+    return (f"{fault.shown}: {fault.problem}" for fault in faults if not fault.is_unknown)
 
 
 @cache
-def _check(wanted: str) -> _Check:
+def _check(wanted: str, minor: int) -> _Check:
     """Return the check of values that are not null by the name of their type."""
     if wanted.startswith(LIST):
-        return _list_check(_check(wanted.removeprefix(LIST)))
+        return _list_check(_check(wanted.removeprefix(LIST), minor))
     if wanted.startswith(MAP):
-        return _map_check(_check(wanted.removeprefix(MAP)))
+        return _map_check(_check(wanted.removeprefix(MAP), minor))
     if wanted in _NAMES:
         return _scalar_check(wanted)
-    return _object_check(wanted) if fields_of(wanted) else lambda _: []
+    return _object_check(wanted, minor) if fields_of(wanted) else lambda _: []
+
+
+def _in_versions(name: str, part: str) -> Iterator[tuple[str, int]]:
+    """Yield the fields of a type that came or went, each with the minor version."""
+    entry: Mapping[str, str] = kind_table()[part].get(name, {})
+    return ((field, int(minor)) for minor, names in entry.items() for field in names.split())
 
 
 def _list_check(check: _Check) -> _Check:
@@ -149,9 +160,11 @@ def _map_check(check: _Check) -> _Check:
     return run
 
 
-def _object_check(name: str) -> _Check:
-    fields = fields_of(name)
-    checks: dict[str, _Check] = {}
+def _object_check(name: str, minor: int) -> _Check:
+    later = {field: came for field, came in _in_versions(name, "sinceFields") if came > minor}
+    fields = {field: each for field, each in fields_of(name).items() if field not in later}
+    earlier = (field for field, last in _in_versions(name, "untilFields") if minor <= last)
+    checks: dict[str, _Check] = {field: lambda _: [] for field in earlier}
 
     def run(value: Json) -> list[FieldFault]:
         if not isinstance(value, dict):
@@ -161,11 +174,15 @@ def _object_check(name: str) -> _Check:
             # A type may have fields of its own type: their checks are made when they are needed.
             check = checks.get(key)
             if check is None and key in fields:
-                check = checks[key] = _check(fields[key].type)
+                check = checks[key] = _check(fields[key].type, minor)
             if check is None:
                 if name != _METADATA or key not in _OLD_METADATA:
-                    hint = suggestion(str(key), fields)
-                    faults.append(FieldFault((key,), f".{key}", UNKNOWN, hint))
+                    problem, hint = f"is not a field of Kubernetes 1.{minor}", None
+                    if key in later:
+                        problem += f": it came with 1.{later[key]}"
+                    else:
+                        hint = suggestion(str(key), fields)
+                    faults.append(FieldFault((key,), f".{key}", problem, hint, is_unknown=True))
             elif member is not None:
                 faults += [fault.below(key, f".{key}") for fault in check(member)]
         return faults

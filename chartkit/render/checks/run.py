@@ -25,11 +25,20 @@ from chartkit.render.checks.enforcement import enforcement
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.exclusions import Unsent, exceptions
+from chartkit.render.checks.objects import object_fields
 from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import AcceptedViolations, permissions
 from chartkit.render.checks.reach import removed_generators
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
-from chartkit.render.model import HELM_WARNINGS, POLICIES, POLICY_WARNINGS, Outcome, Row, findings
+from chartkit.render.model import (
+    HELM_WARNINGS,
+    OBJECT_FIELDS,
+    POLICIES,
+    POLICY_WARNINGS,
+    Outcome,
+    Row,
+    findings,
+)
 from chartkit.scan.policies import PolicySet
 from chartkit.wording import abridged, counted
 
@@ -68,6 +77,7 @@ def check_environment(
         rows += examples(subject, carried, compiled, unsent)
     names = [policy.policy.key for policy in compiled.policies]
     accepted = AcceptedViolations(subject.environment, names, today, updates_baseline)
+    rows += object_fields(subject)
     rows += workloads(subject, compiled, unsent, accepted)
     rows += own_pods(subject, compiled, unsent, accepted)
     rows += accepted.rows(has_unread=any(row.check == UNREAD for row in rows))
@@ -76,6 +86,8 @@ def check_environment(
 
 CHECK = "charts"
 FORMS: Final = "policy forms"
+_ALIKE: Final = frozenset((HELM_WARNINGS, OBJECT_FIELDS, POLICY_WARNINGS, UNREAD))
+"""Checks whose equal rows of several environments are one."""
 
 
 def vendored_rows(
@@ -135,7 +147,7 @@ def merge_environments(rows: Sequence[Row]) -> Iterator[Row]:
     said: dict[Row, list[str]] = {}
     for row in rows:
         is_mistake = row.check == POLICIES and row.outcome in (Outcome.WARNING, Outcome.FAIL)
-        if is_mistake or row.policy or row.check in (POLICY_WARNINGS, HELM_WARNINGS, UNREAD):
+        if is_mistake or row.policy or row.check in _ALIKE:
             said.setdefault(replace(row, environment=""), []).append(row.environment)
     for row in rows:
         environments = said.get(replace(row, environment=""))

@@ -5,8 +5,8 @@ Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
 
 from chartkit.model import Body, FieldPath, Json
 from chartkit.scan.custom_resources.schema import Schema
@@ -34,9 +34,21 @@ _METADATA: Final = frozenset(
 """The fields of ObjectMeta."""
 
 
+class UnknownField(NamedTuple):
+    """A field that is dropped; known: the names of the fields that there are in its place."""
+
+    path: FieldPath
+    known: Collection[str]
+
+
+def unknown_fields(schema: Schema, body: Body) -> Iterator[UnknownField]:
+    """Yield the fields of an object that its schema does not have."""
+    return _unknown(schema, body, (), is_root=True)
+
+
 def decoded(schema: Schema, body: Body) -> tuple[Body, list[FieldPath]]:
     """Return a copy of an object as it is stored, and the paths of the fields that are dropped."""
-    unknown = list(_unknown(schema, body, (), is_root=True))
+    unknown = [each.path for each in unknown_fields(schema, body)]
     kept = _copied(body)
     for path in unknown:
         _drop(kept, path)
@@ -74,8 +86,8 @@ def _unknown(
     *,
     is_root: bool = False,
     kept: bool = False,
-) -> Iterator[FieldPath]:
-    """Yield the paths of unknown fields; kept: whether those directly below are no error."""
+) -> Iterator[UnknownField]:
+    """Yield the unknown fields; kept: whether those directly below are no error."""
     kept = kept or (schema is not None and schema.keeps_unknown)
     if isinstance(value, list):
         items = schema.items if schema is not None else None
@@ -87,12 +99,14 @@ def _unknown(
         for key, each in value.items():
             if embeds and key in _OWN:
                 if key == "metadata" and isinstance(each, dict):
-                    yield from ((*path, key, name) for name in each if name not in _METADATA)
+                    for name in each:
+                        if name not in _METADATA:
+                            yield UnknownField((*path, key, name), _METADATA)
             elif schema is not None and (key in schema.properties or schema.additional is not None):
                 # Below a value of `additionalProperties: true` every field is unknown.
                 yield from _unknown(member(schema, key), each, (*path, key))
             elif not kept:
-                yield (*path, key)
+                yield UnknownField((*path, key), schema.properties if schema is not None else ())
 
 
 def _drop_nulls(schema: Schema | None, value: Json) -> None:

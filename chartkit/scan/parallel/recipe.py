@@ -39,8 +39,8 @@ class Recipe:
 
     policies, exceptions: as written; running: the IDs of the policies that run; shared: objects
     that others depend on; judging: the policies that judge, by kind, namespace and name; reports:
-    those of which the process writes parts, None where the client writes all; version: of the
-    program that made it.
+    those of which the process writes parts, None where the client writes all; minor: the version of
+    Kubernetes that the objects are for; version: of the program that made it.
     """
 
     policies: Sequence[Resource]
@@ -53,6 +53,7 @@ class Recipe:
     audit_warn: bool
     allows_http: bool
     reports: ReportRecipe | None
+    minor: int
     version: str = __version__
 
     def judge(self) -> PartJudge:
@@ -84,6 +85,7 @@ class Recipe:
             uncompleted if self.reports is None else requests.completion(),
             Shown(),
             None if self.reports is None else cache(partial(self._reports, self.reports, requests)),
+            self.minor,
         )
 
     @staticmethod

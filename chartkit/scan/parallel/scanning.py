@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.notes import grouped
@@ -27,7 +28,7 @@ from chartkit.scan.parallel.streaming import (
 )
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.reporting import CLEANUP, Console, Reporting, ScanReport, require_policies
-from chartkit.scan.requests import Judges, RequestOptions, Requests
+from chartkit.scan.requests import Judges, RequestOptions, Requests, kube_version
 from chartkit.scan.run import RunOptions, Sink
 from chartkit.scan.user_inputs import exception_objects
 
@@ -90,6 +91,7 @@ def scan_stream(
             judges.identities,
             there,
             report.shown if is_sent else None,
+            minor=minor_of(kube_version(options, environment)),
         )
         if judge.shown is not None and here is uncompleted and run.executor is None:
             judge = replace(judge, reports=report.divided())
@@ -157,6 +159,7 @@ def _answers(
         run.audit_warn,
         options.world.network.allows_http,
         report.recipe if report.are_divisible else None,
+        judge.minor,
     )
     return judged_by_dask(scheduler_address(run.executor), recipe, stream.parts)
 

@@ -19,12 +19,14 @@ from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document
 from chartkit.documents.unread import is_unread, unread
 from chartkit.engine import RunnablePolicy
+from chartkit.engine.kubernetes.field_faults import NEWEST
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import (
+    ObjectFaults,
     overlooked,
     unread_files,
     unused_policies,
@@ -244,7 +246,8 @@ def _unread(part: Slice, error: InputError) -> Diagnostic:
 @dataclass(slots=True)
 class Answer:
     """The outcome of a part. counts: of objects, by the number of the user's path; notes: of
-    reading; overlooked: what has no effect; unused: policies that judge nothing; left: the kinds
+    reading; overlooked: what has no effect; faults: of kinds and fields; unused: policies that
+    judge nothing; left: the kinds
     and namespaces of objects that are not selected; judged: objects with their results, or
     reported: what the process wrote of them; is_whole: whether the inputs have to be read as a
     whole."""
@@ -252,6 +255,7 @@ class Answer:
     counts: Counter[int] = field(default_factory=Counter)
     notes: list[Diagnostic] = field(default_factory=list)
     overlooked: list[Diagnostic] = field(default_factory=list)
+    faults: ObjectFaults = field(default_factory=ObjectFaults)
     unused: list[Resource] = field(default_factory=list)
     left: set[tuple[str, str, str]] = field(default_factory=set)
     judged: list[Judged] = field(default_factory=list)
@@ -264,7 +268,8 @@ class PartJudge:
     """The judgement of parts. policies: that run; looks_at: whether an object is selected; judging:
     the policies that judge, by kind, namespace and name; completed: adds the results that no policy
     gives; shown: what reports show of places, None where this is the process that reports;
-    reports: begins the reports of a process that writes them, None where another one does."""
+    reports: begins the reports of a process that writes them, None where another one does;
+    minor: the version of Kubernetes that the objects are for."""
 
     policies: Sequence[RunnablePolicy]
     context: ScanContext
@@ -274,6 +279,7 @@ class PartJudge:
     completed: Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
     shown: Shown | None
     reports: Callable[[], Reports] | None = None
+    minor: int = NEWEST
 
     def __call__(self, part: Part) -> Answer:
         answer = Answer()
@@ -286,6 +292,8 @@ class PartJudge:
             answer.is_whole = True
             return answer
         answer.overlooked = list(overlooked(objects, self.honours_exceptions))
+        answer.faults = ObjectFaults(self.minor)
+        answer.faults.add(objects)
         answer.unused = [
             Resource({"kind": each.kind, "metadata": {"name": each.name}}, each.location)
             for each in unused_policies(objects, self.judging)
@@ -325,6 +333,7 @@ class Reading:
         self._counts: Counter[int] = Counter()
         self._notes: list[Diagnostic] = []
         self._overlooked: list[Diagnostic] = []
+        self._faults = ObjectFaults()
         self._unused: list[Resource] = []
 
     def add(self, answer: Answer) -> None:
@@ -334,6 +343,7 @@ class Reading:
         self._counts.update(answer.counts)
         self._notes += answer.notes
         self._overlooked += answer.overlooked
+        self._faults.join(answer.faults)
         self._unused += answer.unused
 
     @property
@@ -341,7 +351,8 @@ class Reading:
         """The notes of reading, then those about objects without effect."""
         from chartkit.scan.ineffective import unused_note
 
-        return (*self._notes, *self._overlooked, *unused_note(self._unused))
+        faults = self._faults.diagnostics()
+        return (*self._notes, *self._overlooked, *unused_note(self._unused), *faults)
 
     def require_objects(self) -> None:
         """Add a row for each path without objects; raise InputError where it is the only one."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.kubernetes.field_faults import UNKNOWN, field_faults, type_faults
+from chartkit.engine.kubernetes.field_faults import field_faults, type_faults
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 from chartkit.scan.run import with_refusals
 
@@ -68,7 +68,8 @@ def test_unknown_fields_of_a_kind(
     spec: Body, shown: str, path: tuple[str | int, ...], hint: str | None
 ) -> None:
     meant = hint and f"did you mean '{hint}'?"
-    assert field_faults(_pod(**spec)) == [(path, shown, UNKNOWN, meant)]
+    problem = "is not a field of Kubernetes 1.37"
+    assert field_faults(_pod(**spec)) == [(path, shown, problem, meant, True)]
 
 
 def test_a_schema_in_a_schema_and_a_status_are_no_faults() -> None:

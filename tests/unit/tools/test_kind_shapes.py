@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tools.kind_shapes import compact
+from tools.kind_shapes import NEWEST, OLDEST, compact, history
 
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -76,4 +76,17 @@ def test_the_table() -> None:
             },
             "meta.v1.ObjectMeta": {"dyn": "at", "string": "name"},
         },
+    }
+
+
+def test_kinds_and_fields_have_the_versions_that_they_came_and_went_with() -> None:
+    old = {"kinds": {"v1/Pod": "Pod", "v1/Old": "Old"}, "types": {"Pod": {"string": "a! gone"}}}
+    middle = {"kinds": {"v1/Pod": "Pod"}, "types": {"Pod": {"string": "a b"}}}
+    new = {"kinds": {"v1/Pod": "Pod", "v1/New": "New"}, "types": {"Pod": {"string": "a b c"}}}
+    assert history({OLDEST: old, 30: middle, NEWEST: new}) == {
+        "since": {
+            "kinds": {"v1/New": NEWEST},
+            "fields": {"Pod": {"30": "b", str(NEWEST): "c"}},
+        },
+        "until": {"kinds": {"v1/Old": OLDEST}, "fields": {"Pod": {str(OLDEST): "gone"}}},
     }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from chartkit.engine.configuration import read_configuration as read_configuration
     from chartkit.engine.evaluation import PolicyResponse as PolicyResponse
     from chartkit.engine.evaluation import evaluate as evaluate
+    from chartkit.engine.evaluation import explain as explain
     from chartkit.engine.evaluation import respond as respond
     from chartkit.engine.policies import NO_ATTACHMENTS as NO_ATTACHMENTS
     from chartkit.engine.policies import PolicyAttachments as PolicyAttachments
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _NAMES: Final = {
     "cleanup": ("Cleaner", "Deletion", "plan_deletions"),
     "configuration": ("Configuration", "Reason", "read_configuration"),
-    "evaluation": ("PolicyResponse", "evaluate", "respond"),
+    "evaluation": ("PolicyResponse", "evaluate", "explain", "respond"),
     "policies": (
         "NO_ATTACHMENTS",
         "RunnablePolicy",

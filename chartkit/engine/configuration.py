@@ -23,9 +23,10 @@ from chartkit.engine.kubernetes.kinds import (
 )
 from chartkit.engine.kubernetes.selectors import (
     LabelSelector,
-    Requirement,
     compile_selector,
     read_selector,
+    selector_parts,
+    selector_text,
 )
 from chartkit.engine.request import Request
 from chartkit.engine.scalars.wildcard import Matcher, compile_wildcard
@@ -140,9 +141,9 @@ class Configuration:
         """
         yield from self.filtered(resource, subresource)
         yield from self._by_namespace(resource, namespace_labels)
-        for part in _parts(self.object_selector):
+        for part in selector_parts(self.object_selector):
             if not compile_selector(part)(_labels(resource.body)):
-                yield Reason(OBJECT_SELECTOR, _shown(part))
+                yield Reason(OBJECT_SELECTOR, selector_text(part))
         attributes = Attributes(Request(resource, namespace_labels=namespace_labels or {}))
         for name, condition in self.conditions:
             if not _holds(condition, attributes):
@@ -175,10 +176,10 @@ class Configuration:
         else:
             known = {**(labels or {}), NAME_LABEL: resource.namespace}
         certain = kind == _NAMESPACE or labels is not None
-        for part in _parts(self.namespace_selector):
+        for part in selector_parts(self.namespace_selector):
             keys = [*part.labels, *(requirement.key for requirement in part.expressions)]
             if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(known):
-                yield Reason(NAMESPACE_SELECTOR, _shown(part))
+                yield Reason(NAMESPACE_SELECTOR, selector_text(part))
 
 
 def _pod_of(resource: Resource) -> Resource | None:
@@ -224,25 +225,6 @@ def _selector(body: Json) -> LabelSelector | None:
         return read_selector(body)
     except (AttributeError, KeyError, TypeError):
         return None
-
-
-def _parts(selector: LabelSelector | None) -> Iterator[LabelSelector]:
-    """A selector for each of its labels and requirements, all of which must hold."""
-    if selector is not None:
-        for key, value in selector.labels.items():
-            yield LabelSelector({key: value})
-        for requirement in selector.expressions:
-            yield LabelSelector(expressions=(requirement,))
-
-
-def _shown(part: LabelSelector) -> str:
-    texts = [f"{key}={value}" for key, value in part.labels.items()]
-    return ", ".join([*texts, *map(_requirement, part.expressions)])
-
-
-def _requirement(one: Requirement) -> str:
-    values = f" [{', '.join(one.values)}]" if one.values else ""
-    return f"{one.key} {one.operator}{values}"
 
 
 def _labels(body: Body) -> Mapping[str, str]:

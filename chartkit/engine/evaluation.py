@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Phase, Request, Run
+from chartkit.engine.why import RuleDecision
 from chartkit.model import Resource, RuleResult
 
 if TYPE_CHECKING:
@@ -71,3 +72,29 @@ def respond(
                 responses.append(PolicyResponse(policy, phase, before, after, tuple(results), form))
                 before = after
     return [replace(one, results=tuple(run.settled(one.results))) for one in responses]
+
+
+def explain(
+    policies: Sequence[RunnablePolicy], request: Request, world: World = OFFLINE
+) -> tuple[list[RuleDecision], list[RuleResult]]:
+    """Return for each rule of each policy what decided, and the results that `evaluate` returns.
+
+    The order is that of an admission; a policy that runs in several phases is there once for each.
+    """
+    results: list[RuleResult] = []
+    decisions: list[RuleDecision] = []
+    run = Run(request, world)
+    for phase in Phase:
+        for policy in policies:
+            if phase in policy.phases:
+                decisions += policy.why_phase(run, phase, results)
+    settled = run.settled(results)
+    changed = {
+        (before.policy_id, before.rule, before.status): now
+        for before, now in zip(results, settled, strict=True)
+        if now is not before
+    }
+    for index, each in enumerate(decisions):
+        if each.status is not None and (now := changed.get((each.policy, each.rule, each.status))):
+            decisions[index] = replace(each, status=now.status, message=now.message)
+    return decisions, settled

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner
     from chartkit.engine.cluster_policy.policy import Policy
     from chartkit.engine.request import Phase, Request, Run
+    from chartkit.engine.why import RuleDecision
 
 
 class RunnablePolicy(Protocol):
@@ -100,6 +101,13 @@ class RunnablePolicy(Protocol):
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult], /) -> None:
         """Add the results of a phase; an object that a rule patched goes on to the next rule."""
+        ...
+
+    def why_phase(
+        self, run: Run, phase: Phase, results: list[RuleResult], /
+    ) -> tuple[RuleDecision, ...]:
+        """Do as `run_phase` does, and return what decided for each rule and form that runs in the
+        phase, those too that say nothing of the object."""
         ...
 
     def run_forms(

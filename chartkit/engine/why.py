@@ -9,12 +9,16 @@ answer, so that no second interpreter can disagree with the first.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from chartkit.model import Body, Json, Location, Status, kind_of, pointed_at, pointer_steps
+from chartkit.safe_text import shown
+from chartkit.wording import shortened
 
 MISSING: Final[Any] = type("Missing", (), {"__repr__": lambda _self: "MISSING"})()
 """The value of a decision about something that is not there, or about no single value."""
@@ -113,3 +117,18 @@ def value_at_pointer(body: Body, pointer: str) -> Json:
         return found
     parent = pointed_at(body, steps[:-1])
     return None if isinstance(parent, dict) and steps and steps[-1] in parent else MISSING
+
+
+_MOST_CHARACTERS: Final = 60
+_PLAIN_TEXT: Final = re.compile(r"[^\s,;:'\"\[\]{}](?:[^\s'\"\[\]{}]*[^\s,;:'\"\[\]{}])?")
+
+
+def value_text(value: Json) -> str:
+    """Return a value as a sentence shows it: JSON, shortened; a text of one word without quotes."""
+    if value is MISSING:
+        return "missing"
+    if isinstance(value, str) and _PLAIN_TEXT.fullmatch(value):
+        text: str = value
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return shown(shortened(text, _MOST_CHARACTERS))

@@ -14,6 +14,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, GroupVersionKind, is_custom
 from chartkit.engine.request import AUDIT, ENFORCE, Operation, Phase, Request, Run, given_operation
+from chartkit.engine.why import Asked, Decision, RuleDecision
 from chartkit.model import Diagnostic, Json, RuleResult, Status
 
 
@@ -166,6 +167,29 @@ class CompiledCelPolicy:
             # Kyverno reports no digest that was added, only those that could not be.
             made = [result for result in made if result.status is not Status.PASS]
         results += made
+
+    def why_phase(
+        self, run: Run, phase: Phase, results: list[RuleResult]
+    ) -> tuple[RuleDecision, ...]:
+        before = len(results)
+        self.run_phase(run, phase, results)
+        location = self.policy.resource.location
+        said = results[before:]
+        if not said:
+            decision = Decision(Asked.RULE, False, "the policy says nothing of it", location)
+            return (RuleDecision(self.policy.id, "", None, decision),)
+        return tuple(
+            RuleDecision(
+                self.policy.id,
+                result.rule,
+                result.status,
+                Decision(
+                    Asked.RULE, None, result.message, location, next(iter(result.fields), None)
+                ),
+                result.message,
+            )
+            for result in said
+        )
 
     def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
         view = run.view(CelView)

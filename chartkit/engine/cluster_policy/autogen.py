@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_rule
 from chartkit.engine.kubernetes.kinds import CONTROLLERS, CRON_JOB, CRON_TEMPLATE, TEMPLATE
-from chartkit.model import Body, Json
+from chartkit.model import Body, FieldPath, Json
 from chartkit.schemas.kind_selectors import is_version
 
 ANNOTATION: Final = "pod-policies.kyverno.io/autogen-controllers"
@@ -42,7 +42,7 @@ _PATHS: Final = {
 
 def controllers(policy: Policy) -> frozenset[str]:
     """The kinds that this policy's rules are extended to; empty where it is not extended."""
-    if not _can_extend(policy.rules):
+    if next(unextended(policy.rules), None) is not None:
         return frozenset()
     annotation = policy.annotations.get(ANNOTATION)
     if annotation is None:
@@ -50,9 +50,22 @@ def controllers(policy: Policy) -> frozenset[str]:
     return frozenset(annotation.split(",")) - {"none"}
 
 
+def is_extendable(kind: str) -> bool:
+    """Return whether objects of a kind hold Pods, so that rules for Pods may be extended to it."""
+    return kind in _KINDS
+
+
 def written_name(rule: str) -> str:
     """Return the name of the rule that a rule for pod controllers was made from."""
     return rule.removeprefix(f"{_CRON_PREFIX}-").removeprefix(f"{_PREFIX}-")
+
+
+def added_keys(rule: str) -> tuple[str, ...]:
+    """Return the keys that a form, by its name, has around the patterns of the written rule; none
+    for that itself."""
+    if rule.startswith(f"{_CRON_PREFIX}-"):
+        return ("spec", "jobTemplate", "spec", "template")
+    return ("spec", "template") if rule.startswith(f"{_PREFIX}-") else ()
 
 
 def rules_for_kind(policy: Policy, extended: frozenset[str], kind: str) -> tuple[Rule, ...]:
@@ -66,23 +79,31 @@ def all_rules(policy: Policy) -> tuple[Rule, ...]:
     return _compute(policy.rules, ",".join(sorted(extended))) if extended else policy.rules
 
 
-def _can_extend(rules: Iterable[Rule]) -> bool:
+def unextended(rules: Sequence[Rule]) -> Iterator[tuple[int, FieldPath, str]]:
+    """Yield why a policy's rules are not extended to pod controllers: the index of a rule, the
+    field of it, and the reason; nothing where they are."""
     needed = False
-    for rule in rules:
-        if rule.generate or _has_json_patch(rule.mutate):
-            return False
-        for one in _filters(rule.match, rule.exclude):
-            is_too_special = bool(
-                one.name
-                or one.names
-                or one.selector is not None
-                or one.annotations is not None
-                or (len(one.kinds) > 1 and _has_kind(one.kinds, "Pod"))
-            )
-            if is_too_special:
-                return False
+    for index, rule in enumerate(rules):
+        if rule.generate:
+            yield index, ("generate",), "a rule of the policy generates"
+        if _has_json_patch(rule.mutate):
+            yield index, ("mutate",), "a rule of the policy mutates with patchesJson6902"
+        for path, one in _filters(rule.match, rule.exclude):
+            special = {
+                "name": bool(one.name),
+                "names": bool(one.names),
+                "selector": one.selector is not None,
+                "annotations": one.annotations is not None,
+            }
+            for key, is_given in special.items():
+                if is_given:
+                    yield index, (*path, "resources", key), f"a filter of the policy names {key}"
+            if len(one.kinds) > 1 and _has_kind(one.kinds, "Pod"):
+                kinds = (*path, "resources", "kinds")
+                yield index, kinds, "a filter of the policy names further kinds beside Pod"
             needed = needed or any(kind == "Pod" or kind in _KINDS for kind in one.kinds)
-    return needed
+    if not needed:
+        yield 0, ("match",), "no rule of the policy matches Pods"
 
 
 def _has_json_patch(mutate: Body | None) -> bool:
@@ -93,10 +114,12 @@ def _has_json_patch(mutate: Body | None) -> bool:
     )
 
 
-def _filters(match: Match, exclude: Match | None) -> Iterable[ResourceFilter]:
-    for block in (match, exclude):
+def _filters(match: Match, exclude: Match | None) -> Iterator[tuple[FieldPath, ResourceFilter]]:
+    for key, block in (("match", match), ("exclude", exclude)):
         if block is not None:
-            yield from (block.direct, *block.any, *block.all)
+            yield (key,), block.direct
+            yield from (((key, "any", at), one) for at, one in enumerate(block.any))
+            yield from (((key, "all", at), one) for at, one in enumerate(block.all))
 
 
 def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:

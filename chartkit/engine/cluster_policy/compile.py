@@ -41,6 +41,7 @@ from chartkit.model import Diagnostic, Json, Resource, RuleResult
 
 if TYPE_CHECKING:
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
+    from chartkit.engine.why import RuleDecision
 
 _BodyKey = tuple[int, str, tuple[str, ...]]
 
@@ -151,6 +152,13 @@ class CompiledPolicy:
         if self.webhook is None or view.is_sent(self.policy, self.webhook, results):
             view.evaluate(self.policy, self.scored, rules, phase, results)
 
+    def why_phase(
+        self, run: Run, phase: Phase, results: list[RuleResult]
+    ) -> tuple[RuleDecision, ...]:
+        from chartkit.engine.cluster_policy.why import why_phase
+
+        return why_phase(self, run, phase, results)
+
     def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[None, list[RuleResult]]]:
         results: list[RuleResult] = []
         self.run_phase(run, phase, results)
@@ -163,31 +171,33 @@ class CompiledPolicy:
         key = (kind, subresource, phase)
         rules = self._found.get(key)
         if rules is None:
-            rules = self._found[key] = tuple(self._find(kind, subresource, phase))
+            forms = self.forms(kind, subresource, phase)
+            rules = tuple(rule for _, rule in forms if rule is not None)
+            self._found[key] = rules
         return rules
 
-    def _find(self, kind: GroupVersionKind, subresource: str, phase: Phase) -> list[CompiledRule]:
+    def forms(
+        self, kind: GroupVersionKind, subresource: str, phase: Phase
+    ) -> Iterator[tuple[Rule, CompiledRule | None]]:
+        """Yield the rules and forms of a phase, in order, as they are for objects of a kind; None:
+        a rule that matches none of them."""
         if phase is Phase.VALIDATE:
             rules = rules_for_kind(self.policy, self._extended, kind.kind)
         else:
             rules = all_rules(self.policy)
-        compiled_rules: list[CompiledRule] = []
         for index, rule in enumerate(rules):
             if not _runs_in(rule, phase):
                 continue
             matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
             if matches is None and phase is not Phase.GENERATE:
+                yield rule, None
                 continue
             bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
-            if matches is None:
-                # Kyverno looks at exceptions of generate rules before it looks at their match.
-                if not bound:
-                    continue
-                matches = never
-            compiled = self._bind(index, rule, matches, bound, phase)
-            if compiled is not None:
-                compiled_rules.append(compiled)
-        return compiled_rules
+            # Kyverno looks at exceptions of generate rules before it looks at their match.
+            if matches is None and not bound:
+                yield rule, None
+            else:
+                yield rule, self._bind(index, rule, matches or never, bound, phase)
 
     def _bind(
         self,

@@ -31,13 +31,14 @@ class Excepted:
 @dataclass(frozen=True, slots=True)
 class PolicyException:
     """A compiled PolicyException. key: `namespace/name`; pod_security: the controls that it lifts,
-    as written (none: it lifts the whole rule)."""
+    as written (none: it lifts the whole rule); resource: the document."""
 
     key: str
     match: Match
     excepted: tuple[Excepted, ...]
     conditions: Conditions | None
     pod_security: tuple[Body, ...]
+    resource: Resource
 
     def names(self, policy: str, rule: str) -> bool:
         """Return whether it speaks of a rule of a policy (`name` or `namespace/name`, no
@@ -62,6 +63,7 @@ def read_exception(resource: Resource) -> PolicyException:
         ),
         conditions=compile_conditions(conditions) if conditions is not None else None,
         pod_security=tuple(spec.get("podSecurity") or ()),
+        resource=resource,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
@@ -13,13 +13,16 @@ from chartkit.engine.cluster_policy.handler import Block, Check, Checked, FindFi
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.recorder import Recorder, field_of
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.request import Request
+from chartkit.engine.why import MISSING, Asked, Decision
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, FieldPath, Json, Status
+from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
@@ -27,12 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One entry of a `foreach` list.
+    """One entry of a `foreach` list, whose body is as written.
 
     text: its `list`; elements: what that gives; scope: whether patterns look at the element, None:
     they do where it is an object.
     """
 
+    body: Body
     text: str
     elements: Callable[[Context], list[Json]]
     scope: bool | None
@@ -63,7 +67,11 @@ def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: Com
                 # Kyverno goes by the text, wherever in it the missing key is named.
                 if "Unknown key" not in error.message:
                     unlisted = error.message
+                if context.recorder is not None:
+                    _record_list(context.recorder, loop, error.message)
                 continue
+            if context.recorder is not None and not elements:
+                _record_list(context.recorder, loop, "the list is empty")
             failed, count = _run(loop, elements, nesting, context, request, element)
             if failed is not None:
                 return failed
@@ -117,6 +125,7 @@ def _compile_loop(
     )
     text: str = body.get("list") or ""
     return Loop(
+        body,
         text,
         compile_list(text),
         scope if isinstance(scope, bool) else None,
@@ -145,13 +154,19 @@ def _run(
             )
             return Checked(Status.ERROR, text), applied
         scoped = is_object if loop.scope is None else loop.scope
-        checked = _decide(loop, inner, request, element if scoped else outer)
+        judged = element if scoped else outer
+        if context.recorder is None:
+            checked = _decide(loop, inner, request, judged)
+        else:
+            place = _LoopElement(loop, inner, index, nesting, scoped)
+            decide = partial(_decide, loop, inner, request, judged)
+            checked = _record_element(context.recorder, place, element, decide)
         if checked is None or checked.status is Status.SKIP:
             continue
         if checked.status is not Status.PASS:
             fields = None
             if checked.fields is not None:
-                refused = _RefusedElement(loop, inner, index, nesting, scoped)
+                refused = _LoopElement(loop, inner, index, nesting, scoped)
                 fields = partial(_fields, checked.fields, refused)
             message = f"validation failure: {checked.message}"
             return Checked(checked.status, message, fields), applied
@@ -160,8 +175,8 @@ def _run(
 
 
 @dataclass(frozen=True, slots=True)
-class _RefusedElement:
-    """An element of a loop that was refused; inner: its context; scoped: whether patterns look at
+class _LoopElement:
+    """An element of a loop; inner: its context; scoped: whether patterns look at
     it."""
 
     loop: Loop
@@ -170,21 +185,24 @@ class _RefusedElement:
     nesting: int
     scoped: bool
 
+    def names(self, element: Traced) -> dict[str, Traced]:
+        """Return the names under which expressions see the element, and its index."""
+        index = Traced(Int64(self.index))
+        return {
+            "element": element,
+            f"element{self.nesting}": element,
+            "elementIndex": index,
+            f"elementIndex{self.nesting}": index,
+        }
 
-def _fields(fields: FindFields, refused: _RefusedElement, origins: Origins) -> Iterable[FieldPath]:
+
+def _fields(fields: FindFields, refused: _LoopElement, origins: Origins) -> Iterable[FieldPath]:
     """Return the fields that the refusal of an element is about."""
     listed = origins.query(refused.loop.text)
     is_list = isinstance(listed.value, list)
     element = listed.members()[refused.index] if is_list else listed
-    index = Traced(Int64(refused.index))
-    names = {
-        "element": element,
-        f"element{refused.nesting}": element,
-        "elementIndex": index,
-        f"elementIndex{refused.nesting}": index,
-    }
     judged = element if refused.scoped else origins.judged
-    return fields(origins.inside(refused.inner, judged, names))
+    return fields(origins.inside(refused.inner, judged, refused.names(element)))
 
 
 def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Checked | None:
@@ -200,3 +218,35 @@ def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Ch
             # Kyverno passes over an element whose preconditions cannot be evaluated.
             return None
     return loop.check(context, request, element)
+
+
+def _record_element(
+    recorder: Recorder, place: _LoopElement, element: Json, decide: Callable[[], Checked | None]
+) -> Checked | None:
+    """Return the decision about an element, which is recorded with its parts."""
+    loop, index = place.loop, place.index
+    listed = recorder.traced(place.inner, f"{{{{ {loop.text} }}}}")
+    members = [] if listed is None else listed.members()
+    traced = members[index] if index < len(members) else Traced(element)
+    names = place.names(traced)
+    judged = traced if place.scoped else recorder.judged
+    with recorder.inside_element(judged, names), recorder.inside() as parts:
+        checked = decide()
+    status = "" if checked is None else checked.status
+    text = f"element {index} of {shown(loop.text)}: {_ELEMENTS.get(status, status)}"
+    pointer = field_of(traced)
+    location = recorder.sources.location(loop.body)
+    answer = None if status == Status.ERROR else status == Status.PASS
+    value = MISSING if isinstance(element, dict | list) else element
+    recorder.add(Decision(Asked.ELEMENT, answer, text, location, pointer, value, tuple(parts)))
+    return checked
+
+
+_ELEMENTS: Final = {"": "passed over", Status.SKIP: "passed over"}
+
+
+def _record_list(recorder: Recorder, loop: Loop, message: str) -> None:
+    """Record why a loop has no elements."""
+    location = recorder.sources.location(loop.body)
+    text = f"{shown(loop.text)}: {shown(message)}"
+    recorder.add(Decision(Asked.FOREACH, None, text, location))

@@ -7,16 +7,19 @@ The semantics are those of Kyverno's `MatchesResourceDescription`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cached_property, lru_cache
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.engine.ports.services import coerced_texts
 from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import Body, FieldPath, text_of
+from chartkit.engine.why import Asked
+from chartkit.model import Body, FieldPath, Json, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 
@@ -87,15 +90,40 @@ def compile_kinds(kinds: tuple[str, ...]) -> Callable[[GroupVersionKind, str], b
     return matches
 
 
+class Role(Enum):
+    """The part of a policy that a filter stands in."""
+
+    MATCH = auto()
+    EXCLUDE = auto()
+    EXCEPTION = auto()
+    """Operations are not looked at, and the labels of a Namespace's own namespace neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCheck:
+    """One check of a filter, which all have to hold.
+
+    path: its place in the filter; holds: its answer; wanted: what it asks for, as in the policy;
+    seen: what it looks at: the object's field (None: it is none of the object) and the value, None
+    for nothing.
+    """
+
+    asked: Asked
+    path: FieldPath
+    holds: Predicate
+    wanted: tuple[str, ...]
+    seen: Callable[[Facts], tuple[FieldPath | None, Json]]
+
+
 def bind_match(
     match: Match, exclude: Match | None, policy_namespace: str, kind: GroupVersionKind, sub: str
 ) -> Predicate | None:
     """Return the remaining conditions for an object of this kind; None if the rule never matches
     it."""
-    wanted = _bind(match, _bind_wanted, kind, sub)
+    wanted = _bind(match, Role.MATCH, kind, sub)
     if wanted is None:
         return None
-    unwanted = None if exclude is None else _bind(exclude, _bind_filter, kind, sub)
+    unwanted = None if exclude is None else _bind(exclude, Role.EXCLUDE, kind, sub)
     if unwanted is always:
         return None
     parts = [wanted] if wanted is not always else []
@@ -112,15 +140,12 @@ def bind_exception(match: Match, kind: GroupVersionKind, sub: str) -> Predicate 
     a user that is not known fits no filter that names one."""
     if not (match.any or match.all):
         return None
-    return _bind(match, _bind_exception_filter, kind, sub)
+    return _bind(match, Role.EXCEPTION, kind, sub)
 
 
-_Bind = Callable[[ResourceFilter, GroupVersionKind, str], Predicate | None]
-
-
-def _bind(block: Match, bind: _Bind, kind: GroupVersionKind, sub: str) -> Predicate | None:
+def _bind(block: Match, role: Role, kind: GroupVersionKind, sub: str) -> Predicate | None:
     if block.any:
-        parts = [bind(resource_filter, kind, sub) for resource_filter in block.any]
+        parts = [_bind_filter(one, role, kind, sub) for one in block.any]
         live = [part for part in parts if part is not None]
         if not live:
             return None
@@ -130,59 +155,50 @@ def _bind(block: Match, bind: _Bind, kind: GroupVersionKind, sub: str) -> Predic
             return live[0]
         return lambda facts: any(part(facts) for part in live)
     if block.all:
-        parts = [bind(resource_filter, kind, sub) for resource_filter in block.all]
+        parts = [_bind_filter(one, role, kind, sub) for one in block.all]
         live = [part for part in parts if part is not None]
         return _all_of(live) if len(live) == len(parts) else None
-    return bind(block.direct, kind, sub)
+    return _bind_filter(block.direct, role, kind, sub)
 
 
-def _bind_wanted(one: ResourceFilter, kind: GroupVersionKind, sub: str) -> Predicate | None:
-    """A match's filter: without a known user it forgets what it says of users."""
-    if not one.has_user:
-        return _bind_filter(one, kind, sub)
-    described = _describes(one)
-    resource = _bind_description(one, kind, sub)
-    if resource is None:
-        return None
-    asked = compile_user(one)
-
-    def matches(facts: Facts) -> bool:
-        if facts.user is None:
-            return described and resource(facts)
-        return resource(facts) and asked(facts.user)
-
-    return matches
-
-
-def _bind_filter(one: ResourceFilter, kind: GroupVersionKind, sub: str) -> Predicate | None:
-    if not (one.has_user or _describes(one)):
-        return None
-    resource = _bind_description(one, kind, sub)
-    if resource is None or not one.has_user:
-        return resource
-    asked = compile_user(one)
-    return _all_of([resource, lambda facts: asked(facts.user or _NOBODY)])
-
-
-def _bind_exception_filter(
-    one: ResourceFilter, kind: GroupVersionKind, sub: str
+def _bind_filter(
+    one: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
 ) -> Predicate | None:
-    if not (one.has_user or _describes(one)):
-        return None
-    if one.kinds and not compile_kinds(one.kinds)(kind, sub):
-        return None
-    parts = _description_parts(one)
-    if one.namespace_selector is not None and kind.kind and kind.kind != _NAMESPACE:
-        labelled = compile_selector(one.namespace_selector)
-        parts.append(lambda facts: labelled(facts.namespace_labels))
-    if one.has_user:
-        asked = compile_user(one)
-        parts.append(lambda facts: asked(facts.user or _NOBODY))
+    parts: list[Predicate] = []
+    for check in filter_checks(one, role, kind, sub):
+        if check.holds is never:
+            return None
+        parts.append(check.holds)
     return _all_of(parts)
+
+
+def filter_checks(
+    one: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
+) -> Iterator[FilterCheck]:
+    """Yield the checks of a filter for objects of a kind, in their order. What the kind decides is
+    `always` or `never`."""
+    described = _describes(one)
+    if not (one.has_user or described):
+        yield FilterCheck(Asked.FILTER, (), never, (), lambda _facts: (None, None))
+        return
+    if one.kinds:
+        yield _of_kinds(one.kinds, kind, sub)
+    if one.operations and role is not Role.EXCEPTION:
+        yield _of_operations(one.operations)
+    yield from _description_checks(one)
+    if one.namespace_selector is not None and (role is not Role.EXCEPTION or not _is_own(kind)):
+        yield _of_namespace_labels(one.namespace_selector, kind)
+    if one.has_user:
+        yield _of_user(one, role, described)
 
 
 _NOBODY: Final = User()
 _NAMESPACE: Final = "Namespace"
+_RESOURCES: Final = "resources"
+
+
+def _is_own(kind: GroupVersionKind) -> bool:
+    return kind.kind == _NAMESPACE
 
 
 def _describes(one: ResourceFilter) -> bool:
@@ -198,36 +214,103 @@ def _describes(one: ResourceFilter) -> bool:
     )
 
 
-def _bind_description(one: ResourceFilter, kind: GroupVersionKind, sub: str) -> Predicate | None:
-    if one.kinds and not compile_kinds(one.kinds)(kind, sub):
-        return None
-    parts = _description_parts(one)
-    if one.operations:
-        operations = frozenset(one.operations)
-        parts.insert(0, lambda facts: facts.operation in operations)
-    if one.namespace_selector is not None:
-        if kind.kind == _NAMESPACE:
-            return None
-        if kind.kind:
-            labelled = compile_selector(one.namespace_selector)
-            parts.append(lambda facts: labelled(facts.namespace_labels))
-    return _all_of(parts)
+def _of_kinds(kinds: tuple[str, ...], kind: GroupVersionKind, sub: str) -> FilterCheck:
+    holds = always if compile_kinds(kinds)(kind, sub) else never
+    names = {parse_kind_selector(selector).kind for selector in kinds}
+    full = (kind.group, kind.version, kind.kind, sub)
+    is_near = holds is never and kind.kind in names
+    text = "/".join(filter(None, full)) if is_near else kind.kind
+    return FilterCheck(
+        Asked.KIND, (_RESOURCES, "kinds"), holds, kinds, lambda _facts: (("kind",), text)
+    )
 
 
-def _description_parts(one: ResourceFilter) -> list[Predicate]:
-    parts: list[Predicate] = []
-    if one.name:
-        parts.append(_named((one.name,)))
-    if one.names:
-        parts.append(_named(one.names))
+def _of_operations(operations: tuple[str, ...]) -> FilterCheck:
+    known = frozenset(operations)
+    return FilterCheck(
+        Asked.OPERATION,
+        (_RESOURCES, "operations"),
+        lambda facts: facts.operation in known,
+        operations,
+        lambda facts: (None, facts.operation),
+    )
+
+
+def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> FilterCheck:
+    labelled = compile_selector(selector)
+    holds: Predicate = lambda facts: labelled(facts.namespace_labels)  # noqa: E731
+    if not kind.kind:
+        holds = always
+    return FilterCheck(
+        Asked.NAMESPACE_LABELS,
+        (_RESOURCES, "namespaceSelector"),
+        never if _is_own(kind) else holds,
+        (),
+        lambda facts: (None, facts.namespace_labels),
+    )
+
+
+def _of_user(one: ResourceFilter, role: Role, described: bool) -> FilterCheck:
+    """A match without a known user forgets what it says of users."""
+    asked = compile_user(one)
+    holds: Predicate
+    if role is Role.MATCH:
+        holds = lambda facts: described if facts.user is None else asked(facts.user)  # noqa: E731
+    else:
+        holds = lambda facts: asked(facts.user or _NOBODY)  # noqa: E731
+    subjects = (f"{subject.kind} {subject.name}" for subject in one.subjects)
+    wanted = (*one.roles, *one.cluster_roles, *subjects)
+    key = "roles" if one.roles else "clusterRoles" if one.cluster_roles else "subjects"
+    return FilterCheck(
+        Asked.USER,
+        (key,),
+        holds,
+        wanted,
+        lambda facts: (None, None if facts.user is None else facts.user.name),
+    )
+
+
+def _description_checks(one: ResourceFilter) -> Iterator[FilterCheck]:
+    for key, names in (("name", (one.name,) if one.name else ()), ("names", one.names)):
+        if names:
+            yield FilterCheck(
+                Asked.NAME,
+                (_RESOURCES, key),
+                _named(names),
+                names,
+                lambda facts: (("metadata", "name"), facts.name),
+            )
     if one.namespaces:
-        parts.append(_in_namespaces(one.namespaces))
+        yield FilterCheck(
+            Asked.NAMESPACE,
+            (_RESOURCES, "namespaces"),
+            _in_namespaces(one.namespaces),
+            one.namespaces,
+            _own_namespace,
+        )
     if one.annotations:
-        parts.append(_annotated(one.annotations))
+        yield FilterCheck(
+            Asked.ANNOTATIONS,
+            (_RESOURCES, "annotations"),
+            _annotated(one.annotations),
+            tuple(f"{key}: {text}" for key, text in one.annotations.items()),
+            lambda facts: (("metadata", "annotations"), facts.annotations),
+        )
     if one.selector is not None:
         selected = compile_selector(one.selector)
-        parts.append(lambda facts: selected(facts.labels))
-    return parts
+        yield FilterCheck(
+            Asked.LABELS,
+            (_RESOURCES, "selector"),
+            lambda facts: selected(facts.labels),
+            (),
+            lambda facts: (("metadata", "labels"), facts.labels),
+        )
+
+
+def _own_namespace(facts: Facts) -> tuple[FieldPath, Json]:
+    if facts.kind == _NAMESPACE:
+        return ("metadata", "name"), facts.own_name
+    return ("metadata", "namespace"), facts.namespace
 
 
 def _named(names: tuple[str, ...]) -> Predicate:

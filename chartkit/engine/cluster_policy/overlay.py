@@ -15,6 +15,7 @@ from chartkit.engine.cluster_policy.pattern import (
     compile_pattern,
 )
 from chartkit.engine.cluster_policy.pattern.build import Part
+from chartkit.engine.cluster_policy.pattern.recorded import record_pattern
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
@@ -51,6 +52,8 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
         if value is NO_ELEMENT:
             return None
         mismatch = pattern.check(value, context.budget)
+        if context.recorder is not None:
+            record_pattern(context.recorder, block.pattern, (), mismatch)
         if mismatch is None:
             return passed
         if mismatch.kind is MismatchKind.SKIP:
@@ -82,6 +85,8 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
         mismatches: list[Mismatch] = []
         for index, pattern in enumerate(patterns):
             mismatch = pattern.check(value, context.budget)
+            if context.recorder is not None:
+                record_pattern(context.recorder, block.any_pattern, (index,), mismatch)
             if mismatch is None:
                 while len(passed) <= index:
                     text = f"validation rule '{rule.name}' anyPattern[{len(passed)}] passed."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from chartkit.engine.cluster_policy.match import Facts
+from chartkit.engine.cluster_policy.match import Facts, Predicate
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.ports.world import OFFLINE, World
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chartkit.engine.budget import Budget
-    from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
     from chartkit.engine.request import Run
 
@@ -36,6 +35,20 @@ _APPLIED: Final = {
     Phase.GENERATE: (*_DECIDED, Status.ERROR),
 }
 """The statuses that count as applied where a policy applies one rule only."""
+
+
+class RunnableRule(Protocol):
+    """A compiled rule, for one kind of object."""
+
+    @property
+    def rule(self) -> Rule: ...
+
+    @property
+    def matches(self) -> Predicate: ...
+
+    def run(self, base: Context, request: Request, facts: Facts, /) -> RuleResult | None:
+        """Return the result for a request that matches; None for none."""
+        ...
 
 
 class RuleView:
@@ -63,7 +76,7 @@ class RuleView:
         self,
         policy: Policy,
         scored: bool,
-        rules: Sequence[CompiledRule],
+        rules: Sequence[RunnableRule],
         phase: Phase,
         results: list[RuleResult],
     ) -> None:
@@ -74,9 +87,9 @@ class RuleView:
         else:
             request, facts, base = self._request, self._facts, self._base
         timings = run.world.timings
-        skips = request.user is not None and request.user.name == BACKGROUND_CONTROLLER
+        has_user = request.user is not None
         for rule in rules:
-            if not rule.matches(facts) or (skips and _is_skipped(rule.rule)):
+            if not rule.matches(facts) or (has_user and skipped_in_background(rule.rule, facts)):
                 continue
             if timings is None:
                 result = rule.run(base, request, facts)
@@ -171,9 +184,11 @@ def _with_int64(request: Request) -> Request:
     return replace(request, resource=resource, unmarked=request.resource)
 
 
-def _is_skipped(rule: Rule) -> bool:
+def skipped_in_background(rule: Rule, facts: Facts) -> bool:
     """Return whether a rule for the background controller leaves out what that controller
     itself does (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
+    if facts.user is None or facts.user.name != BACKGROUND_CONTROLLER:
+        return False
     return rule.kind in _IN_BACKGROUND and rule.skip_background_requests
 
 

@@ -81,6 +81,7 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
 
 def _before(context: Context, before: Request) -> Context:
     earlier = context.child()
+    earlier.recorder = None
     request = dict(earlier.data.get("request") or {})
     request["object"] = before.resource.body
     request["operation"] = str(before.operation)

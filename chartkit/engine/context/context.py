@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
@@ -25,6 +25,9 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_i
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json, kind_of, text_of
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.recorder import Recorder
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _POD_SPECS = {
@@ -172,7 +175,17 @@ class _Shared:
 class Context:
     """The data of one admission request that a rule can see."""
 
-    __slots__ = ("_held", "_level", "_shared", "_slots", "budget", "data", "is_delete", "world")
+    __slots__ = (
+        "_held",
+        "_level",
+        "_shared",
+        "_slots",
+        "budget",
+        "data",
+        "is_delete",
+        "recorder",
+        "world",
+    )
 
     def __init__(
         self,
@@ -182,11 +195,13 @@ class Context:
         budget: Budget | None = None,
     ) -> None:
         """data: the top-level names; is_delete: whether `request.object` means the old object;
-        budget: what all that is done in the context counts on, one of its own by default."""
+        budget: what all that is done in the context counts on, one of its own by default. Its
+        recorder, None unless somebody asks why, is passed on to its children."""
         self.data = data
         self.budget = Budget() if budget is None else budget
         self.world = world
         self.is_delete = is_delete
+        self.recorder: Recorder | None = None
         self._level = 0
         self._slots: list[_Slot] = []
         self._held: frozenset[_Slot] = frozenset()
@@ -197,6 +212,7 @@ class Context:
         made = Context(dict(self.data), self.world, self.is_delete, self.budget)
         made._level = self._level + 1
         made._shared = self._shared
+        made.recorder = self.recorder
         if slots := self._slots:
             for index, slot in enumerate(self._slots):
                 if slot.loaded and slot not in self._held:
@@ -315,10 +331,12 @@ class Context:
                     self.data[name] = slot.value
                 else:
                     self.data = merge(self.data, {name: slot.value})
-        except ChartkitError:
+        except ChartkitError as error:
             # Rules without entries share the admission's own context: each meets the failure.
             slot.matched = self._level > 0
             if not quiet:
+                if self.recorder is not None:
+                    self.recorder.failed_entry(slot.loader.name, error)
                 raise
         finally:
             self._shared.limit = None

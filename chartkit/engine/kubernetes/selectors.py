@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,6 +64,26 @@ def _requirement_test(one: Requirement) -> Labelled:
     if one.operator == "Exists":
         return lambda labels: key in labels
     return lambda labels: key not in labels
+
+
+def selector_parts(selector: LabelSelector | None) -> Iterator[LabelSelector]:
+    """Yield a selector for each label and requirement of one, all of which must hold."""
+    if selector is not None:
+        for key, value in selector.labels.items():
+            yield LabelSelector({key: value})
+        for requirement in selector.expressions:
+            yield LabelSelector(expressions=(requirement,))
+
+
+def selector_text(part: LabelSelector) -> str:
+    """Return a selector as text: `app=web, tier In [a, b]`."""
+    texts = [f"{key}={value}" for key, value in part.labels.items()]
+    return ", ".join([*texts, *map(_requirement_text, part.expressions)])
+
+
+def _requirement_text(one: Requirement) -> str:
+    values = f" [{', '.join(one.values)}]" if one.values else ""
+    return f"{one.key} {one.operator}{values}"
 
 
 def selector_problem(selector: LabelSelector) -> str:

@@ -150,8 +150,8 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
         text = "failed to create handler for condition operator: %!w(<nil>)"
         return raising(EvaluationError, text)
     if value.is_constant:
-        return _against_constant(key, operator(value.value), value.value)
-    return _against_template(key, value, operator)
+        return _against_constant(condition, key, operator(value.value), value.value)
+    return _against_template(condition, key, value, operator)
 
 
 def _count(key: Json, value: Json, budget: Budget) -> None:
@@ -186,47 +186,73 @@ _COMPARISON = "a condition"
 
 
 def _against_constant(
-    key: Template, compare: Callable[[Json], bool], value: Json
+    condition: Condition, key: Template, compare: Callable[[Json], bool], value: Json
 ) -> Callable[[Context], bool]:
     parts = weight_of(value)
 
     def holds(context: Context) -> bool:
-        found = _key(key, context)
+        found = _key(condition, key, context)
         if found.__class__ in _LISTS:
             if _is_short(found):
                 context.budget.steps -= _FEW * parts
             else:
                 _count(found, value, context.budget)
-        return compare(found)
+        if context.recorder is None:
+            return compare(found)
+        return _recorded(condition, context, (found, value), compare)
 
     return holds
 
 
 def _against_template(
-    key: Template, value: Template, operator: Prepare
+    condition: Condition, key: Template, value: Template, operator: Prepare
 ) -> Callable[[Context], bool]:
     def holds(context: Context) -> bool:
-        found = _key(key, context)
+        found = _key(condition, key, context)
         try:
             against = value.resolve(context)
         except SubstitutionError as error:
-            raise EvaluationError(
-                f"failed to substitute variables in condition value: {error.message}"
-            ) from error
+            raise _unresolved(condition, context, "value", error) from error
         if found.__class__ in _LISTS or against.__class__ in _LISTS:
             if _is_short(found) and _is_short(against):
                 context.budget.steps -= _FEW * _FEW
             else:
                 _count(found, against, context.budget)
-        return operator(against)(found)
+        if context.recorder is None:
+            return operator(against)(found)
+        return _recorded(condition, context, (found, against), operator(against))
 
     return holds
 
 
-def _key(key: Template, context: Context) -> Json:
+def _key(condition: Condition, key: Template, context: Context) -> Json:
     try:
         return key.resolve(context)
     except SubstitutionError as error:
-        raise EvaluationError(
-            f"failed to substitute variables in condition key: {error.message}"
-        ) from error
+        raise _unresolved(condition, context, "key", error) from error
+
+
+def _unresolved(
+    condition: Condition, context: Context, side: str, error: SubstitutionError
+) -> EvaluationError:
+    message = f"failed to substitute variables in condition {side}: {error.message}"
+    if context.recorder is not None:
+        from chartkit.engine.cluster_policy.conditions.recorded import record_failure
+
+        record_failure(context.recorder, condition, context, message)
+    return EvaluationError(message)
+
+
+def _recorded(
+    condition: Condition,
+    context: Context,
+    sides: tuple[Json, Json],
+    compare: Callable[[Json], bool],
+) -> bool:
+    """Return the answer of a condition, which is recorded; sides: its key's value and its value."""
+    from chartkit.engine.cluster_policy.conditions.recorded import record_condition
+
+    answer = compare(sides[0])
+    if context.recorder is not None:
+        record_condition(context.recorder, condition, context, sides, answer)
+    return answer

@@ -4,7 +4,7 @@ of them before it accepts the policy."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chartkit.engine.cluster_policy.conditions.comparison import (
     Prepare,
@@ -60,6 +60,7 @@ class Condition:
     operator: str
     value: Json
     message: str
+    source: Json = field(default=None, compare=False, repr=False)
 
     @property
     def identity(self) -> tuple[int, int, str]:
@@ -114,6 +115,7 @@ def _condition(body: Json) -> Condition:
         _text(fields.get("operator"), "operator"),
         fields.get("value"),
         _text(fields.get("message"), "message"),
+        body,
     )
 
 

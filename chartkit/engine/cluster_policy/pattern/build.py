@@ -81,14 +81,14 @@ class Failure:
         return self.anchor is AnchorKind.NEGATION
 
 
-def unmet_condition(inner: str, path: str) -> Failure:
+def unmet_condition(inner: str, path: str, place: tuple[Part, Places] | None = None) -> Failure:
     """A `( )` anchor whose key is missing or does not match."""
-    return Failure(path, f"{CONDITION_TEXT}: {inner}", AnchorKind.CONDITION)
+    return Failure(path, f"{CONDITION_TEXT}: {inner}", AnchorKind.CONDITION, place=place)
 
 
-def unmet_global(inner: str, path: str) -> Failure:
+def unmet_global(inner: str, path: str, place: tuple[Part, Places] | None = None) -> Failure:
     """A `<( )` anchor that does not match."""
-    return Failure(path, f"{GLOBAL_TEXT}: {inner}", AnchorKind.GLOBAL)
+    return Failure(path, f"{GLOBAL_TEXT}: {inner}", AnchorKind.GLOBAL, place=place)
 
 
 def forbidden_key(path: str, place: tuple[Part, Places] | None = None) -> Failure:
@@ -99,7 +99,8 @@ def forbidden_key(path: str, place: tuple[Part, Places] | None = None) -> Failur
 
 def combine(failures: Sequence[Failure], path: str) -> Failure:
     """Those that were skipped, as one."""
-    return Failure(path, "; ".join(failure.text for failure in failures), combined=True)
+    text = "; ".join(failure.text for failure in failures)
+    return Failure(path, text, combined=True, place=failures[0].place)
 
 
 LIST: Final = "a list that is compared with a pattern"
@@ -190,11 +191,12 @@ class Spot:
 
 
 class Part(NamedTuple):
-    """A part of the pattern: where it looks, and what it asks for there; required: the keys that
-    an object must have to match."""
+    """A part of the pattern: where it looks, and what it asks for there; position: the keys and
+    indices that lead to it in the pattern; required: the keys that an object must have to match."""
 
     path: Path
     pattern: Json
+    position: tuple[str, ...]
     required: tuple[tuple[str, ...], ...] = ()
 
 

@@ -43,7 +43,7 @@ def compile_key(written: str, pattern: Json, spot: Spot, build: Build) -> Entry:
 
 def _any_value(key: str, spot: Spot) -> Entry:
     path = spot.path
-    part = Part(path.child(key), "*")
+    part = Part(path.child(key), "*", (*spot.position, key))
 
     def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
         if resource.get(key) is not None:
@@ -56,13 +56,16 @@ def _any_value(key: str, spot: Spot) -> Entry:
 
 def _condition(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     check, path = build.part(pattern, spot), spot.path
+    part = Part(path, pattern, spot.position)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
         if value is _MISSING:
-            return unmet_condition(_NO_KEY, path.at(places))
+            return unmet_condition(_NO_KEY, path.at(places), (part, places))
         failure = check(value, places, run)
-        return None if failure is None else unmet_condition(failure.text, failure.path)
+        if failure is None:
+            return None
+        return unmet_condition(failure.text, failure.path, failure.place)
 
     return entry
 
@@ -73,7 +76,7 @@ def _global(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
         failure = None if value is _MISSING else check(value, places, run)
-        return None if failure is None else unmet_global(failure.text, failure.path)
+        return None if failure is None else unmet_global(failure.text, failure.path, failure.place)
 
     return entry
 
@@ -90,7 +93,7 @@ def _equality(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
 
 def _negation(key: str, _pattern: Json, spot: Spot, _build: Build) -> Entry:
     path = spot.path
-    part = Part(path, None)
+    part = Part(path, None, spot.position)
 
     def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
         return forbidden_key(path.at(places), (part, places)) if key in resource else None
@@ -100,7 +103,7 @@ def _negation(key: str, _pattern: Json, spot: Spot, _build: Build) -> Entry:
 
 def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     path = spot.path
-    part = Part(path, pattern)
+    part = Part(path, pattern, spot.position)
     check = _compile_existence(pattern, spot, build)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
@@ -121,7 +124,7 @@ def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
 
 
 def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
-    path, part = spot.path, Part(spot.path, pattern)
+    path, part = spot.path, Part(spot.path, pattern, spot.position)
     name = go_type(pattern)
     if not isinstance(pattern, list):
         return _refuse(

@@ -29,7 +29,7 @@ from chartkit.model import Json
 def compile_list(pattern: list[Json], spot: Spot, build: Build) -> Check:
     """Compares a list with a list pattern; its first element decides how."""
     inner = _compile_inner(pattern, spot, build)
-    path, part = spot.path, Part(spot.path, pattern)
+    path, part = spot.path, Part(spot.path, pattern, spot.position)
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if isinstance(value, list):
@@ -81,7 +81,7 @@ def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
 
 
 def _each_place(pattern: list[Json], spot: Spot, build: Build) -> Check:
-    path, part = spot.path, Part(spot.path, pattern)
+    path, part = spot.path, Part(spot.path, pattern, spot.position)
     checks = [
         build.part(one, spot.key(str(index), str(index))) for index, one in enumerate(pattern)
     ]
@@ -136,7 +136,7 @@ class Pattern:
 
 def _judge(failure: Failure, run: Run) -> Mismatch:
     if failure.skips:
-        return Mismatch(MismatchKind.SKIP, "", failure.text)
+        return Mismatch(MismatchKind.SKIP, "", failure.text, failure.place)
     if failure.path and (failure.forbids or not run.is_key_missing):
         return Mismatch(MismatchKind.FAIL, failure.path, failure.text, failure.place)
     return Mismatch(MismatchKind.ERROR, "", failure.text, failure.place)
@@ -164,7 +164,7 @@ def _compile(pattern: Json, spot: Spot, build: Build) -> Check:
 
 def _leaf(pattern: Json, spot: Spot) -> Check:
     holds, path = compile_scalar(pattern), spot.path
-    part = Part(path, pattern)
+    part = Part(path, pattern, spot.position)
     wanted = go_sprint(pattern)
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:

@@ -126,7 +126,7 @@ def compile_object(pattern: Body, spot: Spot, build: Build) -> Check:
     anchors, plain = _compile_entries(pattern, spot, build)
     tracked = _tracked(pattern)
     expansion = expansion_of(pattern, spot)
-    part = Part(spot.path, pattern, tuple(_required(pattern, ())))
+    part = Part(spot.path, pattern, spot.position, tuple(_required(pattern, ())))
     if expansion is not None:
         return _expanding(_Variants(pattern, expansion, spot, build), tracked, part)
     if anchors or tracked:

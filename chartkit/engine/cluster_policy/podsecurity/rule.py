@@ -22,9 +22,11 @@ from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding, 
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.validate import allow_existing
 from chartkit.engine.context.context import Context, extract_images
+from chartkit.engine.context.recorder import Recorder, field_below
 from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS
 from chartkit.engine.request import Operation, Request
+from chartkit.engine.why import Asked, Decision
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import compile_regex
@@ -115,9 +117,10 @@ def _name(exception: PolicyException) -> str:
 class _Standard:
     """A level at a version, with the controls that the rule itself lifts."""
 
-    __slots__ = ("_chosen", "_exclusions", "_failed", "_level", "_passed", "_version")
+    __slots__ = ("_body", "_chosen", "_exclusions", "_failed", "_level", "_passed", "_version")
 
     def __init__(self, rule: str, body: Body) -> None:
+        self._body = body
         self._level: str = body.get("level") or ""
         self._version: str = body.get("version") or ""
         self._chosen = choose(self._level, self._version)
@@ -142,13 +145,17 @@ class _Standard:
             properties={"exceptions": ",".join(names)},
         )
 
-        def check(_context: Context, request: Request, _element: Json) -> Checked:
+        def check(context: Context, request: Request, _element: Json) -> Checked:
             try:
                 pod = read_pod(request.resource)
             except EvaluationError as error:
                 message = f"Error while getting new resource: {error.message}"
                 return Checked(Status.ERROR, message)
-            findings = lift_all(self._exclusions, find(self._chosen, pod), pod)
+            every = find(self._chosen, pod)
+            findings = lift_all(self._exclusions, every, pod)
+            if context.recorder is not None:
+                kind, left = request.resource.kind, lift_all(exclusions, findings, pod)
+                _record(context.recorder, self._body, kind, (every, findings, left))
             if not findings:
                 return self._passed
             findings = lift_all(exclusions, findings, pod)
@@ -211,6 +218,32 @@ def _images(resource: Resource) -> Callable[[str], str]:
     return image_of
 
 
+def _record(
+    recorder: Recorder,
+    body: Body,
+    kind: str,
+    found: tuple[Sequence[Finding], Sequence[Finding], Sequence[Finding]],
+) -> None:
+    """Record the controls that an object violates; found: all, those that the rule's `exclude`
+    leaves, and those that exceptions leave of them."""
+    every, left = found[0], found[2]
+    names = [{finding.check for finding in each} for each in found]
+    for finding in every:
+        control = CONTROL_OF.get(finding.check, finding.check)
+        path: tuple[str, ...] = ()
+        if finding.check not in names[1]:
+            text, holds, path = f"{control}: lifted by exclude", True, ("exclude",)
+        elif finding.check not in names[2]:
+            text, holds = f"{control}: lifted by an exception", True
+        else:
+            finding = next(each for each in left if each.check == finding.check)
+            text, holds = f"{control}: {finding.reason} ({finding.detail})", False
+        fields = _paths_of((finding,), kind, recorder.judged)
+        pointer, value = field_below(recorder.judged, next(iter(fields), ()))
+        location = recorder.sources.location(body, *path)
+        recorder.add(Decision(Asked.CONTROL, holds, text, location, pointer, value))
+
+
 _ANNOTATION: Final = "metadata.annotations["
 _STEP: Final = re.compile(r"[^.\[\]]+")
 _OF_THE_POD: Final = {
@@ -221,13 +254,17 @@ _OF_THE_POD: Final = {
 
 
 def _fields_of(findings: Sequence[Finding], kind: str, origins: Origins) -> Iterator[FieldPath]:
+    return _paths_of(findings, kind, origins.judged)
+
+
+def _paths_of(findings: Sequence[Finding], kind: str, judged: Traced) -> Iterator[FieldPath]:
     """Yield the fields, in the order of the findings; kind: that of the object judged."""
     for finding in findings:
         errors = finding.errors or ()
         if finding.check in _OF_THE_POD and sum(error.is_missing for error in errors) > 1:
             yield _path(_OF_THE_POD[finding.check], kind)
         for error in errors:
-            yield from _of_error(error, kind, origins.judged)
+            yield from _of_error(error, kind, judged)
         yield from (_path(place, kind) for place in finding.places)
 
 

@@ -1,0 +1,70 @@
+"""A condition and its answer, as a recorder keeps them."""
+
+from __future__ import annotations
+
+from chartkit.engine.cluster_policy.conditions.parse import Condition
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.recorder import Recorder, field_of
+from chartkit.engine.context.variables.syntax import OPEN
+from chartkit.engine.why import MISSING, Asked, Decision, value_text
+from chartkit.go.strconv import mark_literals
+from chartkit.model import Json
+from chartkit.safe_text import shown
+from chartkit.wording import shortened
+
+_MOST_CHARACTERS = 120
+
+
+def record_condition(
+    recorder: Recorder,
+    condition: Condition,
+    context: Context,
+    sides: tuple[Json, Json],
+    holds: bool,
+) -> None:
+    """Record a condition; sides: the values of its key and its value."""
+    found, wanted = sides
+    against = value_text(wanted)
+    if _has_variable(condition.value):
+        against = f"{_written(condition.value)} ({against})"
+    key = f"{_written(condition.key)} is " if _has_variable(condition.key) else ""
+    answer = "holds" if holds else "does not hold"
+    text = f"{key}{value_text(found)}: {condition.operator} {against} {answer}"
+    _add(recorder, condition, context, found, holds, text)
+
+
+def record_failure(
+    recorder: Recorder, condition: Condition, context: Context, message: str
+) -> None:
+    """Record a condition that has no answer."""
+    text = f"{_written(condition.key)} {condition.operator}: {shown(message)}"
+    _add(recorder, condition, context, MISSING, None, text)
+
+
+def _add(
+    recorder: Recorder,
+    condition: Condition,
+    context: Context,
+    found: Json,
+    holds: bool | None,
+    text: str,
+) -> None:
+    pointer = None
+    for side in (condition.key, condition.value):
+        if pointer is None and _has_variable(side):
+            pointer = field_of(recorder.traced(context, mark_literals(side)))
+    location = recorder.sources.location(condition.source)
+    recorder.add(Decision(Asked.CONDITION, holds, text, location, pointer, found))
+
+
+def _written(value: Json) -> str:
+    if isinstance(value, str):
+        return shown(shortened(" ".join(value.split()), _MOST_CHARACTERS))
+    return value_text(value)
+
+
+def _has_variable(value: Json) -> bool:
+    if isinstance(value, str):
+        return OPEN in value
+    members = value.values() if isinstance(value, dict) else value
+    return isinstance(value, dict | list) and any(map(_has_variable, members))

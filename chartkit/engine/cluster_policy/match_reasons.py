@@ -1,0 +1,168 @@
+"""Why match or exclude takes an object or not: the answers of its filters' checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.cluster_policy.match import Facts, FilterCheck, Role, filter_checks, never
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
+from chartkit.engine.context.recorder import Sources
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.selectors import (
+    LabelSelector,
+    compile_selector,
+    selector_parts,
+    selector_problem,
+    selector_text,
+)
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.engine.why import MISSING, Asked, Decision, value_text
+from chartkit.model import FieldPath, Json, pointer_of
+from chartkit.safe_text import shown
+from chartkit.wording import abridged
+
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReasons:
+    """Asks the filters of a rule or an exception about one object."""
+
+    sources: Sources
+    facts: Facts
+    kind: GroupVersionKind
+    subresource: str
+
+    def block(self, block: Match, role: Role, path: FieldPath) -> Decision:
+        """Return the decision of a match or exclude; path: where it is below the sources' body.
+
+        What decided is said in its text, at its location; its parts are the filters.
+        """
+        asked = Asked.EXCLUDE if role is Role.EXCLUDE else Asked.MATCH
+        if not (block.any or block.all):
+            return replace(self._filter(block.direct, role, path), asked=asked)
+        key, filters = ("any", block.any) if block.any else ("all", block.all)
+        parts = [self._filter(one, role, (*path, key, at)) for at, one in enumerate(filters)]
+        taken = [part for part in parts if part.holds]
+        if block.any:
+            holds, deciding = bool(taken), (taken or sorted(parts, key=_nearness)[-1:])[0]
+        else:
+            refusing = [part for part in parts if not part.holds]
+            holds, deciding = not refusing, (refusing or parts)[0]
+        text = deciding.text
+        if not holds and block.any and len(parts) > 1:
+            text = f"none of {len(parts)} filters matches; nearest: {text}"
+        if len(parts) == 1:
+            return replace(deciding, asked=asked)
+        return replace(deciding, asked=asked, holds=holds, text=text, parts=tuple(parts))
+
+    def _filter(self, one: ResourceFilter, role: Role, path: FieldPath) -> Decision:
+        """Return the decision of a filter; its parts are its checks up to the first that does not
+        hold."""
+        parts: list[Decision] = []
+        for check in filter_checks(one, role, self.kind, self.subresource):
+            parts.append(self._check(check, one, path))
+            if not parts[-1].holds:
+                break
+        # What says most of an object that is taken is the last check, beyond its kind.
+        deciding = parts[-1]
+        texts = [part.text for part in parts if part.asked is not Asked.KIND or len(parts) == 1]
+        text = " and ".join(texts) if deciding.holds else deciding.text
+        return replace(deciding, asked=Asked.FILTER, text=text, parts=tuple(parts))
+
+    def _check(self, check: FilterCheck, one: ResourceFilter, path: FieldPath) -> Decision:
+        holds = check.holds(self.facts)
+        field, value = check.seen(self.facts)
+        location = self.sources.at(*path, *check.path)
+        selector = {
+            Asked.LABELS: one.selector,
+            Asked.NAMESPACE_LABELS: one.namespace_selector,
+        }.get(check.asked)
+        if selector is not None:
+            text, below, value = _of_selector(check, selector, value, holds)
+        elif check.asked is Asked.ANNOTATIONS:
+            text, below, value = _of_annotations(one.annotations or {}, value, holds)
+        else:
+            text, below = _sentence(check, value, holds), ()
+        pointer = None if field is None else pointer_of(*field, *below)
+        return Decision(check.asked, holds, text, location, pointer, _given(value))
+
+
+def _nearness(decision: Decision) -> int:
+    return sum(bool(part.holds) for part in decision.parts)
+
+
+def nearness(decision: Decision) -> int:
+    """Return how many checks of a match the object passed, of the filter that it came nearest to;
+    at most as many as there are."""
+    filters = [part for part in decision.parts if part.asked is Asked.FILTER]
+    return max(map(_nearness, filters or [decision]), default=0)
+
+
+def _given(value: Json) -> Json:
+    return MISSING if value in (None, "") else value
+
+
+_NOUNS: Final = {
+    Asked.KIND: "kind",
+    Asked.OPERATION: "operation",
+    Asked.NAME: "name",
+    Asked.NAMESPACE: "namespace",
+    Asked.USER: "user",
+}
+
+
+def _sentence(check: FilterCheck, value: Json, holds: bool) -> str:
+    """Return a check and its answer: `namespace shop is not shp`."""
+    if check.asked is Asked.FILTER:
+        return "the filter is empty"
+    noun = _NOUNS[check.asked]
+    several = "one of " if len(check.wanted) > 1 else ""
+    wanted = f"{several}{shown(abridged(check.wanted, _NAMED))}"
+    if check.asked is Asked.USER and value is None:
+        ignored = "the user is unknown, and the filter"
+        return f"{ignored} forgets {wanted}" if holds else f"{ignored} wants {wanted}"
+    given = value_text(_given(value)) if value else "none"
+    if check.asked is Asked.USER:
+        return f"user {given} is {'' if holds else 'not '}{wanted}"
+    if holds and wanted == given:
+        return f"{noun} is {given}"
+    return f"{noun} {given} {'matches' if holds else 'is not'} {wanted}"
+
+
+def _of_selector(
+    check: FilterCheck, selector: LabelSelector, labels: Mapping[str, str], holds: bool
+) -> tuple[str, FieldPath, Json]:
+    noun = "label" if check.asked is Asked.LABELS else "namespace label"
+    if check.holds is never:
+        return "a Namespace is in no namespace that the selector takes", (), None
+    for part in selector_parts(selector):
+        if holds or compile_selector(part)(labels):
+            continue
+        if problem := selector_problem(LabelSelector(expressions=part.expressions)):
+            return f"Kubernetes refuses the selector: {shown(problem)}", (), None
+        key = next(iter((*part.labels, *(one.key for one in part.expressions))))
+        value = labels.get(key)
+        wanted = part.labels.get(key)
+        if wanted is not None:
+            given = "missing" if value is None else value_text(value)
+            return f"{noun} {shown(key)} is {given}, not {value_text(wanted)}", (key,), value
+        given = "is missing" if value is None else f"is {value_text(value)}"
+        return f"{noun} {shown(key)} {given}; wanted: {shown(selector_text(part))}", (key,), value
+    return f"{noun}s match {shown(selector_text(selector))}", (), None
+
+
+def _of_annotations(
+    wanted: Mapping[str, str], annotations: Mapping[str, str], holds: bool
+) -> tuple[str, FieldPath, Json]:
+    for key, text in () if holds else wanted.items():
+        fits, fits_text = compile_wildcard(key), compile_wildcard(text)
+        named = [(name, value) for name, value in annotations.items() if fits(name)]
+        if any(fits_text(value) for _name, value in named):
+            continue
+        name, value = named[0] if named else (key, None)
+        given = "missing" if value is None else value_text(value)
+        return f"annotation {shown(name)} is {given}, not {value_text(text)}", (name,), value
+    return "the annotations match", (), None

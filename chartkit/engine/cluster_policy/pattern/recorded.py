@@ -1,0 +1,59 @@
+"""A pattern and its answer, as a recorder keeps them."""
+
+from __future__ import annotations
+
+from chartkit.engine.cluster_policy.pattern.build import Mismatch, MismatchKind
+from chartkit.engine.context.recorder import Recorder, field_below
+from chartkit.engine.why import MISSING, Asked, Decision, value_text
+from chartkit.model import FieldPath, Json, path_text
+from chartkit.safe_text import shown
+
+_ANSWERS = {MismatchKind.FAIL: False, MismatchKind.SKIP: False, MismatchKind.ERROR: None}
+_SHORT = 40
+
+
+def record_pattern(
+    recorder: Recorder, written: Json, above: FieldPath, mismatch: Mismatch | None
+) -> None:
+    """Record the answer of a pattern; written, above: where it is in the policy."""
+    place = None if mismatch is None else mismatch.place
+    if mismatch is None:
+        location = recorder.sources.location(written, *above)
+        recorder.add(Decision(Asked.PATTERN, True, "the pattern holds", location))
+        return
+    answer = _ANSWERS[mismatch.kind]
+    skips = "does not apply: " if mismatch.kind is MismatchKind.SKIP else ""
+    if place is None:
+        location = recorder.sources.location(written, *above)
+        text = f"{skips}{shown(mismatch.message)}"
+        recorder.add(Decision(Asked.PATTERN, answer, text, location))
+        return
+    part, indices = place
+    steps = iter(indices)
+    path = tuple(next(steps) if step is None else step for step in part.path.steps)
+    pointer, value = field_below(recorder.judged, path)
+    location = recorder.sources.location(written, *above, *part.position)
+    text = f"{skips}{_field(pointer, path)} {_sides(part.pattern, value)}"
+    recorder.add(Decision(Asked.PATTERN, answer, text, location, pointer, value))
+
+
+def _field(pointer: str | None, path: FieldPath) -> str:
+    if pointer is None:
+        return shown(path_text(path)) or "the element"
+    steps = pointer.split("/")[1:]
+    numbered = (int(step) if step.isdecimal() else step for step in steps)
+    return shown(path_text(each if isinstance(each, int) else _plain(each) for each in numbered))
+
+
+def _plain(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _sides(pattern: Json, value: Json) -> str:
+    """Return both sides of a part of a pattern that does not hold."""
+    if pattern is None and value is not MISSING:
+        return "is there, and must not be"
+    wanted = value_text(pattern)
+    if isinstance(pattern, dict | list) and len(wanted) > _SHORT:
+        wanted = "what the pattern asks for"
+    return f"is {value_text(value)}, not {wanted}"

@@ -1,0 +1,421 @@
+"""Why the rules of a ClusterPolicy say what they say of an object.
+
+The rules run as they always do; each is watched (`_WatchedRule`): its predicate, preconditions and
+exceptions tell their answers, and what it compiles to records its own in the context's recorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.cluster_policy.autogen import (
+    ANNOTATION,
+    added_keys,
+    controllers,
+    is_extendable,
+    unextended,
+    written_name,
+)
+from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
+from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.conditions.blocks import Outcome
+from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
+from chartkit.engine.cluster_policy.match import Facts, Role
+from chartkit.engine.cluster_policy.match_reasons import MatchReasons
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.run import RuleView, skipped_in_background
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.recorder import Recorder, Sources
+from chartkit.engine.jmespath.traced import Traced
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.request import Phase, Request, Run
+from chartkit.engine.why import Asked, Decision, RuleDecision
+from chartkit.errors import EvaluationError
+from chartkit.model import Location, RuleResult, Status, pointer_of, single_line
+from chartkit.wording import shortened
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.compile import CompiledPolicy
+
+_BEFORE: Final = frozenset({Asked.PRECONDITIONS, Asked.EXCEPTION})
+_MOST_CHARACTERS: Final = 300
+
+
+def why_phase(
+    policy: CompiledPolicy, run: Run, phase: Phase, results: list[RuleResult]
+) -> tuple[RuleDecision, ...]:
+    """Run a phase, and return what decided for each rule that runs in it."""
+    request, written = run.request, policy.policy
+    if request.is_json or not request.resource.body:
+        policy.run_phase(run, phase, results)
+        text = "the policy does not judge plain JSON"
+        if not request.is_json:
+            text = "a rule that mutates failed before, and left nothing of the object"
+        decision = Decision(Asked.RULE, False, text, written.resource.location)
+        return (RuleDecision(written.id, "", None, decision),)
+    watch = _Watch(policy, run.kind, request.subresource)
+    watched = [
+        _WatchedRule(rule, compiled, watch)
+        for rule, compiled in policy.forms(run.kind, request.subresource, phase)
+    ]
+    view, before = run.view(RuleView), len(results)
+    bound = [each for each in watched if each.compiled is not None]
+    unsent: Decision | None = None
+    if policy.webhook is not None and not view.is_sent(written, policy.webhook, results):
+        unsent = _unsent(written, watch)
+    elif bound:
+        view.evaluate(written, policy.scored, bound, phase, results)
+    facts = Facts(run.request if not bound else request)
+    said: dict[str, RuleResult] = {}
+    for result in results[before:]:
+        said.setdefault(result.rule, result)
+    return tuple(_decisions(watch, watched, facts, unsent, said))
+
+
+def _decisions(
+    watch: _Watch,
+    watched: Sequence[_WatchedRule],
+    facts: Facts,
+    unsent: Decision | None,
+    said: dict[str, RuleResult],
+) -> Iterator[RuleDecision]:
+    policy = watch.policy.policy
+    matches = {each.rule.name: each.match(facts) for each in watched}
+    forms = {
+        written_name(name) for name, match in matches.items() if added_keys(name) and match.holds
+    }
+    for each in watched:
+        name, match = each.rule.name, matches[each.rule.name]
+        is_form = bool(added_keys(name))
+        if _is_of_another_kind(match) and (is_form or name[:_LONGEST] in forms):
+            continue
+        result = said.get(name)
+        if unsent is not None:
+            decision = unsent
+        elif each.decision is not None:
+            decision = each.decision
+        elif not match.holds:
+            decision = match
+            if _is_of_another_kind(match) and is_extendable(watch.kind.kind):
+                decision = _unextended(watch, each.rule, match) or match
+        else:
+            decision = watch.left_out(each.rule, facts)
+        status = None if result is None else result.status
+        yield RuleDecision(policy.id, name, status, decision, result.message if result else "")
+
+
+_LONGEST: Final = 63 - len("autogen-cronjob-")
+
+
+def _is_of_another_kind(match: Decision) -> bool:
+    """Return whether the kind alone keeps a rule from an object."""
+    checks = [part for part in match.walk() if not part.parts and part is not match]
+    refusing = [check for check in checks or [match] if not check.holds]
+    return not match.holds and all(check.asked is Asked.KIND for check in refusing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """A policy asked about an object of a kind."""
+
+    policy: CompiledPolicy
+    kind: GroupVersionKind
+    subresource: str
+
+    def sources(self, rule: Rule) -> Sources:
+        """Return where a rule's parts are written; of a form, those of the rule itself."""
+        policy = self.policy.policy
+        index = next(
+            at
+            for at, one in enumerate(policy.rules)
+            if rule.name == one.name
+            or written_name(rule.name) == one.name
+            or rule.name in (f"autogen-{one.name}"[:63], f"autogen-cronjob-{one.name}"[:63])
+        )
+        above = ("spec", "rules", index)
+        return Sources(rule.body, policy.resource.location, above, added_keys(rule.name))
+
+    def reasons(self, sources: Sources, facts: Facts) -> MatchReasons:
+        return MatchReasons(sources, facts, self.kind, self.subresource)
+
+    def at(self, *path: str | int) -> Location:
+        """Return the location of a field of the policy."""
+        return self.policy.policy.resource.location.within(pointer_of(*path))
+
+    def left_out(self, rule: Rule, facts: Facts) -> Decision:
+        """Return why a rule that matches did not run."""
+        if skipped_in_background(rule, facts):
+            text = "requests of the background controller are passed over (skipBackgroundRequests)"
+        elif self.policy.policy.apply_one:
+            text = "an earlier rule applied, and the policy applies one (applyRules: One)"
+        elif rule.kind is RuleKind.VERIFY_IMAGES:
+            text = "nothing is required of images as they are"
+        else:
+            text = "an earlier rule of the policy failed to mutate"
+        return Decision(Asked.RULE, False, text, self.at("spec"))
+
+
+def _unsent(policy: Policy, watch: _Watch) -> Decision:
+    names = [str(one.get("name")) for one in policy.match_conditions]
+    text = f"a matchCondition of the policy's webhook is not true: {', '.join(names)}"
+    location = watch.at("spec", "webhookConfiguration", "matchConditions")
+    return Decision(Asked.MATCH_CONDITION, False, text, location)
+
+
+def _unextended(watch: _Watch, rule: Rule, match: Decision) -> Decision | None:
+    """Return why a rule for Pods has no form for the kind of an object; None for another rule."""
+    if not any(name.rpartition("/")[2] == "Pod" for name in rule.match.kinds):
+        return None
+    policy = watch.policy.policy
+    reason = next(unextended(policy.rules), None)
+    if reason is not None:
+        index, path, cause = reason
+        location = watch.at("spec", "rules", index, *path)
+    elif watch.kind.kind not in controllers(policy):
+        cause = f"{ANNOTATION} is {policy.annotations.get(ANNOTATION)}"
+        location = watch.at("metadata", "annotations", ANNOTATION)
+    else:
+        cause, location = "what it does has no form for them", watch.at("spec", "rules")
+    text = f"{match.text}, and the rule has no form for pod controllers: {cause}"
+    return Decision(Asked.AUTOGEN, False, text, location, match.pointer, match.value, (match,))
+
+
+class _WatchedRule:
+    """A rule that runs as it does, and tells what decided. compiled: None where the kind alone
+    keeps it from the object."""
+
+    __slots__ = ("_sources", "_watch", "compiled", "decision", "rule")
+
+    def __init__(self, rule: Rule, compiled: CompiledRule | None, watch: _Watch) -> None:
+        self.rule = rule
+        self.compiled = compiled
+        self.decision: Decision | None = None
+        self._watch = watch
+        self._sources = watch.sources(rule)
+
+    def match(self, facts: Facts) -> Decision:
+        """Return the decision of match and exclude."""
+        rule, policy = self.rule, self._watch.policy.policy
+        if policy.namespace and facts.namespace != policy.namespace:
+            text = f"a Policy is about its own namespace, {policy.namespace}"
+            location = self._watch.at("metadata", "namespace")
+            return Decision(
+                Asked.NAMESPACE, False, text, location, "/metadata/namespace", facts.namespace
+            )
+        reasons = self._watch.reasons(self._sources, facts)
+        match = reasons.block(rule.match, Role.MATCH, ("match",))
+        if not match.holds or rule.exclude is None:
+            return match
+        exclude = reasons.block(rule.exclude, Role.EXCLUDE, ("exclude",))
+        if not exclude.holds:
+            return replace(match, parts=(*match.parts, exclude))
+        # What is excluded is not matched: the decision says so, its part what was asked.
+        text = f"excluded: {exclude.text}"
+        return replace(exclude, holds=False, text=text, parts=(match, exclude))
+
+    def matches(self, facts: Facts) -> bool:
+        """Return whether the rule speaks of an object."""
+        return self.compiled is not None and self.compiled.matches(facts)
+
+    def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        """Return the rule's result, and keep what decided."""
+        assert self.compiled is not None
+        recorder = Recorder(self._sources, Traced(request.resource.body, ()))
+        base.recorder = recorder
+        try:
+            result = self._watched(self.compiled, recorder, facts).run(base, request, facts)
+        finally:
+            base.recorder = None
+        self.decision = self._decided(result, recorder, facts)
+        return result
+
+    def _watched(self, compiled: CompiledRule, recorder: Recorder, facts: Facts) -> CompiledRule:
+        body, policy = compiled.body, self._watch.policy
+        if body.preconditions is not None:
+            asked = partial(_preconditions, body.preconditions, recorder)
+            body = replace(body, preconditions=replace(body.preconditions, evaluate=asked))
+        bound = {one.exception.key: one for one in compiled.exceptions}
+        watched: list[BoundException] = []
+        for exception in policy.exceptions:
+            if not exception.names(policy.policy.key, self.rule.name):
+                continue
+            location = exception.resource.location
+            sources = Sources(exception.resource.body["spec"], location, ("spec",), ())
+            reasons = self._watch.reasons(sources, facts)
+            match = reasons.block(exception.match, Role.EXCEPTION, ("match",))
+            if exception.key in bound:
+                one = bound[exception.key]
+                watched.append(_WatchedException(one.exception, one.predicate, sources, match))
+            else:
+                recorder.add(_excepted(exception, False, match, ()))
+        return replace(compiled, body=body, exceptions=tuple(watched))
+
+    def _decided(self, result: RuleResult | None, recorder: Recorder, facts: Facts) -> Decision:
+        parts = tuple(recorder.parts)
+        before = [part for part in parts if part.asked in _BEFORE]
+        if result is not None and result.status is Status.SKIP:
+            unmet = next((one for one in before if _ends(one)), None)
+            if unmet is not None:
+                return unmet
+        if result is not None and result.status is Status.ERROR:
+            entry = next((one for one in parts if one.asked is Asked.CONTEXT), None)
+            if entry is not None:
+                return entry
+        asked, path = _action(self.rule)
+        location = self._sources.at(*path)
+        own = tuple(part for part in parts if part.asked not in _BEFORE)
+        if result is None:
+            text = own[0].text if own else "the rule says nothing of the object"
+            if not own and self.rule.kind is RuleKind.GENERATE:
+                match = self.match(facts)
+                return match if not match.holds else Decision(asked, False, text, location)
+            return Decision(asked, False, text, location, parts=parts)
+        return _of_action(asked, location, result, own, parts)
+
+
+def _ends(decision: Decision) -> bool:
+    """Return whether preconditions or an exception keep a rule from running."""
+    return bool(decision.holds) is (decision.asked is Asked.EXCEPTION)
+
+
+def _of_action(
+    asked: Asked,
+    location: Location,
+    result: RuleResult,
+    own: tuple[Decision, ...],
+    parts: tuple[Decision, ...],
+) -> Decision:
+    """Return the decision of what a rule does; own: the checks that belong to it."""
+    status = result.status
+    holds = {Status.PASS: True, Status.FAIL: False, Status.WARN: False}.get(status)
+    wanted = True if asked is Asked.DENY and status is not Status.PASS else None
+    deciding = _deciding(own, wanted, holds)
+    message = shortened(single_line(result.message), _MOST_CHARACTERS)
+    if deciding is None:
+        pointer = next(iter(result.fields), None)
+        return Decision(asked, holds, message, location, pointer, parts=parts)
+    if asked is Asked.DENY:
+        holds = None if holds is None else not holds
+    return Decision(
+        asked,
+        holds,
+        deciding.text,
+        deciding.location or location,
+        deciding.pointer,
+        deciding.value,
+        parts,
+    )
+
+
+def _deciding(
+    parts: Sequence[Decision], wanted: bool | None, holds: bool | None
+) -> Decision | None:
+    """Return the check that decided, the innermost one; wanted: the answer that conditions of a
+    denial have where it refuses."""
+    looked_for = wanted if wanted is not None else holds
+    for part in parts:
+        if part.asked is Asked.ELEMENT and part.holds is holds and not part.holds:
+            inner = _deciding(part.parts, None if _has_patterns(part) else True, part.holds)
+            return inner or part
+        if part.asked is not Asked.ELEMENT and part.holds is looked_for:
+            return part
+    return next(iter(parts), None)
+
+
+def _has_patterns(element: Decision) -> bool:
+    return any(part.asked in (Asked.PATTERN, Asked.ELEMENT) for part in element.parts)
+
+
+def _action(rule: Rule) -> tuple[Asked, tuple[str, ...]]:
+    """Return what a rule does, and the field that says so."""
+    validate = rule.validate
+    if rule.kind is RuleKind.VALIDATE:
+        if validate.deny is not None:
+            return Asked.DENY, ("validate", "deny")
+        if validate.pattern is not None:
+            return Asked.PATTERN, ("validate", "pattern")
+        if validate.any_pattern is not None:
+            return Asked.ANY_PATTERN, ("validate", "anyPattern")
+        return Asked.FOREACH, ("validate", "foreach")
+    return _ACTIONS[rule.kind]
+
+
+_ACTIONS: Final[dict[RuleKind, tuple[Asked, tuple[str, ...]]]] = {
+    RuleKind.POD_SECURITY: (Asked.POD_SECURITY, ("validate", "podSecurity")),
+    RuleKind.MANIFESTS: (Asked.RULE, ("validate", "manifests")),
+    RuleKind.CEL: (Asked.EXPRESSION, ("validate", "cel")),
+    RuleKind.MUTATE: (Asked.RULE, ("mutate",)),
+    RuleKind.MUTATE_EXISTING: (Asked.RULE, ("mutate",)),
+    RuleKind.GENERATE: (Asked.RULE, ("generate",)),
+    RuleKind.VERIFY_IMAGES: (Asked.IMAGE, ("verifyImages",)),
+}
+
+
+def _preconditions(conditions: Conditions, recorder: Recorder, context: Context) -> Outcome:
+    """Return the answer of preconditions, which is recorded with its parts."""
+    location = recorder.sources.at("preconditions")
+    with recorder.inside() as parts:
+        try:
+            outcome = conditions.evaluate(context)
+            holds: bool | None = outcome.holds
+        except EvaluationError as error:
+            outcome, holds, failure = Outcome(False), None, error
+    deciding = next((part for part in parts if part.holds is holds), None)
+    text = "the preconditions hold" if holds else "the preconditions do not hold"
+    if holds is None:
+        text = failure.message
+    elif deciding is not None and not holds:
+        refusing = [part for part in parts if not part.holds]
+        text = f"preconditions: {refusing[-1].text}"
+        deciding = refusing[-1]
+    decision = Decision(Asked.PRECONDITIONS, holds, text, location, parts=tuple(parts))
+    if deciding is not None and deciding.location is not None:
+        decision = replace(
+            decision, location=deciding.location, pointer=deciding.pointer, value=deciding.value
+        )
+    recorder.add(decision)
+    if holds is None:
+        raise failure
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedException(BoundException):
+    """An exception that tells whether it lifts a rule. match: what its filters say."""
+
+    sources: Sources
+    match: Decision
+
+    def applies(self, facts: Facts, context: Context) -> bool:
+        recorder = context.recorder
+        assert recorder is not None
+        own, recorder.sources = recorder.sources, self.sources
+        try:
+            with recorder.inside() as parts:
+                holds = BoundException.applies(self, facts, context)
+        finally:
+            recorder.sources = own
+        recorder.add(_excepted(self.exception, holds, self.match, tuple(parts)))
+        return holds
+
+
+def _excepted(
+    exception: PolicyException, holds: bool, match: Decision, conditions: tuple[Decision, ...]
+) -> Decision:
+    """Return the decision of an exception that names a rule."""
+    cause = match
+    if match.holds and not holds:
+        cause = next((one for one in conditions if not one.holds), match)
+    verb = "applies" if holds else "does not apply"
+    return Decision(
+        Asked.EXCEPTION,
+        holds,
+        f"exception {exception.key} {verb}: {cause.text}",
+        cause.location or exception.resource.location,
+        cause.pointer,
+        cause.value,
+        (match, *conditions),
+    )

@@ -103,7 +103,7 @@ def unextended(rules: Sequence[Rule]) -> Iterator[tuple[int, FieldPath, str]]:
                 yield index, kinds, "a filter of the policy names further kinds beside Pod"
             needed = needed or any(kind == "Pod" or kind in _KINDS for kind in one.kinds)
     if not needed:
-        yield 0, ("match",), "no rule of the policy matches Pods"
+        yield 0, ("match",), "no filter of the policy names just Pod"
 
 
 def _has_json_patch(mutate: Body | None) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import ITERATION
-from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
+from chartkit.engine.cluster_policy.conditions import Conditions, Outcome, compile_conditions
 from chartkit.engine.cluster_policy.handler import Block, Check, Checked, FindFields
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
@@ -212,12 +212,20 @@ def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Ch
         return Checked(Status.ERROR, f"failed to load context: {error.message}")
     if loop.preconditions is not None:
         try:
-            if not loop.preconditions.evaluate(context).holds:
+            if not _asked(loop.preconditions, context).holds:
                 return None
         except ChartkitError:
             # Kyverno passes over an element whose preconditions cannot be evaluated.
             return None
     return loop.check(context, request, element)
+
+
+def _asked(preconditions: Conditions, context: Context) -> Outcome:
+    if context.recorder is None:
+        return preconditions.evaluate(context)
+    from chartkit.engine.cluster_policy.conditions.recorded import record_preconditions
+
+    return record_preconditions(preconditions, context)
 
 
 def _record_element(
@@ -236,7 +244,7 @@ def _record_element(
     text = f"element {index} of {shown(loop.text)}: {_ELEMENTS.get(status, status)}"
     pointer = field_of(traced)
     location = recorder.sources.location(loop.body)
-    answer = None if status == Status.ERROR else status == Status.PASS
+    answer = None if status == Status.ERROR else status != Status.FAIL
     value = MISSING if isinstance(element, dict | list) else element
     recorder.add(Decision(Asked.ELEMENT, answer, text, location, pointer, value, tuple(parts)))
     return checked

@@ -20,8 +20,7 @@ from chartkit.engine.cluster_policy.autogen import (
     written_name,
 )
 from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
-from chartkit.engine.cluster_policy.conditions import Conditions
-from chartkit.engine.cluster_policy.conditions.blocks import Outcome
+from chartkit.engine.cluster_policy.conditions.recorded import record_preconditions
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.match import Facts, Role
 from chartkit.engine.cluster_policy.match_reasons import MatchReasons
@@ -31,9 +30,8 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.recorder import Recorder, Sources
 from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.request import Phase, Request, Run
+from chartkit.engine.request import Operation, Phase, Request, Run
 from chartkit.engine.why import Asked, Decision, RuleDecision
-from chartkit.errors import EvaluationError
 from chartkit.model import Location, RuleResult, Status, pointer_of, single_line
 from chartkit.wording import shortened
 
@@ -235,7 +233,7 @@ class _WatchedRule:
     def _watched(self, compiled: CompiledRule, recorder: Recorder, facts: Facts) -> CompiledRule:
         body, policy = compiled.body, self._watch.policy
         if body.preconditions is not None:
-            asked = partial(_preconditions, body.preconditions, recorder)
+            asked = partial(record_preconditions, body.preconditions)
             body = replace(body, preconditions=replace(body.preconditions, evaluate=asked))
         bound = {one.exception.key: one for one in compiled.exceptions}
         watched: list[BoundException] = []
@@ -261,19 +259,32 @@ class _WatchedRule:
             if unmet is not None:
                 return unmet
         if result is not None and result.status is Status.ERROR:
-            entry = next((one for one in parts if one.asked is Asked.CONTEXT), None)
-            if entry is not None:
-                return entry
+            for one in (inner for part in parts for inner in part.walk()):
+                if one.asked is Asked.CONTEXT and _entry_name(one) in result.message:
+                    return replace(one, parts=parts)
         asked, path = _action(self.rule)
         location = self._sources.at(*path)
         own = tuple(part for part in parts if part.asked not in _BEFORE)
         if result is None:
-            text = own[0].text if own else "the rule says nothing of the object"
+            text = _nothing(own, facts)
             if not own and self.rule.kind is RuleKind.GENERATE:
                 match = self.match(facts)
                 return match if not match.holds else Decision(asked, False, text, location)
             return Decision(asked, False, text, location, parts=parts)
         return _of_action(asked, location, result, own, parts)
+
+
+def _entry_name(entry: Decision) -> str:
+    return entry.text.removeprefix("context entry ").partition(":")[0]
+
+
+def _nothing(own: Sequence[Decision], facts: Facts) -> str:
+    """Return why a rule that applies gives no result."""
+    if facts.operation == Operation.DELETE:
+        return "the rule says nothing of an object that is deleted"
+    if any(part.asked is Asked.ELEMENT for part in own):
+        return "all elements are passed over"
+    return own[0].text if own else "the rule says nothing of the object"
 
 
 def _ends(decision: Decision) -> bool:
@@ -297,12 +308,15 @@ def _of_action(
     if deciding is None:
         pointer = next(iter(result.fields), None)
         return Decision(asked, holds, message, location, pointer, parts=parts)
+    text = deciding.text
     if asked is Asked.DENY:
         holds = None if holds is None else not holds
+    elif asked is Asked.ANY_PATTERN and not holds and len(own) > 1:
+        text = f"none of {len(own)} patterns holds: {text}"
     return Decision(
         asked,
         holds,
-        deciding.text,
+        text,
         deciding.location or location,
         deciding.pointer,
         deciding.value,
@@ -317,6 +331,8 @@ def _deciding(
     denial have where it refuses."""
     looked_for = wanted if wanted is not None else holds
     for part in parts:
+        if part.asked in _BEFORE:
+            continue
         if part.asked is Asked.ELEMENT and part.holds is holds and not part.holds:
             inner = _deciding(part.parts, None if _has_patterns(part) else True, part.holds)
             return inner or part
@@ -352,34 +368,6 @@ _ACTIONS: Final[dict[RuleKind, tuple[Asked, tuple[str, ...]]]] = {
     RuleKind.GENERATE: (Asked.RULE, ("generate",)),
     RuleKind.VERIFY_IMAGES: (Asked.IMAGE, ("verifyImages",)),
 }
-
-
-def _preconditions(conditions: Conditions, recorder: Recorder, context: Context) -> Outcome:
-    """Return the answer of preconditions, which is recorded with its parts."""
-    location = recorder.sources.at("preconditions")
-    with recorder.inside() as parts:
-        try:
-            outcome = conditions.evaluate(context)
-            holds: bool | None = outcome.holds
-        except EvaluationError as error:
-            outcome, holds, failure = Outcome(False), None, error
-    deciding = next((part for part in parts if part.holds is holds), None)
-    text = "the preconditions hold" if holds else "the preconditions do not hold"
-    if holds is None:
-        text = failure.message
-    elif deciding is not None and not holds:
-        refusing = [part for part in parts if not part.holds]
-        text = f"preconditions: {refusing[-1].text}"
-        deciding = refusing[-1]
-    decision = Decision(Asked.PRECONDITIONS, holds, text, location, parts=tuple(parts))
-    if deciding is not None and deciding.location is not None:
-        decision = replace(
-            decision, location=deciding.location, pointer=deciding.pointer, value=deciding.value
-        )
-    recorder.add(decision)
-    if holds is None:
-        raise failure
-    return outcome
 
 
 @dataclass(frozen=True, slots=True)

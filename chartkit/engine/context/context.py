@@ -331,12 +331,14 @@ class Context:
                     self.data[name] = slot.value
                 else:
                     self.data = merge(self.data, {name: slot.value})
+            elif self.recorder is not None:
+                self.recorder.failed_entry(slot.loader.name, "nothing answers for it")
         except ChartkitError as error:
             # Rules without entries share the admission's own context: each meets the failure.
             slot.matched = self._level > 0
             if not quiet:
                 if self.recorder is not None:
-                    self.recorder.failed_entry(slot.loader.name, error)
+                    self.recorder.failed_entry(slot.loader.name, error.message)
                 raise
         finally:
             self._shared.limit = None

@@ -103,9 +103,10 @@ class Recorder:
         finally:
             self.judged, self.elements = before
 
-    def failed_entry(self, name: str, error: ChartkitError) -> None:
-        """Record that a context entry could not be loaded."""
-        text = f"context entry {name}: {error.message}"
+    def failed_entry(self, name: str, message: str) -> None:
+        """Record that a context entry could not be loaded, or is left out."""
+        prefix = f"context entry {name}: "
+        text = f"{prefix}{message.removeprefix(prefix)}"
         self.add(Decision(Asked.CONTEXT, None, text, self.sources.at("context")))
 
     def traced(self, context: Context, value: Json) -> Traced | None:

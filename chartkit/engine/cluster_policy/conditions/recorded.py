@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from chartkit.engine.cluster_policy.conditions.blocks import Conditions, Outcome
 from chartkit.engine.cluster_policy.conditions.parse import Condition
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.recorder import Recorder, field_of
 from chartkit.engine.context.variables.syntax import OPEN
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
+from chartkit.errors import EvaluationError
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 from chartkit.safe_text import shown
@@ -31,6 +35,36 @@ def record_condition(
     answer = "holds" if holds else "does not hold"
     text = f"{key}{value_text(found)}: {condition.operator} {against} {answer}"
     _add(recorder, condition, context, found, holds, text)
+
+
+def record_preconditions(conditions: Conditions, context: Context) -> Outcome:
+    """Return the answer of preconditions, which is recorded with its parts; raise
+    EvaluationError."""
+    recorder = context.recorder
+    assert recorder is not None
+    failure: EvaluationError | None = None
+    outcome = Outcome(False)
+    with recorder.inside() as parts:
+        try:
+            outcome = conditions.evaluate(context)
+        except EvaluationError as error:
+            failure = error
+    holds = None if failure is not None else outcome.holds
+    text = "the preconditions hold"
+    deciding = next((part for part in reversed(parts) if part.holds is holds), None)
+    if failure is not None:
+        text = failure.message
+    elif not holds and deciding is not None:
+        text = f"preconditions: {deciding.text}"
+    if deciding is None or holds:
+        location = recorder.sources.at("preconditions")
+        recorder.add(Decision(Asked.PRECONDITIONS, holds, text, location, parts=tuple(parts)))
+    else:
+        decision = replace(deciding, asked=Asked.PRECONDITIONS, text=text, parts=tuple(parts))
+        recorder.add(decision)
+    if failure is not None:
+        raise failure
+    return outcome
 
 
 def record_failure(

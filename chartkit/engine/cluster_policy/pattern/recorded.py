@@ -55,5 +55,5 @@ def _sides(pattern: Json, value: Json) -> str:
         return "is there, and must not be"
     wanted = value_text(pattern)
     if isinstance(pattern, dict | list) and len(wanted) > _SHORT:
-        wanted = "what the pattern asks for"
-    return f"is {value_text(value)}, not {wanted}"
+        wanted = "more"
+    return f"is {value_text(value)}; the pattern wants {wanted}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +14,7 @@ import click
 from chartkit.cli.options.groups import jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.terminal import track
+from chartkit.errors import ChartkitError
 
 if TYPE_CHECKING:
     from chartkit.testing.model import CaseResult
@@ -30,6 +33,13 @@ _LEAST: Final = 24
     show_default=True,
     help="The name of test files.",
 )
+@click.option(
+    "--select",
+    multiple=True,
+    metavar="PATTERN",
+    help="Run only the results of a policy, a POLICY/RULE or a test (its folder or its name); "
+    "* and ? are wildcards; repeatable.",
+)
 @reports()
 @click.option("--detailed", is_flag=True, help="Show passed results as well.")
 @click.option(
@@ -45,52 +55,114 @@ _LEAST: Final = 24
     is_flag=True,
     help="List the rules that no test reaches, that match nothing, or that never failed.",
 )
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Write expected objects (patchedResources, generatedResources) that differ as the "
+    "policies make them, then run the tests.",
+)
+@click.option(
+    "--watch", is_flag=True, help="Run the tests again whenever files change. Ctrl-C ends it."
+)
 def test(
     options: OutputOptions,
     paths: Sequence[str],
     file_name: str,
+    select: tuple[str, ...],
     detailed: bool,
     hosts: Sequence[str],
     coverage: bool,
     jobs: int,
+    update: bool,
+    watch: bool,
 ) -> None:
     """Run the kyverno-test.yaml files at and below PATH, as `kyverno test` runs them. PATH may be a
     URL of an archive or of a git repository.
 
     Exits 1 if a result is not the expected one, 2 if a test cannot be run.
     """
+    from chartkit.scan.inputs import is_remote
     from chartkit.testing.coverage import coverage_of
     from chartkit.testing.report import Options, report
 
-    options.parsed()
-    results = list(_fetched(paths, file_name, hosts, jobs))
-    covered = coverage_of(results) if coverage else None
-    show(report(results, Options(detailed, coverage=covered)), options)
-    if any(case.error for case in results):
-        raise SystemExit(2)
-    raise SystemExit(max(case.exit_code for case in results))
+    options.parsed(has_results=True)
+    for option, is_given in (("--update", update), ("--watch", watch)):
+        if is_given and any(map(is_remote, paths)):
+            raise click.UsageError(f"{option} is for tests in files, not for URLs")
+
+    def run() -> int:
+        results = list(_fetched(paths, file_name, hosts, jobs, select))
+        if update and _update(results):
+            results = list(_fetched(paths, file_name, hosts, jobs, select))
+        covered = coverage_of(results) if coverage else None
+        show(report(results, Options(detailed, coverage=covered)), options)
+        if any(case.error for case in results):
+            return 2
+        return max(case.exit_code for case in results)
+
+    if not watch:
+        raise SystemExit(run())
+    from chartkit.scan.changes import repeat_on_changes
+
+    def files() -> list[Path]:
+        return watched_files([Path(path) for path in paths], file_name)
+
+    raise SystemExit(repeat_on_changes(files, lambda _: run(), partial(click.echo, err=True)))
+
+
+def _update(results: Sequence[CaseResult]) -> bool:
+    """Write expected objects anew; report whether any was."""
+    from chartkit.testing.golden import update
+
+    written = update(results)
+    for path in written:
+        click.echo(f"wrote {path}", err=True)
+    return bool(written)
+
+
+def watched_files(paths: Sequence[Path], file_name: str) -> list[Path]:
+    """Return the files and folders on which the results of tests depend."""
+    from chartkit.testing.inputs import named_files
+    from chartkit.testing.reader import find_tests, read_test_file
+
+    found = dict.fromkeys(paths)
+    for path in paths:
+        for file in find_tests(path, file_name):
+            # A test that cannot be read is a file of its own.
+            with suppress(ChartkitError):
+                found.update(
+                    dict.fromkeys(
+                        each for test in read_test_file(file) for each in named_files(test)
+                    )
+                )
+    return [*found]
 
 
 def _fetched(
-    paths: Sequence[str], file_name: str, hosts: Sequence[str], jobs: int
+    paths: Sequence[str], file_name: str, hosts: Sequence[str], jobs: int, select: tuple[str, ...]
 ) -> Iterator[CaseResult]:
     """Yield the results of tests at paths and URLs."""
     from chartkit.scan.inputs import is_remote
     from chartkit.scan.parallel.pool import spread
     from chartkit.testing.runner import run_tests
+    from chartkit.testing.selection import Selection
 
-    steps, spreading = track("testing"), spread(jobs, _LEAST)
+    run = partial(
+        run_tests,
+        file_name=file_name,
+        track=track("testing"),
+        spread=spread(jobs, _LEAST),
+        selection=Selection(select),
+    )
     if not any(map(is_remote, paths)):
-        yield from run_tests(
-            [Path(path) for path in paths], file_name, track=steps, spread=spreading
-        )
+        yield from run([Path(path) for path in paths])
         return
     from chartkit.scan.remote import RemotePaths
 
     remote = RemotePaths(hosts, lambda diagnostic: click.echo(str(diagnostic), err=True))
     with remote.naming():
         local = [Path(path) for path in remote.local(paths)]
-        for case in run_tests(local, file_name, track=steps, spread=spreading):
+        for case in run(local):
             yield replace(
                 case,
                 path=remote.name(case.path),

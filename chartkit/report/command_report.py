@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Body, Location, Severity
+from chartkit.model import Body, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.blocks import Block, Table, markdown_of, text_of
 from chartkit.report.finding import Finding, FindingRule, FindingSink
 from chartkit.report.formats import writer_of
@@ -40,7 +40,7 @@ class CommandReport:
     rows: the key of the list in it whose items are the lines of `ndjson`; markdown: the blocks of
     the text for pull requests, where it has more than the findings; own: further writers by format,
     such as `junit`; findings: for the formats of pipelines, None for a command that has rows alone,
-    which are notes there.
+    which are notes there; results: for the formats of results of policies, such as PolicyReports.
     """
 
     text: Callable[[int | None], Iterable[Block]]
@@ -49,6 +49,7 @@ class CommandReport:
     markdown: Callable[[], Iterable[Block]] | None = None
     own: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     findings: Callable[[], Iterable[Finding]] | None = None
+    results: Callable[[], Iterable[tuple[Resource, RuleResult]]] | None = None
 
     @property
     def body(self) -> Body:
@@ -100,6 +101,8 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
         return [report.own[name]()]
     if name == "junit":
         return [_cases(report.found())]
+    if report.results is not None and not _takes_findings(name):
+        return _results(report.results(), name)
     writer = _writer(name)
     for finding in report.found():
         writer.write(finding)
@@ -130,6 +133,19 @@ def _data(report: CommandReport, name: str) -> Iterator[str]:
         rows = body.pop(report.rows)
         yield from (f"{json_text(row, indent=None)}\n" for row in rows)
         yield f"{json_text(body, indent=None)}\n"
+
+
+def _takes_findings(name: str) -> bool:
+    return isinstance(writer_of(name)(ReportOptions()), FindingSink)
+
+
+def _results(results: Iterable[tuple[Resource, RuleResult]], name: str) -> Iterator[str]:
+    writer = writer_of(name)(ReportOptions(detailed=True))
+    counts: Counter[Status] = Counter()
+    for resource, result in results:
+        writer.add(resource, [result])
+        counts[result.status] += 1
+    yield from writer.finish(counts)
 
 
 def _writer(name: str) -> FindingSink:

@@ -276,23 +276,41 @@ def scan_changes(
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
     """Scan, and scan what has changed whenever files change; return the exit code of a scan that is
-    interrupted.
-
-    Files are polled: network file systems and containers do not pass on the system's notifications.
-
-    What cannot be used is reported, and tried again when it changes. Raise InputError for options
-    that do not go together with it.
-    """
+    interrupted. Raise InputError for options that do not go together with it."""
     options.require_watchable()
     others = () if environment is None else environment.sources
 
+    def paths() -> list[Path]:
+        named = matching(options.request.inputs.paths)
+        return [*map(Path, named), *options.deciding(), *others]
+
+    def run(past: Past | None) -> int:
+        code = scan(past)
+        console.stdout.flush()
+        return code
+
+    return repeat_on_changes(paths, run, console.stderr, sleep)
+
+
+def repeat_on_changes(
+    paths: Callable[[], Iterable[Path]],
+    run: Scan,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Run something now and whenever files at paths change; return the exit code of a run that is
+    interrupted.
+
+    Files are polled: network file systems and containers do not pass on the system's notifications.
+    What cannot be used is reported, and tried again when it changes.
+    """
+
     def look(before: Seen) -> Seen:
         try:
-            paths = [*map(Path, matching(options.request.inputs.paths)), *options.deciding()]
-        except InputError:
+            return _look(list(paths()), before)
+        except ChartkitError:
             # A pattern matches nothing at the moment.
             return {}
-        return _look([*paths, *others], before)
 
     before = now = look({})
     is_first = True
@@ -300,14 +318,13 @@ def scan_changes(
         since = Since(before, now)
         if not is_first:
             names = abridged(list(map(os.path.relpath, since.files)), _NAMED)
-            console.stderr(f"--- {time.strftime('%H:%M:%S')} {names}")
+            say(f"--- {time.strftime('%H:%M:%S')} {names}")
         try:
-            code = scan(None if is_first else since)
-            console.stdout.flush()
+            code = run(None if is_first else since)
             if code >= _INTERRUPTED:
                 return code
         except ChartkitError as error:
-            console.stderr(str(error))
+            say(str(error))
         else:
             before, is_first = now, False
         now = _following(now, look, sleep)

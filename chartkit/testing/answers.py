@@ -6,10 +6,10 @@ controller). Empty answers follow Kyverno's `PolicyProcessor` and `applyDeleting
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chartkit.engine import Phase, PolicyResponse, Request, respond
+from chartkit.engine import Phase, PolicyResponse, Request, RunnablePolicy, respond
 from chartkit.engine.cel_policies.policy import MatchConstraints
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Json, Resource, RuleResult
@@ -29,22 +29,24 @@ class Answer:
     """The answer of one policy for one object.
 
     policy: its name; has_rules: whether its results name rules that expectations can select;
-    resource, patched: the object before and after mutation.
+    resource, patched: the object before and after mutation; action: that of a rule by its name.
     """
 
     policy: str
     has_rules: bool
     resource: Resource
     patched: Resource
+    action: Callable[[str], str]
     results: tuple[RuleResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An existing object that a rule changed."""
+    """An existing object that a rule changed; answer: that of the rule's policy."""
 
     result: RuleResult
     resource: Resource
+    answer: Answer
 
 
 Given = Mapping[Key, Sequence[Answer]]
@@ -84,7 +86,7 @@ def _changed(resource: Resource, answer: Answer) -> Target | None:
         if result.patched_target is not None:
             changed = Resource(result.patched_target)
             if key_of(changed) == key_of(resource):
-                return Target(result, changed)
+                return Target(result, changed, answer)
     return None
 
 
@@ -123,6 +125,7 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
             response.resource,
             # Kyverno shows each MutatingPolicy with what all of them made together.
             mutated[-1] if _is_mutating(response) else response.patched,
+            _action_of(response.policy, request),
             _made(response.results),
         )
         for response in responses
@@ -133,8 +136,17 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
         result = cleaner.evaluate(request, inputs.world)
         if result is not None:
             resource = request.resource
-            answers.append(Answer(cleaner.name, False, resource, resource, (result,)))
+            answers.append(Answer(cleaner.name, False, resource, resource, _no_action, (result,)))
     return answers
+
+
+def _action_of(policy: RunnablePolicy, request: Request) -> Callable[[str], str]:
+    namespace, labels = request.resource.namespace, request.namespace_labels
+    return lambda rule: policy.action(rule, namespace, labels)
+
+
+def _no_action(_rule: str) -> str:
+    return ""
 
 
 def _operation(inputs: TestInputs, operation: str) -> Json:

@@ -96,7 +96,7 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         blobs=blob_verifier(),
         global_context=UserGlobalContext(_global_entries(test, sources)),
         mocks=UserMocks(values, test.api_calls, values_answer_calls=not is_cluster),
-        wants_fields=False,
+        wants_fields=any(assertion.field for assertion in test.assertions),
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
     admissions = Admissions(
@@ -111,6 +111,18 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         *(Payload(PurePosixPath(name).as_posix(), None) for name in test.other_payloads),
     )
     return TestInputs(test, policies, tuple(resources), tuple(targets), payloads, admissions, world)
+
+
+def named_files(test: TestFile) -> list[Path]:
+    """Return the files and folders that a test names, and its own."""
+    names = (
+        *(test.policies + test.resources + test.targets + test.params + test.payloads),
+        *(test.exceptions + test.cluster_resources),
+        *(test.context, test.variables, test.user_info),
+        *(name for row in test.expectations for name in (row.patched, *row.generated)),
+        *(row.clone_source for row in test.expectations),
+    )
+    return [test.path, *_paths(test.folder, [*filter(None, names)])]
 
 
 def _values(test: TestFile, sources: Sources) -> UserValues:

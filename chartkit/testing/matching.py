@@ -7,14 +7,14 @@ Selection of objects and rules, and rows for an expectation without any, follow 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.documents.yaml_dump import yaml_diff
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, same
 from chartkit.testing.answers import Answer, Answers, Key, Target
+from chartkit.testing.assertions import AUTOGEN, Assertion
 from chartkit.testing.model import (
     EXCLUDED,
     INVALID_POLICY,
@@ -24,14 +24,16 @@ from chartkit.testing.model import (
     RESOURCE_DIFF,
     RESOURCE_ERROR,
     Expectation,
+    Golden,
     ResourceSpec,
     Row,
+    TestFile,
     Verdict,
 )
 from chartkit.testing.sources import Policies, Sources
 
-_MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "kyverno"}
-_GENERATE: Final = "generate.kyverno.io/"
+MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "kyverno"}
+GENERATE: Final = "generate.kyverno.io/"
 
 
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
@@ -65,33 +67,34 @@ def _compared(body: Body) -> Body:
     metadata = metadata if isinstance(metadata, dict) else {}
     labels = metadata.get("labels")
     texts = labels if isinstance(labels, dict) and all(map(_is_text, labels.values())) else {}
-    kept = {key: value or "" for key, value in texts.items() if not key.startswith(_GENERATE)}
-    labelled = {**body, "metadata": {**metadata, "labels": {**_MANAGED_BY, **kept}}}
-    tidied: Body = _tidy(labelled)
+    kept = {key: value or "" for key, value in texts.items() if not key.startswith(GENERATE)}
+    labelled = {**body, "metadata": {**metadata, "labels": {**MANAGED_BY, **kept}}}
+    tidied: Body = without_empty(labelled)
     return tidied
 
 
-def _tidy(value: Json) -> Json:
+def without_empty(value: Json) -> Json:
+    """Return a value without its empty mappings, lists and nulls; None for one that is empty."""
     if isinstance(value, dict):
-        entries = {key: _tidy(entry) for key, entry in value.items()}
+        entries = {key: without_empty(entry) for key, entry in value.items()}
         return {key: entry for key, entry in entries.items() if entry is not None} or None
     if isinstance(value, list):
-        return [entry for entry in map(_tidy, value) if entry is not None] or None
+        return [entry for entry in map(without_empty, value) if entry is not None] or None
     return value
 
 
 _PATCHED: Final = "PatchedResources"
-_AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
 
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A check of one test's expectations."""
+    """A check of one test's expectations. used: the assertions that were about a result."""
 
     answers: Answers
     policies: Policies
-    folder: Path
+    test: TestFile
     sources: Sources
+    used: set[Assertion] = field(default_factory=set)
 
     def rows(self, expectation: Expectation) -> Iterator[Row]:
         """Yield the rows of an expectation, in the order of the objects."""
@@ -124,7 +127,7 @@ class Matcher:
         """Yield a row for every result; None for an object that is not in its file."""
         for result in _results_for(expectation, answer):
             if result.type is RuleType.GENERATION:
-                yield from self._generated(expectation, key, result)
+                yield from self._generated(expectation, key, answer, result)
                 continue
             is_mutation = result.type is RuleType.MUTATION
             actual = answer.patched if is_mutation else answer.resource
@@ -132,27 +135,44 @@ class Matcher:
             if fault and fault.is_missing and not expectation.fail_on_missing:
                 yield None
             else:
-                yield _answered(expectation, _shown(key), result, fault)
+                row = _answered(expectation, _shown(key), result, fault)
+                yield self._asserted(row, key, answer, result)
 
-    def _generated(self, expectation: Expectation, key: Key, result: RuleResult) -> Iterator[Row]:
+    def _generated(
+        self, expectation: Expectation, key: Key, answer: Answer, result: RuleResult
+    ) -> Iterator[Row]:
         if not result.generated:
-            yield _answered(expectation, _shown(key), result, None)
+            row = _answered(expectation, _shown(key), result, None)
+            yield self._asserted(row, key, answer, result)
         for body in result.generated:
             actual = Resource(body)
             fault = self._compared(actual, _wanted_files(expectation))
-            yield _answered(expectation, f"/{actual.name}", result, fault)
+            row = _answered(expectation, f"/{actual.name}", result, fault)
+            yield self._asserted(row, key, answer, result)
 
     def _target(self, expectation: Expectation, key: Key, target: Target) -> Row:
         fault = self._compared(target.resource, _wanted_files(expectation))
-        return _answered(expectation, _shown(key), target.result, fault)
+        row = _answered(expectation, _shown(key), target.result, fault)
+        return self._asserted(row, key, target.answer, target.result)
+
+    def _asserted(self, row: Row, key: Key, answer: Answer, result: RuleResult) -> Row:
+        """Return a row that fails where a result is not as the test asserts."""
+        for assertion in self.test.assertions:
+            if not assertion.concerns(answer.policy, result.rule, key):
+                continue
+            self.used.add(assertion)
+            fault = assertion.fault(result, answer.resource.body, answer.action)
+            if fault and row.verdict is Verdict.PASS:
+                row = replace(row, verdict=Verdict.FAIL, reason=fault, location=assertion.location)
+        return row
 
     def _compared(self, actual: Resource, wanted: Sequence[tuple[str, str]]) -> _Fault | None:
         """Return the fault of an object; if several files have generated objects, one of them must
         match."""
         faults: list[_Fault] = []
-        for field, name in wanted:
-            fault = self._against(actual, field, name)
-            if field == _PATCHED:
+        for key, name in wanted:
+            fault = self._against(actual, key, name)
+            if key == _PATCHED:
                 if fault:
                     return fault
             elif fault is None:
@@ -163,20 +183,24 @@ class Matcher:
             (one for one in faults if one.reason == RESOURCE_DIFF), next(iter(faults), None)
         )
 
-    def _against(self, actual: Resource, field: str, name: str) -> _Fault | None:
+    def _against(self, actual: Resource, key: str, name: str) -> _Fault | None:
+        path = self.test.folder / name
         try:
-            candidates = self.sources.objects(self.folder / name)
+            candidates = self.sources.objects(path)
         except InputError as error:
-            return _Fault(RESOURCE_ERROR, f"error: failed to load {field} resource ({error})")
+            golden = None if path.exists() else Golden(path, actual.body)
+            text = f"error: failed to load {key} resource ({error})"
+            return _Fault(RESOURCE_ERROR, text, golden=golden)
         expected = find_expected(actual, candidates)
         if expected is None:
             text = f"resource with name {actual.name} not found in manifest"
-            text = f"error: failed to load {field} resource ({text})"
-            return _Fault(RESOURCE_ERROR, text, is_missing=True)
+            text = f"error: failed to load {key} resource ({text})"
+            return _Fault(RESOURCE_ERROR, text, True, Golden(path, actual.body))
         difference = differs(actual.body, expected.body)
         if not difference:
             return None
-        return _Fault(RESOURCE_DIFF, f"the object is not the one in {name}\n{difference}")
+        message = f"the object is not the one in {name}\n{difference}"
+        return _Fault(RESOURCE_DIFF, message, golden=Golden(path, actual.body))
 
     def _unanswered(self, expectation: Expectation, key: Key) -> Row:
         name = expectation.policy_name
@@ -195,6 +219,7 @@ class _Fault:
     reason: str
     message: str
     is_missing: bool = False
+    golden: Golden | None = None
 
 
 def _wanted_files(expectation: Expectation) -> list[tuple[str, str]]:
@@ -223,7 +248,7 @@ def chosen(
 def _results_for(expectation: Expectation, answer: Answer) -> list[RuleResult]:
     if not (expectation.rule and answer.has_rules):
         return list(answer.results)
-    names = {prefix + expectation.rule for prefix in _AUTOGEN}
+    names = {prefix + expectation.rule for prefix in AUTOGEN}
     return [result for result in answer.results if result.rule in names]
 
 
@@ -246,6 +271,7 @@ def _answered(
         expectation.result,
         got,
         expectation.location,
+        fault.golden if fault is not None and got == expectation.result else None,
     )
 
 

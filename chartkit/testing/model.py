@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chartkit.engine.cli_files.user_files import UserValues
 from chartkit.model import Body, Diagnostic, Location, Status
+from chartkit.testing.assertions import Assertion
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class TestFile:
     """One document of a test file (kind Test of cli.kyverno.io/v1alpha1); paths as written.
 
     params: parameters of admission policies; payloads: plain JSON; other_payloads: requests of HTTP
-    and Envoy; context: objects and images for CEL policies.
+    and Envoy; context: objects and images for CEL policies; assertions: chartkit's own;
+    is_part: whether rows of the file were left out.
     """
 
     __test__ = False
@@ -77,6 +79,8 @@ class TestFile:
     api_calls: tuple[Body, ...] = ()
     global_entries: tuple[Body, ...] = ()
     expectations: tuple[Expectation, ...] = ()
+    assertions: tuple[Assertion, ...] = ()
+    is_part: bool = False
 
     @property
     def folder(self) -> Path:
@@ -102,12 +106,20 @@ RESOURCE_ERROR = "Resource error"
 
 
 @dataclass(frozen=True, slots=True)
+class Golden:
+    """A file that has another object than a policy makes, or none; body: what the policy makes."""
+
+    file: Path
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One object and one rule of an expectation.
 
     verdict: whether the result is the expected one; reason: why (`Ok`, `Want pass, got fail` …);
     message: the engine's own; wanted, got: the statuses, got empty without a result; location: that
-    of the expectation.
+    of the expectation; golden: the file whose object differs, where nothing else is wrong.
     """
 
     policy: str
@@ -119,6 +131,7 @@ class Row:
     wanted: str
     got: str
     location: Location
+    golden: Golden | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from chartkit.engine.cli_files.user_files import read_values
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Json, Location
 from chartkit.suggestions import suggestion
+from chartkit.testing.assertions import read_assertions
 from chartkit.testing.model import Expectation, ResourceSpec, TestFile
 
 _CALLS: Final = "apiCallResponses"
@@ -245,6 +246,7 @@ def _read(path: Path, document: Document) -> TestFile:
             document, _decoded(document, body, _ENTRIES, GLOBAL_ENTRIES) or []
         ),
         expectations=tuple(_expectations(document, body.get("results") or [])),
+        assertions=tuple(read_assertions(document)),
     )
 
 

@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Location,
+    Resource,
+    RuleResult,
+    RuleType,
+    Severity,
+    Status,
+)
 from chartkit.report.blocks import Block, Markup, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_body, diagnostic_finding
@@ -106,6 +115,7 @@ def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
         markdown=lambda: _markdown(results, options),
         own={"junit": lambda: junit_xml((case.case, _junit_cases(case)) for case in results)},
         findings=lambda: _findings(results),
+        results=lambda: _results(results),
     )
 
 
@@ -121,8 +131,26 @@ def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
             if row.verdict is Verdict.FAIL:
                 rule = f"{row.policy}/{row.rule}" if row.rule else row.policy
                 text = f"{row.resource}: wanted {row.wanted}, got {row.got or 'nothing'}"
+                if row.wanted == row.got:
+                    text += f": {row.reason}"
                 message = "\n".join(filter(None, (text, row.message)))
                 yield diagnostic_finding(Diagnostic(rule, Severity.ERROR, message, row.location))
+
+
+def _results(results: Sequence[CaseResult]) -> Iterator[tuple[Resource, RuleResult]]:
+    """Yield each row as a result for its object: that it passed, failed, or was skipped."""
+    for case in results:
+        for row in case.rows:
+            *version, kind, namespace, name = ["", *row.resource.split("/")]
+            body = {
+                "apiVersion": "/".join(filter(None, version)),
+                "kind": kind,
+                "metadata": {"namespace": namespace, "name": name},
+            }
+            status = Status(row.verdict.lower())
+            message = "\n".join(filter(None, (row.reason, row.message)))
+            result = RuleResult(row.policy, row.rule, RuleType.VALIDATION, status, message)
+            yield Resource(body, row.location), result
 
 
 def _row_lines(row: Row) -> list[str]:
@@ -133,7 +161,7 @@ def _row_lines(row: Row) -> list[str]:
     if row.verdict is Verdict.PASS:
         return [*lines, f"       {shown(row.reason)}"] if row.reason != "Ok" else lines
     found = f"       wanted {shown(row.wanted) or 'nothing'}, got {shown(row.got) or 'nothing'}"
-    if not row.reason.startswith("Want "):
+    if row.reason != f"Want {row.wanted}, got {row.got}":
         found += f": {shown(row.reason)}"
     return [*lines, found, *_indented(row.message, 7)]
 

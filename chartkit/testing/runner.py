@@ -22,6 +22,7 @@ from chartkit.model import (
 )
 from chartkit.suggestions import suggestion
 from chartkit.testing.answers import Answers, ask, key_of
+from chartkit.testing.assertions import AUTOGEN
 from chartkit.testing.inputs import TestInputs, load_inputs
 from chartkit.testing.matching import Matcher, chosen
 from chartkit.testing.model import (
@@ -33,11 +34,11 @@ from chartkit.testing.model import (
     ruleless,
 )
 from chartkit.testing.reader import FILE_NAME, find_tests, read_test_file
+from chartkit.testing.selection import EVERYTHING, Case, Selection
 from chartkit.testing.sources import Sources
 
 RULE: Final = "test"
 _RESULTS: Final = tuple(map(str, Status))
-_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 
 
 def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
@@ -76,8 +77,7 @@ def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
 
 
 def _is_rule(name: str, rules: list[str]) -> bool:
-    names = [name, *(name.removeprefix(prefix) for prefix in _AUTOGEN)]
-    return not name or any(each in rules for each in names)
+    return not name or any(name == prefix + rule for prefix in AUTOGEN for rule in rules)
 
 
 def _warning(expectation: Expectation, text: str, hint: str | None) -> Diagnostic:
@@ -92,36 +92,38 @@ def run_tests(
     file_name: str = FILE_NAME,
     track: Track = untracked,
     spread: Spread = unspread,
+    selection: Selection = EVERYTHING,
 ) -> Iterator[CaseResult]:
     """Run the tests at and below paths, each path's sorted by folder; spread: over processes, each
     of which then reads its own policies.
 
     A faulty test reports its error in its result, and the others run. Raise InputError for a path
-    that does not exist or holds no test.
+    that does not exist or holds no test, and for a selection of nothing.
     """
     sources = Sources()
-    for path in paths:
-        if not path.exists():
-            raise InputError("no such file or folder", Location(str(path)))
-        root = path.parent if path.is_file() else path
-        files = sorted(find_tests(path, file_name), key=lambda file: _case_name(file, root))
-        if not files:
-            hint = f"name a {file_name} or a folder with one in it"
-            raise InputError("holds no test", Location(str(path)), hint)
-        cases = [(file, _case_name(file, root)) for file in files]
-        results = spread(partial(_run_file, sources), cases)
+    for cases in selection.selected([_cases(path, file_name) for path in paths]):
+        results = spread(partial(_run_file, sources, selection), cases)
         for _, here in zip(track(cases), results, strict=True):
             yield from here
 
 
-def _case_name(file: Path, root: Path) -> str:
-    return file.parent.relative_to(root).as_posix()
+def _cases(path: Path, file_name: str) -> list[Case]:
+    """Return the test files at and below a path, with the names of their tests."""
+    if not path.exists():
+        raise InputError("no such file or folder", Location(str(path)))
+    root = path.parent if path.is_file() else path
+    files = find_tests(path, file_name)
+    cases = sorted((file.parent.relative_to(root).as_posix(), file) for file in files)
+    if not cases:
+        hint = f"name a {file_name} or a folder with one in it"
+        raise InputError("holds no test", Location(str(path)), hint)
+    return cases
 
 
-def _run_file(sources: Sources, named: tuple[Path, str]) -> list[CaseResult]:
-    file, case = named
+def _run_file(sources: Sources, selection: Selection, named: Case) -> list[CaseResult]:
+    case, file = named
     try:
-        tests = read_test_file(file)
+        tests = selection.of(case, read_test_file(file))
     except ChartkitError as error:
         return [CaseResult(case, str(file), error=str(error))]
     return [run_test(test, case, sources) for test in tests]
@@ -134,13 +136,18 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
     except ChartkitError as error:
         return CaseResult(case, str(test.path), error=str(error))
     answers = ask(inputs)
-    matcher = Matcher(answers, inputs.policies, test.folder, sources)
+    matcher = Matcher(answers, inputs.policies, test, sources)
     rows = tuple(row for wanted in test.expectations for row in matcher.rows(wanted))
+    unused = [
+        Diagnostic(RULE, Severity.WARNING, f"no row is about {assertion}", assertion.location)
+        for assertion in test.assertions
+        if assertion not in matcher.used and not test.is_part
+    ]
     return CaseResult(
         case,
         str(test.path),
         rows,
-        diagnostics=(*inputs.policies.diagnostics, *mistakes(inputs, answers)),
+        diagnostics=(*inputs.policies.diagnostics, *mistakes(inputs, answers), *unused),
         policies=(
             *map(_rules, inputs.policies.compiled),
             *map(_deletions, inputs.policies.cleaners),

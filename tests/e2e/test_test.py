@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
+from tests.unit.testing.objects import write_test
 
 CASES = str(ROOT / "tests" / "cases")
 
@@ -38,6 +39,24 @@ def test_json_has_the_shape_of_recorded_answers(tmp_path: Path) -> None:
     for case in cases:
         assert set(case) == {"case", "exit_code", "rows"}
         assert all(set(row) == keys for row in case["rows"])
+
+
+@pytest.mark.parametrize("option", ["policyreport", "openreports"])
+def test_formats_of_results(tmp_path: Path, option: str) -> None:
+    done = chartkit(tmp_path, "test", f"{CASES}/targets", "-o", f"{option}=report")
+    assert done.code == 0
+    assert "touch-secret" in (tmp_path / "report").read_text("utf-8")
+
+
+def test_update_then_select(tmp_path: Path) -> None:
+    write_test(tmp_path)
+    assert chartkit(tmp_path, "test", ".", "--select", "require-*").code == 0
+    done = chartkit(tmp_path, "test", ".", "--update", "--select", "add-label/add")
+    assert (done.code, done.err) == (0, "wrote patched.yaml\n")
+    assert done.out == "1 test, 1 result: 1 passed, 0 failed, 0 skipped\n"
+    done = chartkit(tmp_path, "test", "https://example.com/tests.tar.gz", "--update")
+    assert done.code == 2
+    assert "--update is for tests in files, not for URLs" in done.line
 
 
 @pytest.mark.parametrize("option", ["junit", "markdown"])

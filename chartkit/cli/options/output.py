@@ -67,14 +67,15 @@ class OutputOptions:
     outputs: tuple[str, ...]
     query: str | None
 
-    def parsed(self) -> list[Output]:
-        """Return the reports that the options name; raise InputError, also for formats that are
-        for results of policies alone."""
+    def parsed(self, has_results: bool = False) -> list[Output]:
+        """Return the reports that the options name; raise InputError, also for formats of results
+        of policies for a command that has none."""
         from chartkit.report.command_report import require_findings
         from chartkit.report.query import queried
 
         outputs = parse_all(with_query(self.outputs, self.query))
-        require_findings(outputs)
+        if not has_results:
+            require_findings(outputs)
         queried([output.format for output in outputs], self.query)
         return outputs
 
@@ -91,7 +92,7 @@ def show(report: CommandReport, options: OutputOptions, without: Output | None =
     from chartkit.report.command_report import write_report
     from chartkit.report.query import queried
 
-    outputs = [output for output in options.parsed() if output != without]
+    outputs = [output for output in options.parsed(report.results is not None) if output != without]
     query = queried([output.format for output in outputs], options.query)
     write_report(report, outputs, sys.stdout, screen(), query)
 

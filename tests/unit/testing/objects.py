@@ -1,0 +1,74 @@
+"""A test of two policies, one that validates and one that mutates, in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+POLICIES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: require-owner}
+spec:
+  validationFailureAction: Enforce
+  rules:
+  - name: owner
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: say who owns it, pattern: {metadata: {labels: {owner: "?*"}}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: add-label}
+spec:
+  rules:
+  - name: add
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {team: blue}}}}
+"""
+OBJECTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: bad, namespace: shop}
+spec: {containers: [{name: a, image: b}]}
+"""
+PATCHED = """\
+# the other object
+apiVersion: v1
+kind: Pod
+metadata: {name: other}
+---
+# as it is made
+apiVersion: v1
+kind: Pod
+metadata:
+  name: bad  # the name
+  namespace: shop
+  labels:
+    team: red  # the colour
+spec:
+  containers:
+    - {name: a, image: b}
+"""
+ROWS = """\
+policies: [policies.yaml]
+resources: [objects.yaml]
+results:
+- {policy: require-owner, rule: owner, kind: Pod, resources: [bad], result: fail}
+- {policy: add-label, rule: add, kind: Pod, result: pass, patchedResources: patched.yaml}
+"""
+
+
+def write_test(folder: Path, assertions: str = "", rows: str = ROWS, name: str = "owners") -> Path:
+    """Write the test's files; assertions: the lines of the annotation."""
+    head = f"apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata:\n  name: {name}\n"
+    if assertions:
+        lines = "".join(f"      {line}\n" for line in assertions.splitlines())
+        head += f"  annotations:\n    chartkit.dev/assert: |\n{lines}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in (
+        ("policies.yaml", POLICIES),
+        ("objects.yaml", OBJECTS),
+        ("patched.yaml", PATCHED),
+        ("kyverno-test.yaml", head + rows),
+    ):
+        (folder / file).write_text(text, "utf-8")
+    return folder

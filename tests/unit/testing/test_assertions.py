@@ -1,0 +1,75 @@
+"""Message, action and field of results, asserted in an annotation of a test file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.testing.model import Verdict
+from chartkit.testing.runner import run_tests
+from tests.unit.testing.objects import write_test
+
+
+@pytest.mark.parametrize(
+    ("assertion", "reason"),
+    [
+        ("policy: require-owner, message: who owns", "Ok"),
+        ("policy: require-*, message: '*who owns it*/owner/'", "Ok"),
+        ("policy: require-owner, message: 'who *'", "Want message 'who *'"),
+        ("policy: require-owner, message: owned", "Want message 'owned'"),
+        ("policy: require-owner, rule: owner, resource: shop/bad, action: Enforce", "Ok"),
+        ("policy: require-owner, action: Audit", "Want action Audit, got Enforce"),
+        ("policy: require-owner, field: metadata.labels.owner", "Ok"),
+        ("policy: require-owner, field: metadata.*", "Ok"),
+        (
+            "policy: require-owner, field: metadata.labels.team",
+            "Want field metadata.labels.team, got metadata.labels.owner",
+        ),
+    ],
+)
+def test_asserted(tmp_path: Path, assertion: str, reason: str) -> None:
+    (case,) = run_tests([write_test(tmp_path, f"- {{{assertion}}}")])
+    assert case.rows[0].reason == reason
+    assert (case.rows[0].verdict is Verdict.PASS) == (reason == "Ok")
+    assert not case.diagnostics
+
+
+def test_a_failed_assertion_is_where_it_stands(tmp_path: Path) -> None:
+    text = "- policy: require-owner\n  action: Enforce\n- policy: require-owner\n  action: Audit\n"
+    (case,) = run_tests([write_test(tmp_path, text)])
+    place = case.rows[0].location
+    assert (place.line, place.column) == (9, 9)
+    line = (tmp_path / "kyverno-test.yaml").read_text("utf-8").splitlines()[place.line - 1]
+    assert line[place.column - 1 :] == "policy: require-owner"
+
+
+@pytest.mark.parametrize(
+    ("assertions", "error"),
+    [
+        ("- {policy: p, mesage: x}", "unknown key 'mesage' in chartkit.dev/assert"),
+        ("- {policy: p}", "asserts nothing"),
+        ("- {message: x}", "names no policy"),
+        ("- {policy: p, action: Block}", "there is no action 'Block'"),
+        ("- {policy: p, message: 1}", "'message' in chartkit.dev/assert must be a text"),
+        ("- [x", "must be a list in YAML"),
+        ("- x", "must be a mapping"),
+        ("x: 1", "unknown key 'x'"),
+    ],
+)
+def test_what_is_no_assertion(tmp_path: Path, assertions: str, error: str) -> None:
+    (case,) = run_tests([write_test(tmp_path, assertions)])
+    assert error in case.error
+    assert ":7:" in case.error or ":6:" in case.error
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    ["policy: require-owners", "policy: add-label, rule: owner", "policy: '*', resource: x"],
+)
+def test_an_assertion_about_no_row_is_a_warning(tmp_path: Path, assertion: str) -> None:
+    (case,) = run_tests([write_test(tmp_path, f"- {{{assertion}, message: x}}")])
+    (warning,) = case.diagnostics
+    assert warning.message.startswith("no row is about ")
+    assert warning.location is not None
+    assert warning.location.line == 7

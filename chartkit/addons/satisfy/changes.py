@@ -1,0 +1,133 @@
+"""The changes of an object that make a rule pass, drawn from the text of its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from chartkit.addons.satisfy.formula import Atom, Formula, value_at
+from chartkit.addons.satisfy.solver import SearchLimitError, Solution, Solver, apply
+from chartkit.addons.satisfy.values import MISSING
+from chartkit.addons.satisfy.wants.rules import Want, location_of, wants_of
+from chartkit.engine import RunnablePolicy
+from chartkit.model import FieldPath, Json, Location, Resource, RuleResult, pointer_of, same
+
+DELETE: Final = MISSING
+"""The value of a change that takes its field away."""
+
+_MOST_WAYS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of an object.
+
+    pointer: JSON pointer of the field, whose parents may be missing; an index one behind a list's
+    last appends to it; value: the new one, or DELETE; certain: whether the policy leaves no other
+    value, or takes one that is safe (False where a person must decide, such as which registry);
+    wants: what the policy asks of the field, in words; location: of that in the policy.
+    """
+
+    pointer: str
+    value: Json
+    certain: bool
+    wants: str
+    policy: str
+    rule: str
+    location: Location
+
+
+Repair = tuple[Change, ...]
+"""Changes that make a rule pass together."""
+
+
+def candidates(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> Sequence[Change]:
+    """Return the changes that together make a failed result pass, in the way with the fewest
+    guesses; none where the policy's text shows none.
+
+    The engine confirms them: parts of a policy that are not understood say nothing here.
+    """
+    return next(iter(repairs(resource, policy, result)), ())
+
+
+def repairs(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> Sequence[Repair]:
+    """Return the ways to make a failed result pass, those with the fewest guesses and changes
+    first; each is a set of changes that belong together."""
+    wants = [want for want in wants_of(policy, resource) if want.rule == result.rule]
+    found = [repair for want in wants for repair in _of_want(resource, want)]
+    unique = {tuple((each.pointer, repr(each.value)) for each in one): one for one in found}
+    return sorted(unique.values(), key=_cost)
+
+
+def _cost(repair: Repair) -> tuple[int, int]:
+    return sum(not each.certain for each in repair), len(repair)
+
+
+def _of_want(resource: Resource, want: Want) -> Iterator[Repair]:
+    for solution in ways(resource.body, want.repair):
+        changes = tuple(changes_of(resource.body, solution, want.compiled))
+        if changes:
+            yield changes
+
+
+def ways(body: Json, formula: Formula) -> list[Solution]:
+    """Return the first ways to meet a formula."""
+    try:
+        return list(islice(Solver(body).solutions(formula), _MOST_WAYS))
+    except SearchLimitError:
+        return []
+
+
+def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterator[Change]:
+    """Yield the changes of an object that a solution makes; policy: whose wants they are."""
+    after = apply(body, solution)
+    done: set[FieldPath] = set()
+    for path, assignment in sorted(solution.items(), key=lambda item: [*map(str, item[0])]):
+        if same(assignment.value, value_at(body, path)) or assignment.value is value_at(body, path):
+            continue
+        if assignment.value in ({}, []) and _has_below(path, solution):
+            continue
+        whole = _whole(body, path)
+        if whole in done:
+            continue
+        done.add(whole)
+        value = assignment.value if whole == path else value_at(after, whole)
+        atom = _deciding(assignment.atoms, value_at(body, path))
+        source = atom.source
+        yield Change(
+            pointer_of(*whole),
+            value,
+            assignment.is_certain and not isinstance(_lost(body, path, value), dict | list),
+            "; ".join(dict.fromkeys(each.test.wants for each in assignment.atoms)),
+            source.policy,
+            source.rule,
+            location_of(policy, source),
+        )
+
+
+def _lost(body: Json, path: FieldPath, value: Json) -> Json:
+    """Return what a change takes away."""
+    return value_at(body, path) if value is MISSING else None
+
+
+def _has_below(path: FieldPath, solution: Solution) -> bool:
+    return any(
+        other[: len(path)] == path != other and each.value is not MISSING
+        for other, each in solution.items()
+    )
+
+
+def _whole(body: Json, path: FieldPath) -> FieldPath:
+    """Return the path of a list, or an item, that is not there yet around a field; else the
+    field's own."""
+    for depth, step in enumerate(path):
+        if isinstance(step, int) and value_at(body, path[: depth + 1]) is MISSING:
+            listed = value_at(body, path[:depth])
+            return path[: depth + 1] if isinstance(listed, list) else path[:depth]
+    return path
+
+
+def _deciding(atoms: Sequence[Atom], current: Json) -> Atom:
+    return next((each for each in atoms if not each.test.holds(current)), atoms[0])

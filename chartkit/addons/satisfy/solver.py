@@ -1,0 +1,263 @@
+"""Values of fields that meet a formula: a search through its choices, in which what holds already
+comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.satisfy.formula import (
+    All,
+    Any,
+    Atom,
+    Every,
+    Formula,
+    Scope,
+    Some,
+    Unknown,
+    resolved,
+    truth,
+    value_at,
+)
+from chartkit.addons.satisfy.values import MISSING, Meeting, Undecided, meet
+from chartkit.model import FieldPath, Json, same
+
+_MOST_STEPS: Final = 20_000
+
+Goal = tuple[Formula, Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The value of a field, and the tests that want it."""
+
+    value: Json
+    is_certain: bool
+    atoms: tuple[Atom, ...]
+
+
+Solution = Mapping[FieldPath, Assignment]
+
+
+class SearchLimitError(Exception):
+    """A search that took more steps than it may."""
+
+
+@dataclass(slots=True)
+class _State:
+    """What is wanted on one way through the choices. wants: by path the tests of its field;
+    lengths: of lists; loops: by list what is wanted of every element that is added."""
+
+    wants: dict[FieldPath, tuple[Atom, ...]] = field(default_factory=dict)
+    lengths: dict[FieldPath, int] = field(default_factory=dict)
+    loops: dict[FieldPath, tuple[tuple[Every, Scope], ...]] = field(default_factory=dict)
+
+    def copy(self) -> _State:
+        return _State(dict(self.wants), dict(self.lengths), dict(self.loops))
+
+
+class Solver:
+    """Solves formulas for one object.
+
+    body: of which the values come first where they pass; only its lists bind the search.
+    is_complete: whether the last search looked at every choice, and each was refused for a reason
+    that is shown; without a solution the formula cannot be met then.
+    """
+
+    def __init__(self, body: Json, most_steps: int = _MOST_STEPS) -> None:
+        self._body = body
+        self._left = most_steps
+        self.is_complete = True
+
+    def solutions(self, formula: Formula) -> Iterator[Solution]:
+        """Yield the ways to meet a formula, those with the fewest changes of choices first.
+
+        Raises SearchLimitError.
+        """
+        yield from self._search([(formula, {})], _State())
+
+    def _search(self, goals: list[Goal], state: _State) -> Iterator[Solution]:
+        waiting: list[Iterator[tuple[list[Goal], _State]]] = [iter([(goals, state)])]
+        while waiting:
+            way = next(waiting[-1], None)
+            if way is None:
+                waiting.pop()
+                continue
+            state = way[1].copy()
+            choices = self._settled(way[0], state)
+            if choices:
+                # What the object does not meet comes first, and of that what has the fewest ways.
+                choices.sort(key=self._order)
+                waiting.append(self._branches(*choices[0], choices[1:], state))
+            elif choices is not None:
+                yield from self._assigned(state)
+
+    def _settled(self, goals: list[Goal], state: _State) -> list[Goal] | None:
+        """Add the wants of goals; return the choices among them, None where a field can have no
+        value."""
+        goals = goals[::-1]
+        choices: list[Goal] = []
+        while goals:
+            self._left -= 1
+            if self._left < 0:
+                self.is_complete = False
+                raise SearchLimitError
+            formula, scope = goals.pop()
+            match formula:
+                case Atom():
+                    if not self._want(formula, scope, state):
+                        return None
+                case All():
+                    goals += [(part, scope) for part in reversed(formula.parts)]
+                case Every():
+                    goals += self._every(formula, scope, state)
+                case Any() | Some():
+                    choices.append((formula, scope))
+                case Unknown():
+                    pass
+        return choices
+
+    def _order(self, goal: Goal) -> tuple[bool, int]:
+        formula, scope = goal
+        ways = len(formula.parts) if isinstance(formula, Any) else 2
+        return truth(formula, self._body, scope) is True, ways
+
+    def _branches(
+        self, formula: Formula, scope: Scope, rest: list[Goal], state: _State
+    ) -> Iterator[tuple[list[Goal], _State]]:
+        """Yield the ways of a choice, what the object does already first; rest: further goals."""
+        if isinstance(formula, Any):
+            ranked = sorted(formula.parts, key=lambda part: _RANKS[truth(part, self._body, scope)])
+            for part in ranked:
+                yield [*rest, (part, scope)], state
+            return
+        assert isinstance(formula, Some)
+        path = resolved(formula.place, scope)
+        count = self._length(path, state)
+        inner = [{**scope, formula.variable: (*path, index)} for index in range(count + 1)]
+        ranked_scopes = sorted(
+            inner[:-1], key=lambda each: _RANKS[truth(formula.part, self._body, each)]
+        )
+        for each in ranked_scopes:
+            yield [*rest, (formula.part, each)], state
+        grown = state.copy()
+        grown.lengths[path] = count + 1
+        added = [
+            (loop.part, {**outer, loop.variable: (*path, count)})
+            for loop, outer in state.loops.get(path, ())
+        ]
+        yield [*rest, (formula.part, inner[-1]), *added], grown
+
+    def _length(self, path: FieldPath, state: _State) -> int:
+        listed = value_at(self._body, path)
+        return state.lengths.get(path, len(listed) if isinstance(listed, list) else 0)
+
+    def _every(self, loop: Every, scope: Scope, state: _State) -> list[Goal]:
+        path = resolved(loop.place, scope)
+        state.loops[path] = (*state.loops.get(path, ()), (loop, scope))
+        return [
+            (loop.part, {**scope, loop.variable: (*path, index)})
+            for index in range(self._length(path, state))
+        ]
+
+    def _want(self, atom: Atom, scope: Scope, state: _State) -> bool:
+        """Add a want; report whether the field can still have a value."""
+        path = resolved(atom.place, scope)
+        atoms = state.wants[path] = (*state.wants.get(path, ()), atom)
+        try:
+            return meet([each.test for each in atoms], value_at(self._body, path)) is not None
+        except Undecided:
+            return True
+
+    def _assigned(self, state: _State) -> Iterator[Solution]:
+        found: dict[FieldPath, Assignment] = {}
+        for path, atoms in state.wants.items():
+            current = value_at(self._body, path)
+            try:
+                meeting = self._value(path, atoms, current, state)
+            except Undecided:
+                self.is_complete = False
+                return
+            if meeting is None:
+                return
+            found[path] = Assignment(meeting.value, meeting.is_certain, atoms)
+        gone = {path for path, each in found.items() if each.value is MISSING}
+        yield {
+            path: each
+            for path, each in found.items()
+            if not any(path[:depth] in gone for depth in range(1, len(path)))
+        }
+
+    def _value(
+        self, path: FieldPath, atoms: tuple[Atom, ...], current: Json, state: _State
+    ) -> Meeting | None:
+        tests = [atom.test for atom in atoms]
+        meeting = meet(tests, current)
+        if meeting is None or not self._has_members(path, state):
+            return meeting
+        # What is below the field is there, so that it is an object or a list.
+        kept = current if isinstance(current, dict | list) else self._empty(path, state)
+        if all(test.holds(kept) for test in tests):
+            return Meeting(kept if kept is current else type(kept)(), True)
+        if any(test.is_closed for test in tests):
+            return None
+        raise Undecided
+
+    def _has_members(self, path: FieldPath, state: _State) -> bool:
+        """Report whether something below a field is wanted to be there."""
+        depth = len(path)
+        for other, atoms in state.wants.items():
+            is_below = len(other) > depth and other[:depth] == path
+            if is_below and not all(atom.test.holds(MISSING) for atom in atoms):
+                return True
+        return any(
+            grown[:depth] == path and count > self._length(grown, _State())
+            for grown, count in state.lengths.items()
+        )
+
+    def _empty(self, path: FieldPath, state: _State) -> Json:
+        paths = [*state.wants, *((*grown, 0) for grown in state.lengths)]
+        below = (other[len(path)] for other in paths if other[: len(path)] == path != other)
+        return [{}] if any(isinstance(step, int) for step in below) else {"": None}
+
+
+_RANKS: Final = {True: 0, False: 1, None: 2}
+
+
+def apply(body: Json, solution: Solution) -> Json:
+    """Return an object with the values of a solution."""
+    for path, assignment in sorted(solution.items(), key=lambda item: len(item[0])):
+        if assignment.value is not MISSING and not same(assignment.value, value_at(body, path)):
+            body = with_value(body, path, assignment.value)
+    gone = [path for path, assignment in solution.items() if assignment.value is MISSING]
+    # Items of lists from the last to the first, so that the places of the others stay.
+    for path in sorted(gone, key=lambda path: [*map(_order, path)], reverse=True):
+        body = with_value(body, path, MISSING)
+    return body
+
+
+def _order(step: str | int) -> tuple[int, str]:
+    return (step, "") if isinstance(step, int) else (0, step)
+
+
+def with_value(body: Json, path: FieldPath, value: Json) -> Json:
+    """Return an object with another value at a path, which is made; MISSING takes it away."""
+    if not path:
+        return body if value is MISSING else value
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        items = list(body) if isinstance(body, list) else []
+        if step < len(items):
+            if value is MISSING and not rest:
+                return items[:step] + items[step + 1 :]
+            items[step] = with_value(items[step], rest, value)
+        elif value is not MISSING:
+            items.append(with_value(None, rest, value))
+        return items
+    members = dict(body) if isinstance(body, dict) else {}
+    if value is MISSING and (not rest or step not in members):
+        members.pop(step, None)
+        return members
+    members[str(step)] = with_value(members.get(str(step)), rest, value)
+    return members

@@ -1,0 +1,290 @@
+"""Tests of a field's value, and a value that several tests take together.
+
+A test knows whether it takes a value, and values worth trying. That no value passes several tests
+is only said where it is shown: one of them takes a few values alone and the others refuse each,
+no text is in all their languages, or no number is within all their bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final
+
+from chartkit.addons.satisfy.texts import Language, TooLargeError, shortest
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go.duration import duration_or_none
+from chartkit.go.quantity import quantity_or_none
+from chartkit.model import Json, same
+
+
+class _Missing(Enum):
+    MISSING = auto()
+
+    def __repr__(self) -> str:
+        return "DELETE"
+
+
+MISSING: Final = _Missing.MISSING
+"""The value of a field that is not there."""
+
+Holds = Callable[[Json], bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test:
+    """A test of one value.
+
+    wants: what it takes, in words; probes: values worth trying; is_closed: whether it takes no
+    value but those among the probes (and others that every test takes alike); is_safe: whether the
+    first probe that it takes needs nobody's decision; languages: the texts that it takes or
+    refuses, None where it does not look at texts; order: `quantity` or `duration` where it compares
+    sizes; points: the sizes that it compares with; is_positive: whether it refuses whatever is no
+    text of its languages, or no size; needs_value: whether its opposite, too, refuses a field that
+    is not there.
+    """
+
+    wants: str
+    holds: Holds
+    probes: tuple[Json, ...] = ()
+    is_closed: bool = False
+    is_safe: bool = False
+    languages: tuple[Language, ...] | None = None
+    order: str = ""
+    points: tuple[str, ...] = ()
+    is_positive: bool = False
+    needs_value: bool = False
+
+    @property
+    def offers(self) -> list[Json]:
+        """The probes that it takes."""
+        return [probe for probe in self.probes if self.holds(probe)]
+
+
+def negated(test: Test, wants: str) -> Test:
+    """Return the test that takes what another refuses."""
+    holds, needs_value = test.holds, test.needs_value
+    opposites = tuple(not probe for probe in test.probes if isinstance(probe, bool))
+    languages = test.languages
+    if languages is not None:
+        languages = (
+            tuple(replace(each, wanted=not each.wanted) for each in languages)
+            if len(languages) == 1
+            else None
+        )
+    return replace(
+        test,
+        wants=wants,
+        holds=lambda value: (
+            not holds(value) and not (needs_value and (value is MISSING or value is None))
+        ),
+        probes=(*opposites, MISSING, *test.probes, *_OTHERS),
+        is_closed=False,
+        is_safe=opposites == (False,),
+        languages=languages,
+        is_positive=False,
+    )
+
+
+def removable(test: Test) -> Test:
+    """Return the test of a list's element, which also passes if it is taken away."""
+    holds = test.holds
+    return replace(
+        test,
+        holds=lambda value: value is MISSING or holds(value),
+        probes=(MISSING, *test.probes),
+        is_safe=True,
+        is_positive=False,
+    )
+
+
+_OTHERS: Final[tuple[Json, ...]] = (False, True, 1, 2, "example", "other")
+
+
+def present() -> Test:
+    """Return the test of a field that is there."""
+    return Test("set", lambda value: value is not MISSING and value is not None)
+
+
+def absent() -> Test:
+    """Return the test of a field that is not there."""
+    return Test("not set", lambda value: value is MISSING, (MISSING,), is_closed=True)
+
+
+def of_type(name: str, kind: type, empty: Json) -> Test:
+    """Return the test of an object or a list."""
+    return Test(name, lambda value: isinstance(value, kind), (empty,))
+
+
+def one_of(values: Sequence[Json], wants: str = "", is_safe: bool = False) -> Test:
+    """Return the test of a value that is one of some."""
+    members = tuple(values)
+    text = wants or " or ".join(map(_shown, members))
+
+    def holds(value: Json) -> bool:
+        return any(value is member or same(value, member) for member in members)
+
+    return Test(text, holds, members, is_closed=True, is_safe=is_safe or len(members) == 1)
+
+
+def _shown(value: Json) -> str:
+    return (
+        "not set"
+        if value is MISSING
+        else str(value).lower()
+        if value in (True, False)
+        else (str(value))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A value that several tests take. is_certain: whether they leave it, or take what is safe."""
+
+    value: Json
+    is_certain: bool
+
+
+class Undecided(Exception):  # noqa: N818 - no error: a question without an answer
+    """Tests of which it is not known whether any value passes all of them."""
+
+
+def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
+    """Return a value that all tests take, the current one if they do; None where there is none.
+
+    Raises Undecided where neither is found.
+    """
+    if all(test.holds(current) for test in tests):
+        return Meeting(current, True)
+    closed = next((test for test in tests if test.is_closed), None)
+    if closed is not None:
+        fitting = [each for each in closed.offers if _passes(each, tests)]
+        if not fitting:
+            return None
+        left = len({repr(each) for each in fitting}) == 1
+        return Meeting(fitting[0], left or closed.is_safe)
+    for value in _tried(tests, current):
+        if _passes(value, tests):
+            safe = any(
+                test.is_safe and test.offers[:1] and same(test.offers[0], value) for test in tests
+            )
+            return Meeting(value, safe)
+    if _no_text(tests) or _no_size(tests):
+        return None
+    text = _text_of_all(tests)
+    if text is not None and _passes(text, tests):
+        return Meeting(text, False)
+    raise Undecided
+
+
+def _passes(value: Json, tests: Iterable[Test]) -> bool:
+    return all(test.holds(value) for test in tests)
+
+
+def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
+    for test in tests:
+        yield from test.offers
+    wildcards = [
+        language.pattern
+        for test in tests
+        for language in test.languages or ()
+        if language.wanted and not language.is_regex
+    ]
+    for wildcard in wildcards:
+        yield from filled(wildcard, current)
+    if isinstance(current, str) and ":" in current:
+        yield current.rpartition(":")[0] + ":1.0"
+    for order in {test.order for test in tests} - {""}:
+        yield from sizes_around([p for test in tests if test.order == order for p in test.points])
+    yield from ("example", "example/example:1.0", "example-1", "example.com/example:1.0")
+
+
+def filled(wildcard: str, current: Json) -> Iterator[str]:
+    """Yield texts of a wildcard: with the end of the current text, or an example, in its place."""
+    if not has_wildcard(wildcard):
+        yield wildcard
+        return
+    ends = [current, current.rpartition("/")[2]] if isinstance(current, str) else []
+    for end in [*ends, "example", "1.0", "1"]:
+        text = wildcard.replace("?*", "*").replace("**", "*").replace("?", "1")
+        yield text.replace("*", end)
+        yield text.replace("*", end, 1).replace("*", "")
+
+
+def size_of(text: Json, order: str) -> Fraction | None:
+    """Return a size as a number: of a quantity, or of a duration in nanoseconds."""
+    shown = str(text) if isinstance(text, str | int | float) else ""
+    if order == "duration":
+        found = duration_or_none(shown)
+        return None if found is None else Fraction(found)
+    amount = quantity_or_none(shown)
+    if amount is None or abs(amount.exponent) > _LARGEST_EXPONENT:
+        return None
+    return Fraction(amount.unscaled) * Fraction(10) ** amount.exponent
+
+
+_LARGEST_EXPONENT: Final = 64
+
+
+def sizes_around(points: Iterable[str]) -> Iterator[Json]:
+    """Yield a size at, between, below and beyond some points: what comparisons with them can tell
+    apart. Whole numbers come as numbers and as texts."""
+    known: dict[Fraction, str] = {}
+    for point in points:
+        order = "quantity" if quantity_or_none(point) is not None else "duration"
+        size = size_of(point, order)
+        if size is not None:
+            known.setdefault(size, point)
+    if not known:
+        return
+    is_duration = any(quantity_or_none(point) is None for point in known.values())
+    sizes = sorted(known)
+    between = [(low + high) / 2 for low, high in pairwise(sizes)]
+    beyond = [sizes[-1] + 1_000_000_000 if is_duration else sizes[-1] * 2 + 1]
+    below = [sizes[0] / 2] if sizes[0] > 0 else [sizes[0] - 1]
+    for size in [*sizes, *beyond, *between, *below]:
+        if size.denominator == 1 and not is_duration:
+            yield int(size)
+        yield known.get(size) or _written(size, is_duration)
+
+
+def _written(size: Fraction, is_duration: bool) -> str:
+    if is_duration:
+        return f"{round(size)}ns"
+    if size.denominator == 1:
+        return str(size.numerator)
+    return f"{round(size * 1_000_000_000)}n"
+
+
+def _no_size(tests: Sequence[Test]) -> bool:
+    """Report whether a test takes sizes alone, and no size passes those that compare sizes."""
+    for order in {test.order for test in tests if test.is_positive} - {""}:
+        comparing = [test for test in tests if test.order == order]
+        points = [point for test in comparing for point in test.points]
+        if not any(_passes(size, comparing) for size in sizes_around(points)):
+            return True
+    return False
+
+
+def _languages(tests: Sequence[Test]) -> list[Language]:
+    return [language for test in tests for language in test.languages or ()]
+
+
+def _no_text(tests: Sequence[Test]) -> bool:
+    """Report whether a test takes texts alone, and no text is in all languages."""
+    if not any(test.is_positive and test.languages for test in tests):
+        return False
+    try:
+        return shortest(_languages(tests)) is None
+    except TooLargeError:
+        return False
+
+
+def _text_of_all(tests: Sequence[Test]) -> str | None:
+    try:
+        return shortest(_languages(tests))
+    except TooLargeError:
+        return None

@@ -1,0 +1,1 @@
+"""From each kind of rule to the formula of what it wants."""

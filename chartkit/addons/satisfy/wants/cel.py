@@ -1,0 +1,546 @@
+"""Expressions of CEL as formulas, by their structure.
+
+A field that is not there is an error in CEL, which no validation survives: a test of a field holds,
+or does not hold, only where the field is there or has a default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any as AnyType
+from typing import Final, TypeAlias
+
+from chartkit.addons.satisfy.formula import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    Place,
+    Some,
+    Source,
+    Unknown,
+    all_of,
+    any_of,
+    every,
+)
+from chartkit.addons.satisfy.texts import Language
+from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
+from chartkit.addons.satisfy.wants.conditions import function_test
+from chartkit.addons.satisfy.wants.paths import NotReadError
+from chartkit.addons.satisfy.wants.pattern import fresh
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.syntax.reading import read
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Chain,
+    Conditional,
+    Expr,
+    Ident,
+    Index,
+    ListLiteral,
+    Literal,
+    Select,
+    Unary,
+    bare,
+)
+from chartkit.errors import ChartkitError
+from chartkit.go.quantity import quantity_or_none
+from chartkit.model import Json, same
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field; default: its value where it is not there; MISSING: none. function: `size` or
+    `quantity` of it."""
+
+    place: Place
+    default: Json = MISSING
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The elements of a list that meet a condition, and what is taken of each."""
+
+    listed: Place
+    condition: Callable[[Place], Formula] = lambda _place: TRUE
+    element: Callable[[Place], _Term] = lambda place: _Field(place)
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """Lists one behind the other."""
+
+    parts: tuple[_Part, ...]
+
+
+_Term: TypeAlias = _Constant | _Field | _List
+_MAPS: Final = frozenset(
+    (*("labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests"),)
+)
+_RELATIONS: Final[dict[str, Callable[[AnyType, AnyType], bool]]] = {
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+_FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPPOSITES: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_PASSED_ON: Final = frozenset(("dyn", "string", "int", "double"))
+_TEXTS: Final = {"startsWith": "starts_with", "endsWith": "ends_with", "contains": "contains"}
+_QUANTITIES: Final = {"isLessThan": "<", "isGreaterThan": ">"}
+
+
+def cel_formula(text: str, variables: Mapping[str, str], source: Source) -> Formula:
+    """Return what makes an expression true; variables: the expressions of the policy's own."""
+    try:
+        return _Translation(source, variables).truth(_parsed(text), True)
+    except (NotReadError, CelError, RecursionError):
+        return Unknown(text)
+
+
+def _parsed(text: str) -> Expr:
+    return bare(read(text, ENVIRONMENTS["vpol"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    source: Source
+    variables: Mapping[str, str]
+    bound: Mapping[str, _Term] = field(default_factory=dict)
+    depth: int = 0
+
+    def with_name(self, name: str, term: _Term) -> _Translation:
+        return replace(self, bound={**self.bound, name: term})
+
+    def _atom(self, place: Place, test: Test) -> Formula:
+        return Atom(place, test, self.source)
+
+    def truth(self, expr: Expr, wanted: bool) -> Formula:
+        """Return what makes an expression true, or false; what is not understood is Unknown."""
+        try:
+            return self._truth(bare(expr), wanted)
+        except (NotReadError, CelError, ChartkitError):
+            return Unknown("an expression")
+
+    def _truth(self, expr: Expr, wanted: bool) -> Formula:
+        match expr:
+            case Literal():
+                return TRUE if expr.value is wanted else FALSE
+            case Chain():
+                joined = all_of if (expr.operator == "&&") is wanted else any_of
+                return joined(*(self.truth(term, wanted) for term in expr.terms))
+            case Unary() if expr.operator == "!":
+                return self.truth(expr.operand, not wanted)
+            case Conditional():
+                condition = expr.condition
+                then = all_of(self.truth(condition, True), self.truth(expr.then, wanted))
+                other = all_of(self.truth(condition, False), self.truth(expr.otherwise, wanted))
+                return any_of(then, other)
+            case Binary() if expr.operator == "in":
+                return self._membership(expr, wanted)
+            case Binary() if expr.operator in _FLIPPED:
+                return self._relation(expr, wanted)
+            case Call():
+                return self._call(expr, wanted)
+            case Select() | Index() | Ident():
+                return self._variable_or_field(expr, wanted)
+            case _:
+                raise NotReadError
+
+    def _variable_or_field(self, expr: Expr, wanted: bool) -> Formula:
+        inner = self._variable(expr)
+        if inner is not None:
+            return inner.truth(inner.definition, wanted)
+        return self._compared(self.term(expr), "==", wanted)
+
+    def _variable(self, expr: Expr) -> _Inner | None:
+        """Return the definition of one of the policy's variables."""
+        if isinstance(expr, Select) and expr.operand == Ident("variables"):
+            text = self.variables.get(expr.field)
+            if text is None or self.depth > _MOST_VARIABLES:
+                raise NotReadError
+            return _Inner(self.source, self.variables, {}, self.depth + 1, _parsed(text))
+        return None
+
+    def term(self, expr: Expr) -> _Term:
+        """Return the value of an expression. Raises NotReadError."""
+        expr = bare(expr)
+        match expr:
+            case Literal():
+                return _Constant(expr.value)
+            case Unary() if expr.operator == "-" and isinstance(expr.operand, Literal):
+                number: AnyType = expr.operand.value
+                return _Constant(-number)
+            case ListLiteral():
+                terms = [self.term(each) for each in expr.elements]
+                if not all(isinstance(each, _Constant) for each in terms):
+                    raise NotReadError
+                return _Constant([each.value for each in terms if isinstance(each, _Constant)])
+            case Ident():
+                if expr.name == "object":
+                    return _Field(Place())
+                if expr.name in self.bound:
+                    return self.bound[expr.name]
+                raise NotReadError
+            case Select():
+                inner = self._variable(expr)
+                if inner is not None:
+                    return inner.term(inner.definition)
+                return self._child(self.term(expr.operand), expr.field)
+            case Index():
+                key = self.term(expr.key)
+                if not isinstance(key, _Constant) or isinstance(key.value, bool | float):
+                    raise NotReadError
+                return self._child(self.term(expr.operand), key.value)
+            case Binary() if expr.operator == "+":
+                return self._sum(expr)
+            case Call():
+                return self._called(expr)
+            case _:
+                raise NotReadError
+
+    def _child(self, term: _Term, name: str | int) -> _Term:
+        if not isinstance(term, _Field) or term.function:
+            raise NotReadError
+        if term.default is not MISSING and term.default not in ({}, []):
+            raise NotReadError
+        return _Field(term.place.child(name if isinstance(name, str) else int(name)))
+
+    def _sum(self, expr: Binary) -> _Term:
+        parts: list[_Part] = []
+        for side in (expr.left, expr.right):
+            term = self.term(side)
+            if isinstance(term, _Constant) and term.value == []:
+                continue
+            parts += self._listed(term).parts
+        return _List(tuple(parts))
+
+    def _listed(self, term: _Term) -> _List:
+        if isinstance(term, _List):
+            return term
+        if isinstance(term, _Field) and not term.function:
+            return _List((_Part(term.place),))
+        raise NotReadError
+
+    def _called(self, expr: Call) -> _Term:
+        name, target, args = expr.function, expr.target, expr.args
+        if target is None:
+            if name in _PASSED_ON and len(args) == 1:
+                return self.term(args[0])
+            if name in ("size", "quantity") and len(args) == 1:
+                return _of_function(self.term(args[0]), name)
+            raise NotReadError
+        if name == "orValue" and len(args) == 1:
+            return self._with_default(target, args[0])
+        if name == "size" and not args:
+            return _of_function(self.term(target), name)
+        if name == "value" and not args:
+            return self.term(target)
+        if name in ("filter", "map") and len(args) == 2:
+            return self._filtered(expr, target)
+        raise NotReadError
+
+    def _with_default(self, target: Expr, default: Expr) -> _Term:
+        term = self.term(target)
+        if not isinstance(bare(default), ListLiteral | Literal):
+            # Such as {}: what is below is not there either.
+            return term
+        value = self.term(default)
+        if not isinstance(value, _Constant):
+            raise NotReadError
+        return replace(term, default=value.value) if isinstance(term, _Field) else term
+
+    def _filtered(self, expr: Call, target: Expr) -> _Term:
+        name = bare(expr.args[0])
+        if not isinstance(name, Ident):
+            raise NotReadError
+        body = expr.args[1]
+        parts = []
+        for part in self._listed(self.term(target)).parts:
+            parts.append(self._narrowed(part, name.name, body, expr.function))
+        return _List(tuple(parts))
+
+    def _narrowed(self, part: _Part, name: str, body: Expr, function: str) -> _Part:
+        if function == "map":
+            return replace(
+                part,
+                element=lambda place: self.with_name(name, part.element(place)).term(body),
+            )
+
+        def condition(place: Place) -> Formula:
+            inner = self.with_name(name, part.element(place))
+            return all_of(part.condition(place), inner.truth(body, True))
+
+        return replace(part, condition=condition)
+
+    def _relation(self, expr: Binary, wanted: bool) -> Formula:
+        left, right, operator = expr.left, expr.right, expr.operator
+        compared = bare(left)
+        if isinstance(compared, Call) and compared.function == "compareTo":
+            return self._compared_sizes(compared, operator, self.term(right), wanted)
+        one, other = self.term(left), self.term(right)
+        if isinstance(one, _Constant) and not isinstance(other, _Constant):
+            one, other, operator = other, one, _FLIPPED[operator]
+        if not isinstance(other, _Constant):
+            raise NotReadError
+        if not wanted:
+            operator = _OPPOSITES[operator]
+        return self._compared(one, operator, other.value)
+
+    def _compared_sizes(self, call: Call, operator: str, against: _Term, wanted: bool) -> Formula:
+        if against != _Constant(0) or call.target is None or len(call.args) != 1:
+            raise NotReadError
+        if not wanted:
+            operator = _OPPOSITES[operator]
+        return self._sizes(self.term(call.target), operator, self.term(call.args[0]))
+
+    def _sizes(self, one: _Term, operator: str, other: _Term) -> Formula:
+        if isinstance(one, _Constant) and not isinstance(other, _Constant):
+            one, other, operator = other, one, _FLIPPED[operator]
+        if not isinstance(one, _Field) or not isinstance(other, _Constant):
+            raise NotReadError
+        return self._compared(one, operator, other.value)
+
+    def _compared(self, term: _Term, operator: str, value: Json) -> Formula:
+        match term:
+            case _Constant():
+                return TRUE if _relates(term.value, operator, value) else FALSE
+            case _Field(function="size"):
+                return self._sized(_List((_Part(term.place),)), operator, value, term.place)
+            case _Field():
+                return self._atom(term.place, comparison_test(term, operator, value))
+            case _List() if term.parts and isinstance(value, int):
+                return self._sized(term, operator, value, None)
+            case _:
+                raise NotReadError
+
+    def _sized(self, listed: _List, operator: str, value: Json, place: Place | None) -> Formula:
+        def holds(count: int) -> bool:
+            return _relates(count, operator, value)
+
+        if not holds(0) and holds(1) and holds(1000):
+            return any_of(*(self._some(part, lambda _: TRUE) for part in listed.parts))
+        if holds(0) and not holds(1) and not holds(1000):
+            return all_of(*(self._every(part, lambda _: FALSE) for part in listed.parts))
+        if place is None:
+            raise NotReadError
+        wants = f"size {operator} {value}"
+        test = Test(wants, lambda found: _has_size(found) and holds(len(found)))
+        return self._atom(place, test)
+
+    def _every(self, part: _Part, body: Callable[[Place], Formula]) -> Formula:
+        variable = fresh()
+        place = Place(variable)
+        condition = part.condition(place)
+        wants = body(place)
+        if condition is TRUE:
+            return every(variable, part.listed, wants)
+        return every(variable, part.listed, any_of(_opposite(condition), wants))
+
+    def _some(self, part: _Part, body: Callable[[Place], Formula]) -> Formula:
+        variable = fresh()
+        place = Place(variable)
+        return Some(variable, part.listed, all_of(part.condition(place), body(place)))
+
+    def _membership(self, expr: Binary, wanted: bool) -> Formula:
+        one, other = self.term(expr.left), self.term(expr.right)
+        if isinstance(other, _Constant) and isinstance(other.value, list):
+            if isinstance(one, _Constant):
+                return TRUE if (one.value in other.value) is wanted else FALSE
+            if isinstance(one, _Field) and not one.function:
+                return self._atom(one.place, membership_test(one, other.value, wanted))
+        if isinstance(one, _Constant) and isinstance(other, _Field) and not other.function:
+            if other.place.steps[-1:] and other.place.steps[-1] in _MAPS:
+                test = present() if wanted else absent()
+                return self._atom(other.place.child(str(one.value)), test)
+            return self._contains(_List((_Part(other.place),)), one.value, wanted)
+        if isinstance(one, _Constant) and isinstance(other, _List):
+            return self._contains(other, one.value, wanted)
+        raise NotReadError
+
+    def _contains(self, listed: _List, value: Json, wanted: bool) -> Formula:
+        operator = "==" if wanted else "!="
+
+        def body(part: _Part) -> Callable[[Place], Formula]:
+            return lambda place: self._compared(part.element(place), operator, value)
+
+        if wanted:
+            return any_of(*(self._some(part, body(part)) for part in listed.parts))
+        return all_of(*(self._every(part, body(part)) for part in listed.parts))
+
+    def _call(self, expr: Call, wanted: bool) -> Formula:
+        name, target, args = expr.function, expr.target, expr.args
+        if name == "has" and target is None:
+            term = self.term(args[0])
+            if isinstance(term, _Field):
+                return self._atom(term.place, present() if wanted else absent())
+        elif target is None:
+            raise NotReadError
+        elif name == "hasValue" and not args:
+            term = self.term(target)
+            if isinstance(term, _Field):
+                return self._atom(term.place, present() if wanted else absent())
+        elif name in ("all", "exists") and len(args) == 2:
+            return self._quantified(expr, target, wanted)
+        elif name == "orValue":
+            return self._compared(self.term(expr), "==", wanted)
+        elif name in _QUANTITIES and len(args) == 1:
+            operator = _QUANTITIES[name] if wanted else _OPPOSITES[_QUANTITIES[name]]
+            return self._sizes(self.term(target), operator, self.term(args[0]))
+        elif name in (*_TEXTS, "matches") and len(args) == 1:
+            return self._of_text(expr, target, wanted)
+        raise NotReadError
+
+    def _quantified(self, expr: Call, target: Expr, wanted: bool) -> Formula:
+        name, body = bare(expr.args[0]), expr.args[1]
+        if not isinstance(name, Ident):
+            raise NotReadError
+        variable = name.name
+        term = self.term(target)
+        if isinstance(term, _Constant) and isinstance(term.value, list):
+            inner = [self.with_name(variable, _Constant(each)) for each in term.value]
+            truths = [each.truth(body, wanted) for each in inner]
+            is_all = (expr.function == "all") is wanted
+            return all_of(*truths) if is_all else any_of(*truths)
+
+        def of(part: _Part) -> Callable[[Place], Formula]:
+            return lambda place: self.with_name(variable, part.element(place)).truth(body, wanted)
+
+        parts = self._listed(term).parts
+        if (expr.function == "all") is wanted:
+            return all_of(*(self._every(part, of(part)) for part in parts))
+        return any_of(*(self._some(part, of(part)) for part in parts))
+
+    def _of_text(self, expr: Call, target: Expr, wanted: bool) -> Formula:
+        subject, argument = self.term(target), self.term(expr.args[0])
+        if isinstance(subject, _List) or not isinstance(argument, _Constant):
+            raise NotReadError
+        test = function_test(_TEXTS.get(expr.function, expr.function), str(argument.value))
+        if isinstance(subject, _Constant):
+            return TRUE if test.holds(subject.value) is wanted else FALSE
+        if subject.function:
+            raise NotReadError
+        return self._atom(subject.place, _settled(test, subject, wanted))
+
+
+_MOST_VARIABLES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Inner(_Translation):
+    definition: Expr = field(default_factory=lambda: Literal(None))
+
+
+def _opposite(formula: Formula) -> Formula:
+    from chartkit.addons.satisfy.formula import opposite
+
+    return opposite(formula)
+
+
+def _has_size(value: Json) -> bool:
+    return isinstance(value, list | dict | str)
+
+
+def _of_function(term: _Term, name: str) -> _Term:
+    if isinstance(term, _Field) and not term.function:
+        return replace(term, function=name)
+    if isinstance(term, _Constant) and name == "quantity":
+        return term
+    if isinstance(term, _List) and name == "size":
+        return term
+    raise NotReadError
+
+
+def _relates(left: Json, operator: str, right: Json) -> bool:
+    if operator in ("==", "!="):
+        return same(left, right) is (operator == "==")
+    if isinstance(left, bool) or isinstance(right, bool):
+        return False
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if not numbers and not (isinstance(left, str) and isinstance(right, str)):
+        return False
+    return _RELATIONS[operator](left, right)
+
+
+def _settled(test: Test, subject: _Field, wanted: bool) -> Test:
+    """Return a test of a field, or its opposite, that refuses a field that is not there, unless it
+    has a default."""
+    default, holds = subject.default, test.holds
+
+    def settled(value: Json) -> bool:
+        known = default if value is MISSING or value is None else value
+        return known is not MISSING and known is not None and holds(known) is wanted
+
+    languages = test.languages
+    if not wanted and languages is not None:
+        languages = (
+            tuple(replace(each, wanted=False) for each in languages)
+            if len(languages) == 1
+            else None
+        )
+    is_open = settled(MISSING)
+    probes = (*test.probes, MISSING, "example", "other") if not wanted else (*test.probes, MISSING)
+    return replace(
+        test,
+        wants=test.wants if wanted else f"not {test.wants}",
+        holds=settled,
+        probes=probes,
+        languages=languages,
+        is_closed=test.is_closed and wanted and not is_open,
+        is_positive=test.is_positive and wanted and not is_open,
+    )
+
+
+def comparison_test(subject: _Field, operator: str, value: Json) -> Test:
+    """Return the test of a field that a relation compares with a constant."""
+    is_size = subject.function == "quantity"
+
+    def holds(found: Json) -> bool:
+        if not is_size:
+            return _relates(found, operator, value)
+        one, other = quantity_or_none(str(found)), quantity_or_none(str(value))
+        if one is None or other is None:
+            return False
+        if operator in ("==", "!="):
+            return (one == other) is (operator == "==")
+        return _RELATIONS[operator](one, other)
+
+    wants = f"{operator} {str(value).lower() if isinstance(value, bool) else value}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    ordered = is_size or is_number
+    points = (str(value),) if ordered else ()
+    probes: tuple[Json, ...] = (value,)
+    if operator == "!=":
+        probes = (not value,) if isinstance(value, bool) else ("example", "other", 1)
+    elif is_number and operator in (">", "<"):
+        probes = (value + (1 if operator == ">" else -1),)
+    languages = None
+    if isinstance(value, str) and not is_size and operator in ("==", "!="):
+        literal = "".join(f"\\{each}" if not each.isalnum() else each for each in value)
+        languages = (Language(f"^{literal}$", True, operator == "=="),)
+    test = Test(
+        wants,
+        holds,
+        probes,
+        is_closed=not ordered and (operator == "==" or isinstance(value, bool)),
+        is_safe=value is False or operator == "==" or isinstance(value, bool),
+        languages=languages,
+        order="quantity" if ordered else "",
+        points=points,
+        is_positive=(ordered and operator != "!=") or operator == "==",
+    )
+    return _settled(test, subject, True)
+
+
+def membership_test(subject: _Field, values: list[Json], wanted: bool) -> Test:
+    """Return the test of a field that is, or is not, among some constants."""
+    return _settled(one_of(values), subject, wanted)

@@ -1,0 +1,317 @@
+"""Conditions (`deny`, `preconditions`) as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.satisfy.formula import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    Place,
+    Source,
+    Unknown,
+    all_of,
+    any_of,
+    opposite,
+)
+from chartkit.addons.satisfy.texts import Language, is_readable
+from chartkit.addons.satisfy.values import MISSING, Test, present
+from chartkit.addons.satisfy.wants.paths import Names, NotReadError, Reading, constant, read_key
+from chartkit.addons.satisfy.wants.pattern import order_of
+from chartkit.engine.cluster_policy.conditions.parse import (
+    OPERATORS,
+    Condition,
+    FlatList,
+    parse_conditions,
+)
+from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
+from chartkit.errors import ChartkitError
+from chartkit.go.quantity import quantity_or_none
+from chartkit.go.regexp import compile_regex
+from chartkit.go.strconv import mark_literals
+from chartkit.model import Json
+
+_IN_SOME: Final = frozenset(("AnyIn",))
+_IN_ALL: Final = frozenset(("AllIn", "In"))
+_OUT_SOME: Final = frozenset(("AnyNotIn", "NotIn"))
+_OUT_ALL: Final = frozenset(("AllNotIn",))
+_EQUALS: Final = frozenset(("Equal", "Equals", "In", "AnyIn", "AllIn"))
+_DIFFERS: Final = frozenset(("NotEqual", "NotEquals", "NotIn", "AnyNotIn", "AllNotIn"))
+
+
+def conditions_formula(body: Json, source: Source, names: Names) -> Formula:
+    """Return when conditions hold; source: that of the conditions."""
+    try:
+        parsed = parse_conditions(body)
+    except ChartkitError:
+        return Unknown("conditions")
+    if isinstance(parsed, FlatList):
+        return all_of(*_each(parsed.conditions, "", source, names))
+    both = list(_each(parsed.all or (), "/all", source, names))
+    if parsed.any is not None:
+        both.append(any_of(*_each(parsed.any, "/any", source, names)))
+    return all_of(*both)
+
+
+def _each(
+    conditions: tuple[Condition, ...], below: str, source: Source, names: Names
+) -> list[Formula]:
+    return [
+        condition_formula(
+            each, Source(source.policy, source.rule, f"{source.pointer}{below}/{index}"), names
+        )
+        for index, each in enumerate(conditions)
+    ]
+
+
+def condition_formula(condition: Condition, source: Source, names: Names) -> Formula:
+    """Return when a condition holds."""
+    try:
+        reading = read_key(condition.key, names)
+        (value,) = mark_literals([constant(condition.value, names)])
+        operator = condition.operator
+        if operator not in OPERATORS:
+            raise NotReadError
+        if not reading.streams:
+            return _of_constant(reading, operator, value)
+        if reading.function == "length":
+            return _of_length(reading, operator, value, source)
+        if reading.function == "keys":
+            return _of_keys(reading, operator, value, source)
+        if reading.function:
+            return _of_function(reading, operator, value, source)
+        if reading.is_list:
+            return _of_list(reading, operator, value, source)
+        return _of_scalar(reading, operator, value, source)
+    except (NotReadError, ChartkitError):
+        return Unknown(str(condition.key))
+
+
+def _of_constant(reading: Reading, operator: str, value: Json) -> Formula:
+    if reading.function:
+        raise NotReadError
+    (key,) = mark_literals([reading.constant])
+    return TRUE if OPERATORS[operator](value)(key) else FALSE
+
+
+def _of_scalar(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
+    (stream,) = reading.streams
+    if stream.loops:
+        raise NotReadError
+    test = operator_test(operator, value, reading)
+    atom = Atom(stream.place, test, source)
+    if isinstance(value, list) and operator in ("AnyIn", "AllIn", "AnyNotIn", "AllNotIn"):
+        # A list in place of the text is compared by its elements.
+        elements = _of_elements(stream.elements().every, stream.elements().some, operator, value)
+        return any_of(atom, elements(source)) if _is_list_like(stream.place) else atom
+    return atom
+
+
+_LISTS: Final = frozenset(
+    ("add", "drop", "args", "command", "accessModes", "verbs", "resources", "apiGroups", "hosts")
+)
+
+
+def _is_list_like(place: Place) -> bool:
+    """Report whether a field is a list of texts in Kubernetes' own kinds."""
+    return bool(place.steps) and place.steps[-1] in _LISTS
+
+
+def _of_list(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
+    parts = [
+        _of_elements(stream.every, stream.some, operator, value)(source)
+        for stream in reading.streams
+    ]
+    return all_of(*parts) if operator in _IN_ALL | _OUT_ALL else any_of(*parts)
+
+
+_Quantified = Callable[[Callable[[Place], Formula]], Formula]
+
+
+def _of_elements(
+    every: _Quantified, some: _Quantified, operator: str, value: Json
+) -> Callable[[Source], Formula]:
+    test = operator_test("AnyIn", value, Reading())
+
+    def formula(source: Source) -> Formula:
+        def among(place: Place) -> Formula:
+            return Atom(place, test, source)
+
+        if operator in _IN_SOME:
+            return some(among)
+        if operator in _IN_ALL:
+            return every(among)
+        if operator in _OUT_SOME:
+            return some(lambda place: opposite(among(place)))
+        if operator in _OUT_ALL:
+            return every(lambda place: opposite(among(place)))
+        raise NotReadError
+
+    return formula
+
+
+def operator_test(operator: str, value: Json, reading: Reading) -> Test:
+    """Return the test of a scalar key that an operator compares with a constant value."""
+    compare = OPERATORS[operator](value)
+
+    def holds(found: Json) -> bool:
+        key = None if found is MISSING else found
+        if reading.has_default and key in (None, False, "", [], {}) and key.__class__ is not int:
+            key = reading.default
+        (marked,) = mark_literals([key])
+        try:
+            return compare(marked)
+        except ChartkitError:
+            return False
+
+    # Without a default a field that is not there is an error of the rule.
+    needs_value = bool(reading.streams) and not reading.has_default
+    values = value if isinstance(value, list) else [value]
+    texts = [str(each) for each in values]
+    wants = f"{operator} {', '.join(_shown(each) for each in values)}"
+    sizes = tuple(text for text in texts if quantity_or_none(text) is not None)
+    order = order_of(tuple(texts)) if texts else ""
+    plain = not any(map(has_wildcard, texts)) and not sizes
+    if operator in _EQUALS:
+        test = Test(wants, holds, tuple(values), languages=_languages(values), order=order)
+        takes_default = holds(MISSING)
+        return replace(
+            test,
+            points=sizes if order else (),
+            is_closed=plain and not takes_default,
+            is_positive=(test.languages is not None or bool(order)) and not takes_default,
+            needs_value=needs_value,
+        )
+    if operator in _DIFFERS:
+        return Test(
+            wants,
+            holds,
+            (MISSING, *_others(values)),
+            languages=_languages(values, wanted=False),
+            order=order,
+            points=sizes if order else (),
+            needs_value=needs_value,
+        )
+    is_duration = operator.startswith("Duration")
+    order = "duration" if is_duration else order
+    return Test(
+        wants,
+        holds,
+        (*values, MISSING),
+        order=order,
+        points=tuple(texts),
+        is_positive=bool(order) and not holds(MISSING),
+        needs_value=needs_value,
+    )
+
+
+def _languages(values: list[Json], wanted: bool = True) -> tuple[Language, ...] | None:
+    """Return the languages of texts of which one is wanted, or all are refused."""
+    if not all(isinstance(each, str) for each in values):
+        return None
+    if any(quantity_or_none(each) is not None for each in values):
+        return None
+    if not wanted:
+        return tuple(Language(each, wanted=False) for each in values)
+    if len(values) == 1:
+        return (Language(values[0]),)
+    choices = (regular_expression(each).removeprefix("(?s)^")[:-1] for each in values)
+    return (Language(f"(?s)^({'|'.join(choices)})$", is_regex=True),)
+
+
+def _others(values: list[Json]) -> list[Json]:
+    return [not each for each in values if isinstance(each, bool)]
+
+
+def _shown(value: Json) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
+    compare = OPERATORS[operator](value)
+
+    def holds(count: int) -> bool:
+        (marked,) = mark_literals([count])
+        return compare(marked)
+
+    if not holds(0) and holds(1) and holds(1000):
+        return any_of(*(each.some(lambda _: TRUE) for each in _members(reading)))
+    if holds(0) and not holds(1) and not holds(1000):
+        return all_of(*(each.every(lambda _: FALSE) for each in _members(reading)))
+    (stream,) = reading.streams
+    if stream.loops:
+        raise NotReadError
+
+    def of_size(found: Json) -> bool:
+        return holds(len(found) if isinstance(found, list | dict | str) else 0)
+
+    return Atom(stream.place, Test(f"a length {operator} {value}", of_size), source)
+
+
+def _members(reading: Reading) -> list[Json]:
+    if reading.is_list:
+        return list(reading.streams)
+    return [stream.elements() for stream in reading.streams]
+
+
+def _of_keys(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
+    (stream,) = reading.streams
+    names = value if isinstance(value, list) else [value]
+    if stream.loops or any(not isinstance(each, str) or has_wildcard(each) for each in names):
+        raise NotReadError
+    there = [Atom(stream.place.child(name), present(), source) for name in names]
+    if operator == "AnyIn":
+        return any_of(*there)
+    if operator == "AllNotIn":
+        return all_of(*map(opposite, there))
+    raise NotReadError
+
+
+def _of_function(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
+    """Return when a function is true, or is false, as the condition wants it."""
+    if operator not in _EQUALS | _DIFFERS or not isinstance(value, bool):
+        raise NotReadError
+    (argument,) = reading.arguments
+    (stream,) = reading.streams
+    if stream.loops or not isinstance(argument, str):
+        raise NotReadError
+    atom = Atom(stream.place, function_test(reading.function, argument), source)
+    formula: Formula = atom
+    if reading.function == "contains":
+        same = operator_test("Equals", argument, Reading())
+        formula = any_of(atom, stream.elements().some(lambda place: Atom(place, same, source)))
+    return formula if value is (operator in _EQUALS) else opposite(formula)
+
+
+def function_test(name: str, argument: str) -> Test:
+    """Return the test that a function of texts makes of its subject."""
+    wants = f"{name} {argument}"
+    if name in ("regex_match", "matches"):
+        regex = compile_regex(argument)
+        language = Language(argument, is_regex=True)
+        known = (language,) if is_readable(argument) else None
+        return Test(
+            wants,
+            lambda value: isinstance(value, str | int) and regex.matches(str(value)),
+            languages=known,
+            is_positive=known is not None,
+        )
+    shape = {"contains": "*{}*", "starts_with": "{}*", "ends_with": "*{}"}[name]
+    if has_wildcard(argument):
+        raise NotReadError
+    checks: dict[str, Callable[[str], bool]] = {
+        "contains": lambda text: argument in text,
+        "starts_with": lambda text: text.startswith(argument),
+        "ends_with": lambda text: text.endswith(argument),
+    }
+    check = checks[name]
+    return Test(
+        wants,
+        lambda value: isinstance(value, str) and check(value),
+        languages=(Language(shape.format(argument)),),
+        is_positive=True,
+    )

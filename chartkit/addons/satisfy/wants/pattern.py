@@ -1,0 +1,278 @@
+"""Patterns of validate rules as formulas.
+
+A condition that an object does not meet makes the pattern pass over the object, or over the element
+of a list around it, so that conditions rise to there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Final
+
+from chartkit.addons.satisfy.formula import (
+    Atom,
+    Formula,
+    Place,
+    Some,
+    Source,
+    Unknown,
+    all_of,
+    any_of,
+    every,
+    opposite,
+)
+from chartkit.addons.satisfy.texts import Language
+from chartkit.addons.satisfy.values import MISSING, Test, absent, of_type, present
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.scalar import (
+    ORDERS,
+    Operation,
+    Range,
+    compile_operation,
+    compile_scalar,
+    read_alternatives,
+    read_operation,
+)
+from chartkit.engine.context.variables.syntax import has_reference, has_variable
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go.duration import duration_or_none
+from chartkit.go.quantity import quantity_or_none
+from chartkit.go.strconv import mark_literals
+from chartkit.model import Body, Json, pointer_of
+
+_names: Final = count()
+
+
+def fresh(name: str = "element") -> str:
+    """Return the name of a variable that no other loop has."""
+    return f"{name}#{next(_names)}"
+
+
+_SAFE: Final = (
+    *("false", "!true", "!privileged", "RuntimeDefault", "RuntimeDefault | Localhost"),
+    *("Localhost | RuntimeDefault", "runtime/default", "ALL", "Default"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A part of a pattern: when it applies, and what it wants then."""
+
+    applies: Formula
+    wants: Formula
+
+
+_ALWAYS: Final = all_of()
+
+
+def pattern_formula(pattern: Json, place: Place, source: Source) -> Formula:
+    """Return what a pattern wants of the value at a place; source: that of the pattern."""
+    read = _Reader(source).part(pattern, place, ())
+    return any_of(opposite(read.applies), read.wants)
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def part(self, pattern: Json, place: Place, written: tuple[str | int, ...]) -> _Read:
+        if isinstance(pattern, dict):
+            return self._object(pattern, place, written)
+        if isinstance(pattern, list):
+            return _Read(_ALWAYS, self._list(pattern, place, written))
+        return _Read(_ALWAYS, self._leaf(pattern, place, written))
+
+    def _atom(self, place: Place, test: Test, written: tuple[str | int, ...]) -> Atom:
+        source = self._source
+        pointer = source.pointer + pointer_of(*written)
+        return Atom(place, test, Source(source.policy, source.rule, pointer))
+
+    def _object(self, pattern: Body, place: Place, written: tuple[str | int, ...]) -> _Read:
+        applies: list[Formula] = []
+        wants: list[Formula] = [self._atom(place, of_type("an object", dict, {}), written)]
+        for key, member in pattern.items():
+            anchor = parse_anchor(key)
+            name = key if anchor is None else anchor.key
+            here = (*written, key)
+            if has_variable(key) or has_reference(key) or has_wildcard(name):
+                wants.append(Unknown(key))
+                continue
+            read = self._key(anchor, member, place.child(name), here)
+            applies.append(read.applies)
+            wants.append(read.wants)
+        return _Read(all_of(*applies), all_of(*wants))
+
+    def _key(
+        self, anchor: Anchor | None, member: Json, place: Place, here: tuple[str | int, ...]
+    ) -> _Read:
+        gone = self._atom(place, absent(), here)
+        if anchor is None:
+            if member == "*":
+                return _Read(_ALWAYS, self._atom(place, present(), here))
+            return self.part(member, place, here)
+        if anchor.kind is AnchorKind.NEGATION:
+            return _Read(_ALWAYS, gone)
+        if anchor.kind is AnchorKind.EXISTENCE:
+            return _Read(_ALWAYS, any_of(self._existence(member, place, here), gone))
+        read = self.part(member, place, here)
+        there = opposite(gone)
+        if anchor.kind is AnchorKind.CONDITION:
+            return _Read(all_of(there, read.applies, read.wants), _ALWAYS)
+        if anchor.kind is AnchorKind.GLOBAL:
+            return _Read(any_of(gone, all_of(read.applies, read.wants)), _ALWAYS)
+        if anchor.kind is AnchorKind.EQUALITY:
+            return _Read(any_of(gone, read.applies), any_of(read.wants, gone))
+        return _Read(Unknown(str(anchor)), Unknown(str(anchor)))
+
+    def _existence(self, member: Json, place: Place, here: tuple[str | int, ...]) -> Formula:
+        if not isinstance(member, list):
+            return Unknown("an existence anchor without a list")
+        parts: list[Formula] = []
+        for index, one in enumerate(member):
+            variable = fresh()
+            read = self.part(one, Place(variable), (*here, index))
+            parts.append(Some(variable, place, all_of(read.applies, read.wants)))
+        return all_of(*parts)
+
+    def _list(self, pattern: list[Json], place: Place, written: tuple[str | int, ...]) -> Formula:
+        listed = self._atom(place, of_type("a list", list, []), written)
+        if not pattern or isinstance(pattern[0], list):
+            return Unknown("a list of lists")
+        variable = fresh()
+        read = self.part(pattern[0], Place(variable), (*written, 0))
+        return all_of(listed, every(variable, place, any_of(opposite(read.applies), read.wants)))
+
+    def _leaf(self, pattern: Json, place: Place, written: tuple[str | int, ...]) -> Formula:
+        if isinstance(pattern, str) and (has_variable(pattern) or has_reference(pattern)):
+            return Unknown(pattern)
+        return any_of(*(self._atom(place, test, written) for test in scalar_tests(pattern)))
+
+
+def scalar_tests(pattern: Json) -> Iterator[Test]:
+    """Yield the tests of a scalar pattern, of which one must pass."""
+    (marked,) = mark_literals([pattern])
+    if not isinstance(pattern, str):
+        holds = _elementwise(compile_scalar(marked))
+        if pattern is None:
+            yield Test("empty", holds, (MISSING, "", 0, False), is_closed=True, is_safe=True)
+            return
+        text = str(pattern).lower() if isinstance(pattern, bool) else str(pattern)
+        probes = (pattern, str(pattern)) if not isinstance(pattern, bool) else (pattern,)
+        yield Test(text, holds, probes, is_closed=True, is_safe=True)
+        return
+    alternatives = read_alternatives(pattern)
+    literals = [each[0] for each in alternatives if len(each) == 1 and _is_literal(each[0])]
+    if len(literals) == len(alternatives) > 1:
+        # One test for a choice of texts: its first is taken where nothing speaks against it.
+        holds = _elementwise(compile_scalar(pattern))
+        probes = (*literals, *(value for text in literals for value in _typed(text)))
+        yield Test(pattern, holds, (*probes, pattern), is_closed=True, is_safe=pattern in _SAFE)
+        return
+    for alternative in alternatives:
+        yield conjunction(alternative, is_safe=pattern in _SAFE)
+
+
+def conjunction(operations: list[str], is_safe: bool) -> Test:
+    """Return the test of texts that stand between `&`."""
+    checks = [compile_operation(operation) for operation in operations]
+    read = [operation_test(operation) for operation in operations]
+    text = " & ".join(operations)
+    orders = {test.order for test in read}
+    languages = [test.languages for test in read if test.languages is not None]
+    return Test(
+        text,
+        _elementwise(lambda value: all(check(value) for check in checks)),
+        tuple(probe for test in read for probe in test.probes),
+        is_closed=any(test.is_closed for test in read),
+        is_safe=is_safe or (len(read) == 1 and read[0].is_safe),
+        languages=tuple(one for each in languages for one in each)
+        if len(languages) == len(read)
+        else None,
+        order=orders.pop() if len(orders) == 1 else "",
+        points=tuple(point for test in read for point in test.points),
+        is_positive=any(test.is_positive for test in read),
+    )
+
+
+def operation_test(text: str) -> Test:
+    """Return the test of one operator with its operand."""
+    operation = read_operation(text)
+    check = compile_operation(text)
+
+    def holds(value: Json) -> bool:
+        return check(None if value is MISSING else value)
+
+    if isinstance(operation, Range):
+        points = (operation.low, operation.high)
+        order = order_of(points)
+        return Test(text, holds, points, order=order, points=points, is_positive=True)
+    return _single_test(text, operation, holds)
+
+
+def _single_test(text: str, operation: Operation, holds: Json) -> Test:
+    prefix, operand = operation
+    order = order_of((operand,))
+    if prefix in ORDERS:
+        return Test(text, holds, (operand,), order=order, points=(operand,), is_positive=True)
+    language = Language(operand, wanted=not prefix)
+    if order:
+        # A size: `5` is `5.0`, too, and `!5` is whatever is no 5.
+        probes = (operand, *_typed(operand))
+        others = () if not prefix else ("example", MISSING)
+        return Test(
+            text, holds, (*probes, *others), order=order, points=(operand,), is_positive=not prefix
+        )
+    if prefix:
+        opposite_of = {"true": False, "false": True}
+        probes = tuple(opposite_of[operand] for _ in range(operand in opposite_of))
+        return Test(text, holds, probes, languages=(language,), is_safe=operand == "true")
+    if has_wildcard(operand):
+        probes = ("example",) if not operand.strip("?*") else ()
+        return Test(text, holds, probes, languages=(language,), is_positive=True)
+    probes = (operand, *_typed(operand))
+    return Test(
+        text, holds, probes, is_closed=True, is_safe=True, languages=(language,), is_positive=True
+    )
+
+
+def _is_literal(text: str) -> bool:
+    operation = read_operation(text)
+    return (
+        isinstance(operation, Operation)
+        and not operation.prefix
+        and not has_wildcard(operation.operand)
+        and not _is_size(operation.operand)
+    )
+
+
+def _is_size(text: str) -> bool:
+    return quantity_or_none(text) is not None or duration_or_none(text) is not None
+
+
+def order_of(points: tuple[str, ...]) -> str:
+    """Return the order that sizes are compared in; empty where that depends on the value."""
+    if all(quantity_or_none(point) is not None for point in points):
+        if all(point == "0" or duration_or_none(point) is None for point in points):
+            return "quantity"
+        return ""
+    return "duration" if all(duration_or_none(point) is not None for point in points) else ""
+
+
+def _typed(text: str) -> tuple[Json, ...]:
+    """Return the booleans and numbers that Kyverno reads as a text."""
+    if text in ("true", "false"):
+        return (text == "true",)
+    return (int(text),) if text.isdecimal() and len(text) < 18 else ()
+
+
+def _elementwise(check: Json) -> Json:
+    """Return a check that takes a list if it takes every element, as leaves of patterns do."""
+
+    def holds(value: Json) -> bool:
+        if isinstance(value, list):
+            return all(map(check, value))
+        return bool(check(None if value is MISSING else value))
+
+    return holds

@@ -42,7 +42,7 @@ from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, rea
 from chartkit.engine.ports.services import Cluster, ObjectKey, labels_of
 from chartkit.errors import CompileError, EvaluationError, Reraise
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Diagnostic, Json, Resource, Severity, mapping_at
+from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity, mapping_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Binding:
     constraints: Constraints | None
     params: ParamRef | None
     actions: tuple[str, ...]
+    location: Location
 
 
 def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, ...]:
@@ -102,6 +103,7 @@ def _read(policy: CelPolicy, resource: Resource) -> Binding:
         None if constraints is None else Constraints(constraints, selects_nothing=False),
         read_param_ref(policy.spec.get("paramKind"), spec.get("paramRef")),
         tuple(spec.get("validationActions") or ()),
+        resource.location,
     )
 
 
@@ -311,7 +313,7 @@ _LONGEST_MESSAGE: Final = 5 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Denial:
     """The reason why a request is not admitted; is_error: because something could not be
     evaluated; fields: JSON pointers of the object's fields that it is about."""
 
@@ -320,7 +322,7 @@ class Decision:
     fields: tuple[str, ...] = ()
 
 
-SKIPPED: Final = Decision("")
+SKIPPED: Final = Denial("")
 """The match conditions leave the request alone."""
 
 
@@ -363,7 +365,7 @@ class AdmissionValidation:
             for validation in validations
         ]
 
-    def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Decision | None:
+    def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Denial | None:
         """Return the reason why a request is not admitted; None if it is.
 
         request: a `server_scope`; match conditions do not see its `namespaceObject`.
@@ -384,9 +386,9 @@ class AdmissionValidation:
                     continue
             except CelError as error:
                 fields = self._fields(validation, scope)
-                return Decision(error.message, is_error=True, fields=fields)
+                return Denial(error.message, is_error=True, fields=fields)
             fields = self._fields(validation, scope)
-            return Decision(_message(validation, scope), fields=fields)
+            return Denial(_message(validation, scope), fields=fields)
         return None
 
     def _fields(self, failed: _Validation, scope: Mapping[str, Value]) -> tuple[str, ...]:
@@ -394,7 +396,7 @@ class AdmissionValidation:
             failed.expression, scope, self._conditions, self._constraints
         )
 
-    def _match(self, scope: Mapping[str, Value]) -> Decision | None:
+    def _match(self, scope: Mapping[str, Value]) -> Denial | None:
         failures = failed(lambda expression: expression.evaluate(scope), self._conditions)
         if failures == []:
             return None
@@ -402,7 +404,7 @@ class AdmissionValidation:
             return SKIPPED
         unlike = list(dict.fromkeys(failures))
         text = unlike[0] if len(unlike) == 1 else f"[{', '.join(unlike)}]"
-        return Decision(text, is_error=True)
+        return Denial(text, is_error=True)
 
 
 def _message(failed: _Validation, scope: Mapping[str, Value]) -> str:

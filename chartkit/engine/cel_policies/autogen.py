@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints, with_spec
 from chartkit.engine.kubernetes import kinds
 from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, TEMPLATE
-from chartkit.model import Body, Json
+from chartkit.model import Body, FieldPath, Json
 
 CONTROLLERS: Final = {each.plural: each for each in kinds.CONTROLLERS if each.group}
 """The controllers that policies are extended to, by resource."""
@@ -63,23 +63,48 @@ def _custom(name: str) -> tuple[str, str, str] | None:
 def can_extend(constraints: MatchConstraints) -> bool:
     """Return whether constraints speak of Pods alone, without names, exclusions or object
     selectors."""
+    return obstacle(constraints) is None
+
+
+def obstacle(constraints: MatchConstraints) -> tuple[FieldPath, str] | None:
+    """Return the path and text of what keeps a policy from being extended to pod controllers; None
+    if it can be."""
     selector = constraints.object_selector
     if selector is not None and (selector.labels or selector.expressions):
-        return False
-    if constraints.excluded or len(constraints.rules) != 1:
-        return False
-    rule = constraints.rules[0]
-    return (
-        not rule.names
-        and rule.groups == ("",)
-        and rule.versions == ("v1",)
-        and rule.resources == ("pods",)
-    )
+        return ("objectSelector",), "it has an objectSelector"
+    if constraints.excluded:
+        return ("excludeResourceRules",), "it has excludeResourceRules"
+    if len(constraints.rules) != 1:
+        return ("resourceRules",), f"it has {len(constraints.rules)} resourceRules"
+    rule, path = constraints.rules[0], ("resourceRules", 0)
+    if rule.names:
+        return (*path, "resourceNames"), "its rule has resourceNames"
+    if rule.resources != ("pods",):
+        return (*path, "resources"), "its rule is not about pods alone"
+    if rule.groups != ("",) or rule.versions != ("v1",):
+        return path, "its rule is not about v1 alone"
+    return None
+
+
+def source_offset(original: str, rewritten: str, template: str, offset: int) -> int | None:
+    """Return the offset in a policy's text of a character of the text for a template's Pods; None
+    if that cannot be told."""
+    for pattern in (_FIELD, _MUTATED):
+        if pattern.sub(rf"\1.{template}.\2", original) != rewritten:
+            continue
+        added = 0
+        for found in pattern.finditer(original):
+            start = found.start(2) + added
+            if offset < start:
+                break
+            added += min(len(template) + 1, offset - start)
+        return offset - added
+    return None
 
 
 def _for(policy: CelPolicy, template: str, resources: list[str], rewrite: Rewrite) -> CelPolicy:
     form = _matching(policy, [(CONTROLLERS[name].group, "v1", name) for name in resources])
-    return with_spec(policy, rewrite(form.spec, template))
+    return replace(with_spec(policy, rewrite(form.spec, template)), template=template)
 
 
 def _matching(policy: CelPolicy, resources: Iterable[tuple[str, str, str]]) -> CelPolicy:

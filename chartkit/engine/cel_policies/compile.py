@@ -196,12 +196,14 @@ def compile_cel_policy(
     expression does not compile.
     """
     policy = replace(read_cel_policy(resource), allows_http=allows_http)
+    excepting: _Exceptions = ()
     if policy.kind in _BOUND:
         phase, bound = _BOUND[policy.kind]
         evaluators = bound(policy, bindings)
     else:
         phase, compiler = _KINDS[policy.kind]
-        evaluators = compiler(policy, exceptions_of(policy, exceptions))
+        excepting = exceptions_of(policy, exceptions)
+        evaluators = compiler(policy, excepting)
     phases = frozenset(phase if one.phase is None else one.phase for one in evaluators)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
-    return CompiledCelPolicy(policy, phases or frozenset({phase}), evaluators, scored)
+    return CompiledCelPolicy(policy, phases or frozenset({phase}), evaluators, scored, excepting)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
 from chartkit.engine.cel_policies.scope import Attributes
@@ -23,11 +23,20 @@ _ANY: Final = "*"
 class Constraints:
     """Compiled match constraints; what depends on the kind of request alone is remembered."""
 
-    __slots__ = ("_excluded", "_kinds", "_namespaces", "_objects", "_rules", "_selects_nothing")
+    __slots__ = (
+        "_excluded",
+        "_kinds",
+        "_namespaces",
+        "_objects",
+        "_rules",
+        "_selects_nothing",
+        "source",
+    )
 
     def __init__(self, constraints: MatchConstraints, *, selects_nothing: bool = True) -> None:
         """selects_nothing: whether an object selector may take the labels that an object which is
         not there does not have, as for Kyverno's own kinds."""
+        self.source = constraints
         self._selects_nothing = selects_nothing
         self._rules = constraints.rules
         self._excluded = constraints.excluded
@@ -38,17 +47,26 @@ class Constraints:
     def match(self, request: Attributes) -> bool:
         """Return whether they speak of the request; raises EvaluationError for a selector that
         Kubernetes refuses, where all else fits."""
-        rules, excluded = self._of_kind(request)
-        if not rules.fits(request) or excluded.fits(request):
-            return False
-        if not (self._namespaces.problem or self._in_namespace(request)):
-            return False
-        if not (self._objects.problem or self._with_labels(request)):
+        if self.excluding(request) is not None:
             return False
         problem = self._namespaces.problem or self._objects.problem
         if problem:
             raise EvaluationError(f"Internal error occurred: {problem}")
         return True
+
+    def excluding(self, request: Attributes) -> str | None:
+        """Return the field that leaves a request out, None if all fit: `resourceRules`,
+        `excludeResourceRules`, `namespaceSelector`, `objectSelector`."""
+        rules, excluded = self._of_kind(request)
+        if not rules.fits(request):
+            return "resourceRules"
+        if excluded.fits(request):
+            return "excludeResourceRules"
+        if not (self._namespaces.problem or self._in_namespace(request)):
+            return "namespaceSelector"
+        if not (self._objects.problem or self._with_labels(request)):
+            return "objectSelector"
+        return None
 
     def concern(self, request: Attributes) -> bool:
         """Return whether they speak of any request of the same kind (`kind_key`)."""
@@ -66,7 +84,7 @@ class Constraints:
         # What stands outside namespaces, and is none, is never left out.
         if self._namespaces.fits is None or not (request.namespace or request.is_namespace):
             return True
-        return self._namespaces.fits(_labels_of_namespace(request))
+        return self._namespaces.fits(labels_of_namespace(request))
 
     def _with_labels(self, request: Attributes) -> bool:
         fits = self._objects.fits
@@ -91,7 +109,7 @@ def of_bound_policy(constraints: MatchConstraints) -> MatchConstraints:
     return replace(constraints, rules=tuple(rules))
 
 
-def _labels_of_namespace(request: Attributes) -> Mapping[str, str]:
+def labels_of_namespace(request: Attributes) -> Mapping[str, str]:
     writes = request.operation in (Operation.CREATE, Operation.UPDATE)
     if request.is_namespace and not request.subresource and writes:
         return request.labels[0]
@@ -140,27 +158,41 @@ def _speaking(rules: tuple[ResourceRule, ...], request: Attributes) -> _RulesOfK
 
 
 def _speaks(rule: ResourceRule, request: Attributes) -> bool:
-    return (
-        _in_scope(rule.scope, request)
-        and _one_of(rule.operations, request.operation)
-        and _one_of(rule.groups, request.group)
-        and _one_of(rule.versions, request.version)
-        and any(_is_resource(resource, request) for resource in rule.resources)
-    )
+    return all(part.holds(rule, request) for part in RULE_PARTS)
+
+
+class RulePart(NamedTuple):
+    """A field of a resource rule; holds: whether it takes a request."""
+
+    field: str
+    holds: Callable[[ResourceRule, Attributes], bool]
+
+
+def _is_resource(rule: ResourceRule, request: Attributes) -> bool:
+    for resource in rule.resources:
+        name, _, subresource = resource.partition("/")
+        if name in (_ANY, request.resource) and subresource in (_ANY, request.subresource):
+            return True
+    return False
 
 
 def _one_of(items: tuple[str, ...], asked: str) -> bool:
     return _ANY in items or asked in items
 
 
-def _is_resource(resource: str, request: Attributes) -> bool:
-    name, _, subresource = resource.partition("/")
-    return name in (_ANY, request.resource) and subresource in (_ANY, request.subresource)
-
-
-def _in_scope(scope: str, request: Attributes) -> bool:
-    if scope == "Namespaced":
+def _in_scope(rule: ResourceRule, request: Attributes) -> bool:
+    if rule.scope == "Namespaced":
         return not request.is_namespace and bool(request.namespace)
-    if scope == "Cluster":
+    if rule.scope == "Cluster":
         return request.is_namespace or not request.namespace
     return True
+
+
+RULE_PARTS: Final = (
+    RulePart("resources", _is_resource),
+    RulePart("apiGroups", lambda rule, request: _one_of(rule.groups, request.group)),
+    RulePart("apiVersions", lambda rule, request: _one_of(rule.versions, request.version)),
+    RulePart("operations", lambda rule, request: _one_of(rule.operations, request.operation)),
+    RulePart("scope", _in_scope),
+)
+"""The fields of a resource rule that the kind of a request decides."""

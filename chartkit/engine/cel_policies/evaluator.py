@@ -28,8 +28,10 @@ from chartkit.engine.cel_policies.scope import (
 )
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Phase
+from chartkit.engine.why import MISSING, Asked, Decision
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, RuleResult, RuleType, Status
+from chartkit.model import Body, Location, RuleResult, RuleType, Status, pointer_of
+from chartkit.safe_text import shown
 
 EVALUATION: Final = "evaluation"
 """The rule that results name where a policy could not be evaluated."""
@@ -124,6 +126,26 @@ class Evaluator:
         if self.policy.namespace not in ("", attributes.namespace):
             return False
         return self._constraints is not None and self._constraints.match(attributes)
+
+    def why_match(self, attributes: Attributes) -> Decision:
+        """Return the decision of `speaks_of`."""
+        from chartkit.engine.cel_policies.match_reasons import match_decision
+
+        policy = self.policy
+        location = policy.resource.location
+        if policy.namespace not in ("", attributes.namespace):
+            text = f"namespace {shown(attributes.namespace) or 'none'} is not {policy.namespace}"
+            where, pointer = location.within("/metadata/namespace"), "/metadata/namespace"
+            namespace = attributes.namespace or MISSING
+            return Decision(Asked.NAMESPACE, False, text, where, pointer, namespace)
+        if self._constraints is None:
+            where = location.within("/spec")
+            return Decision(Asked.MATCH, False, "the policy has no matchConstraints", where)
+
+        def locate(*steps: str | int) -> Location:
+            return location.within(pointer_of("spec", "matchConstraints", *steps))
+
+        return match_decision(self._constraints, attributes, locate)
 
     def concerns(self, attributes: Attributes) -> bool:
         """Return whether it may say anything of requests of a kind (`kind_key`); false only where

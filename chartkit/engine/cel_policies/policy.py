@@ -16,9 +16,11 @@ from chartkit.engine.kubernetes.definitions import (
 from chartkit.engine.kubernetes.kinds import (
     ADMISSION,
     ADMISSION_VERSIONS,
+    CRON_TEMPLATE,
     KINDS,
     KYVERNO_KINDS,
     NAMESPACED,
+    TEMPLATE,
     UNEVALUATED_MODES,
     VERSIONS,
     CelKind,
@@ -69,13 +71,19 @@ class Validation:
     reason: str = ""
 
 
+FORMS: Final = {"": "", TEMPLATE: "autogen-defaults", CRON_TEMPLATE: "autogen-cronjobs"}
+"""The names of the forms for pod controllers, by the path of the Pod template."""
+
+
 @dataclass(frozen=True, slots=True)
 class CelPolicy:
     """A policy; namespace: empty for one that speaks of all; constraints: None where it has none.
 
     ignores_errors: whether a match condition that fails to evaluate leaves the request alone;
     actions: `Deny`, `Audit`, `Warn`; controllers: the pod controllers that it is extended to as
-    written, None for all; json: whether it judges any JSON and not admission requests;
+    written, None for all; template: where the Pod template stands in the controllers that a form of
+    the policy is for, empty for the policy itself; json: whether it judges any JSON and not
+    admission requests;
     of_templates: whether it is a policy's form for workloads of custom kinds, which is asked about
     the Pod templates found in them; allows_http: whether policies of a namespace may call services;
     body: the specification, for what one kind alone has.
@@ -93,6 +101,7 @@ class CelPolicy:
     ignores_errors: bool = False
     actions: tuple[str, ...] = ()
     controllers: tuple[str, ...] | None = None
+    template: str = ""
     json: bool = False
     admission: bool = True
     background: bool = True
@@ -115,6 +124,13 @@ class CelPolicy:
     def id(self) -> str:
         """Return the identity among all policies (`RuleResult.policy_id`)."""
         return policy_id(self.kind_name, self.key)
+
+    @property
+    def form(self) -> str:
+        """Return the name of the form for pod controllers; empty for the policy itself."""
+        if self.of_templates:
+            return "autogen-templates"
+        return FORMS[self.template]
 
     @property
     def kind_name(self) -> str:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from chartkit.engine.cel.interpreter.program import observed
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
+from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.images.attestors import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, GroupVersionKind, is_custom
 from chartkit.engine.request import AUDIT, ENFORCE, Operation, Phase, Request, Run, given_operation
-from chartkit.engine.why import Asked, Decision, RuleDecision
+from chartkit.engine.why import RuleDecision
 from chartkit.model import Diagnostic, Json, RuleResult, Status
 
 
@@ -78,6 +80,14 @@ class CelView:
         return made
 
 
+def _reported(phase: Phase, results: list[RuleResult]) -> list[RuleResult]:
+    """Return the results that Kyverno reports: of a digest not that it was added, only that it
+    could not be."""
+    if phase is not Phase.IMAGES:
+        return results
+    return [result for result in results if result.status is not Status.PASS]
+
+
 _ASKING: Final = re.compile(r"\b(resource|globalContext|http|image\w*|params|[gG]etMetadata)\b")
 
 
@@ -99,6 +109,7 @@ class CompiledCelPolicy:
     phases: frozenset[Phase]
     evaluators: tuple[Evaluator, ...]
     scored: bool = True
+    exceptions: tuple[CelException, ...] = ()
     _by_kind: dict[tuple[str, ...], tuple[Evaluator, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -163,33 +174,31 @@ class CompiledCelPolicy:
         for evaluator in self.evaluators_of(admission.attributes):
             if evaluator.phase in (None, phase):
                 admission = view.evaluate(self, evaluator, admission, made)
-        if phase is Phase.IMAGES:
-            # Kyverno reports no digest that was added, only those that could not be.
-            made = [result for result in made if result.status is not Status.PASS]
-        results += made
+        results += _reported(phase, made)
 
     def why_phase(
         self, run: Run, phase: Phase, results: list[RuleResult]
     ) -> tuple[RuleDecision, ...]:
-        before = len(results)
-        self.run_phase(run, phase, results)
-        location = self.policy.resource.location
-        said = results[before:]
-        if not said:
-            decision = Decision(Asked.RULE, False, "the policy says nothing of it", location)
-            return (RuleDecision(self.policy.id, "", None, decision),)
-        return tuple(
-            RuleDecision(
-                self.policy.id,
-                result.rule,
-                result.status,
-                Decision(
-                    Asked.RULE, None, result.message, location, next(iter(result.fields), None)
-                ),
-                result.message,
-            )
-            for result in said
-        )
+        from chartkit.engine.cel_policies.why import form_decision, unmatched_decision
+
+        decisions: list[RuleDecision] = []
+        view = run.view(CelView)
+        admission = view.admission(self)
+        for evaluator in self.evaluators_of(admission.attributes):
+            if evaluator.phase not in (None, phase):
+                continue
+            made: list[RuleResult] = []
+            asked = admission.attributes
+            with observed() as evaluations:
+                admission = view.evaluate(self, evaluator, admission, made)
+            results += _reported(phase, made)
+            if phase is not Phase.IMAGES or made:
+                decisions.append(
+                    form_decision(evaluator, asked, made, evaluations, self.exceptions)
+                )
+        if decisions or phase is Phase.IMAGES:
+            return tuple(decisions)
+        return (unmatched_decision(self.evaluators[0], admission.attributes),)
 
     def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
         view = run.view(CelView)

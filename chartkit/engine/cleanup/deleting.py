@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.interpreter.program import observed
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
@@ -32,6 +33,7 @@ from chartkit.engine.kubernetes.definitions import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
 from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.why import RuleDecision
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
@@ -60,9 +62,8 @@ class DeletingPolicy(Evaluator):
         self._variables = compiler.variables(policy.variables)
         conditions = named_expressions(policy.spec.get("conditions"))
         self._conditions = compiler.conditions(conditions, "spec.conditions")
-        self._exceptions = [
-            compiler.conditions(one.conditions) for one in exceptions_of(policy, exceptions)
-        ]
+        self._excepting = exceptions_of(policy, exceptions)
+        self._exceptions = [compiler.conditions(one.conditions) for one in self._excepting]
         self.propagation: str = policy.spec.get("deletionPropagationPolicy") or ""
         self.schedule, problems = _schedule(policy)
         self.diagnostics: tuple[Diagnostic, ...] = (*problems, *cluster_refusals(policy))
@@ -85,11 +86,28 @@ class DeletingPolicy(Evaluator):
     def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult | None:
         """Return whether it would delete an object: pass for yes, fail for no, nothing if it
         does not match. Never raises because of the policy or the object."""
+        return self.run(self._admission(request, world))
+
+    def why(
+        self, request: Request, world: World = OFFLINE
+    ) -> tuple[RuleResult | None, RuleDecision]:
+        """Return what `evaluate` returns, and what decided it."""
+        from chartkit.engine.cel_policies.why import form_decision
+
+        admission = self._admission(request, world)
+        with observed() as evaluations:
+            result = self.run(admission)
+        results = [] if result is None else [result]
+        return result, form_decision(
+            self, admission.attributes, results, evaluations, self._excepting
+        )
+
+    def _admission(self, request: Request, world: World) -> Admission:
         if not request.is_json and not request.plural:
             resource = request.resource
             cluster = world.api.cluster(self.policy.name, "")
             request = replace(request, plural=cluster.plural(resource.api_version, resource.kind))
-        return self.run(admission(Attributes(request), world))
+        return admission(Attributes(request), world)
 
     def speaks_of(self, attributes: Attributes) -> bool:
         """Return whether the match constraints match an object; they are not asked about plain

@@ -14,20 +14,22 @@ from chartkit.engine.cel_policies.admission import (
     AdmissionExpressions,
     AdmissionValidation,
     Binding,
-    Decision,
+    Denial,
     Expression,
     bindings_of,
 )
 from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.kinds.mutating import OBJECT, PATCHES
+from chartkit.engine.cel_policies.match_reasons import match_decision
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope
 from chartkit.engine.ports.world import World
+from chartkit.engine.why import Asked, Decision
 from chartkit.errors import EvaluationError, Reraise
-from chartkit.model import Body, Resource, RuleResult, RuleType, Status
+from chartkit.model import Body, Location, Resource, RuleResult, RuleType, Status, pointer_of
 
 UNMET = "match conditions aren't met"
 
@@ -59,6 +61,31 @@ class BoundEvaluator(Evaluator):
             return False
         narrowed = self._binding.constraints if self._binding is not None else None
         return narrowed is None or narrowed.match(attributes)
+
+    def why_match(self, attributes: Attributes) -> Decision:
+        decision = super().why_match(attributes)
+        binding = self._binding
+        if decision.asked is not Asked.MATCH or not decision.holds:
+            return decision
+        if binding is None or binding.constraints is None:
+            return decision
+
+        def locate(*steps: str | int) -> Location:
+            return binding.location.within(pointer_of("spec", "matchResources", *steps))
+
+        bound = match_decision(binding.constraints, attributes, locate)
+        if bound.asked is Asked.MATCH and bound.holds:
+            return decision
+        text, holds = (
+            f"binding {binding.name}: {bound.text}",
+            None if bound.holds is None else False,
+        )
+        return replace(bound, asked=Asked.BINDING, holds=holds, text=text)
+
+    @property
+    def binding(self) -> str:
+        """Return the name of the binding; empty for none."""
+        return "" if self._binding is None else self._binding.name
 
     def params(self, world: World, namespace: str) -> Iterator[Body | None]:
         """The parameters of a request in a namespace, each evaluated by itself; None where it has
@@ -108,7 +135,7 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
             return self.result_of_binding(Status.ERROR, error.message)
         return result
 
-    def _answer(self, decision: Decision | None) -> RuleResult:
+    def _answer(self, decision: Denial | None) -> RuleResult:
         if decision is None:
             return self._passed
         if decision is SKIPPED:

@@ -18,6 +18,7 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.generation import Template, TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
+from chartkit.engine.why import Decision
 from chartkit.errors import ChartkitError, Reraise
 from chartkit.go.strconv import quote
 from chartkit.model import Body, RuleResult, RuleType, Status, text_of
@@ -50,6 +51,9 @@ class GeneratingEvaluator(Evaluator):
         if self.policy.namespace not in ("", attributes.namespace):
             return False
         return self._constraints is not None and self._constraints.match(_as_asked(attributes))
+
+    def why_match(self, attributes: Attributes) -> Decision:
+        return super().why_match(_as_asked(attributes))
 
     def concerns(self, attributes: Attributes) -> bool:
         return super().concerns(_as_asked(attributes))

@@ -1,0 +1,163 @@
+"""Why match constraints speak of a request or not: the field that decides, on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.engine.cel_policies.constraints import RULE_PARTS, Constraints, labels_of_namespace
+from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
+from chartkit.engine.cel_policies.scope import Attributes
+from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector, selector_problem
+from chartkit.engine.why import MISSING, Asked, Decision
+from chartkit.model import FieldPath, Json, Location, pointer_of
+from chartkit.safe_text import shown
+from chartkit.wording import abridged
+
+Locate = Callable[..., Location]
+"""From the steps of a path below match constraints (`"resourceRules", 0`) to its location."""
+
+_NAMED: Final = 3
+_ASKED: Final = {
+    "resources": (Asked.KIND, "/kind"),
+    "apiGroups": (Asked.KIND, "/apiVersion"),
+    "apiVersions": (Asked.KIND, "/apiVersion"),
+    "operations": (Asked.OPERATION, None),
+    "scope": (Asked.NAMESPACE, "/metadata/namespace"),
+    "resourceNames": (Asked.NAME, "/metadata/name"),
+}
+
+
+def match_decision(constraints: Constraints, request: Attributes, locate: Locate) -> Decision:
+    """Return whether constraints speak of a request, with the field that decided; of several
+    resource rules that do not speak of it, the one that came nearest."""
+    source = constraints.source
+    field = constraints.excluding(request)
+    if field == "resourceRules":
+        return _of_rules(source.rules, request, locate)
+    if field == "excludeResourceRules":
+        at = _taking(source.excluded, request)
+        text = f"excludeResourceRules[{at}] takes {_named(request)}"
+        return Decision(Asked.EXCLUDE, True, text, locate(field, at))
+    if field == "namespaceSelector":
+        return _of_namespace(source, request, locate)
+    if field == "objectSelector":
+        return _of_object(source, request, locate)
+    for name in ("namespaceSelector", "objectSelector"):
+        selector = source.namespace_selector if name[0] == "n" else source.object_selector
+        problem = "" if selector is None else selector_problem(selector)
+        if problem:
+            text = f"Kubernetes refuses the {name}: {shown(problem)}"
+            return Decision(Asked.MATCH, None, text, locate(name))
+    if not source.rules:
+        return Decision(Asked.MATCH, True, "no resourceRules: everything matches", locate())
+    at = _taking(source.rules, request)
+    text = f"resourceRules[{at}] takes {_named(request)}"
+    return Decision(Asked.MATCH, True, text, locate("resourceRules", at))
+
+
+def _named(request: Attributes) -> str:
+    return f"{request.operation} of {shown(_resource(request))}"
+
+
+def _resource(request: Attributes) -> str:
+    name = f"{request.resource}.{request.group}" if request.group else request.resource
+    return f"{name}/{request.subresource}" if request.subresource else name
+
+
+def _failing(rule: ResourceRule, request: Attributes) -> list[str]:
+    """Return the fields of a rule that do not take a request."""
+    found = [part.field for part in RULE_PARTS if not part.holds(rule, request)]
+    if not found and rule.names and not _is_named(rule, request):
+        found.append("resourceNames")
+    return found
+
+
+def _is_named(rule: ResourceRule, request: Attributes) -> bool:
+    if request.name:
+        return request.name in rule.names
+    return any(request.generate_name.startswith(name) for name in rule.names)
+
+
+def _taking(rules: tuple[ResourceRule, ...], request: Attributes) -> int:
+    return next((at for at, rule in enumerate(rules) if not _failing(rule, request)), 0)
+
+
+def _of_rules(rules: tuple[ResourceRule, ...], request: Attributes, locate: Locate) -> Decision:
+    parts = [_of_rule(at, rule, request, locate) for at, rule in enumerate(rules)]
+    nearest = min(range(len(rules)), key=lambda at: len(_failing(rules[at], request)))
+    deciding = parts[nearest]
+    text = deciding.text
+    if len(parts) > 1:
+        text = f"none of {len(parts)} resourceRules matches; nearest: {text}"
+    found = tuple(parts) if len(parts) > 1 else ()
+    location, pointer = deciding.location, deciding.pointer
+    return Decision(Asked.MATCH, False, text, location, pointer, deciding.value, found)
+
+
+def _of_rule(at: int, rule: ResourceRule, request: Attributes, locate: Locate) -> Decision:
+    field = _failing(rule, request)[0]
+    asked, pointer = _ASKED[field]
+    text, value = _sentence(field, rule, request)
+    return Decision(asked, False, text, locate("resourceRules", at, field), pointer, value)
+
+
+def _sentence(field: str, rule: ResourceRule, request: Attributes) -> tuple[str, Json]:
+    """Return a field of a rule beside that of a request: `resource pods is not deployments`."""
+    body = request.request.resource.body
+    match field:
+        case "resources":
+            given = request.resource + (f"/{request.subresource}" if request.subresource else "")
+            return _is_not("resource", given, rule.resources), body.get("kind", MISSING)
+        case "apiGroups":
+            groups = tuple(group or "the core group" for group in rule.groups)
+            text = _is_not("group", request.group or "the core group", groups)
+            return text.replace("group the core", "the core"), body.get("apiVersion", MISSING)
+        case "apiVersions":
+            text = _is_not("version", request.version, rule.versions)
+            return text, body.get("apiVersion", MISSING)
+        case "operations":
+            return _is_not("operation", request.operation, rule.operations), MISSING
+        case "scope":
+            scope = "namespaced" if request.namespace else "cluster-scoped"
+            return f"the object is {scope}, not of scope {rule.scope}", request.namespace or MISSING
+        case _:
+            return _is_not("name", request.name or "none", rule.names), request.name or MISSING
+
+
+def _is_not(noun: str, given: str, wanted: tuple[str, ...]) -> str:
+    named = shown(abridged(wanted, _NAMED)) or "any: none is named"
+    return f"{noun} {shown(given)} is not {named}"
+
+
+def _of_namespace(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
+    assert source.namespace_selector is not None
+    path, _key, text, value = _label(source.namespace_selector, labels_of_namespace(request))
+    name = request.name if request.is_namespace else request.namespace
+    sentence = f"namespace {shown(name)}: {text}"
+    location = locate("namespaceSelector", *path)
+    return Decision(Asked.NAMESPACE_LABELS, False, sentence, location, None, value)
+
+
+def _of_object(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
+    assert source.object_selector is not None
+    labels = request.labels[request.object is None]
+    path, key, text, value = _label(source.object_selector, labels)
+    location, pointer = locate("objectSelector", *path), pointer_of("metadata", "labels", key)
+    return Decision(Asked.LABELS, False, text, location, pointer, value)
+
+
+def _label(selector: LabelSelector, labels: Mapping[str, str]) -> tuple[FieldPath, str, str, Json]:
+    """Return the part of a selector that labels do not fit, its key, the reason, and the label."""
+    for key, wanted in selector.labels.items():
+        if not compile_selector(LabelSelector({key: wanted}))(labels):
+            given = shown(labels[key]) if key in labels else "missing"
+            text = f"label {shown(key)} is {given}, not {shown(wanted)}"
+            return ("matchLabels", key), key, text, labels.get(key, MISSING)
+    for at, one in enumerate(selector.expressions):
+        if not compile_selector(LabelSelector(expressions=(one,)))(labels):
+            given = shown(labels[one.key]) if one.key in labels else "missing"
+            values = f" [{shown(abridged(one.values))}]" if one.values else ""
+            text = f"label {shown(one.key)} is {given}; wanted: {one.operator}{values}"
+            return ("matchExpressions", at), one.key, text, labels.get(one.key, MISSING)
+    return (), "", "no labels fit", MISSING

@@ -6,11 +6,12 @@ Formats: `NOTES-cel.md` beside the cases.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from chartkit.documents.reader import read_text
+from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cli_files.user_files import (
     Admissions,
@@ -31,7 +32,7 @@ from chartkit.engine.policies import (
 )
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request import Request, as_submitted
+from chartkit.engine.request import Phase, Request, Run, as_submitted
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from tests.conformance.engine_policies import resource_of, rows_differ, user_of
@@ -39,11 +40,31 @@ from tests.conformance.generated import generated_differ
 from tests.conformance.patched import patched_differ
 
 Case = dict[str, Any]
+Judge = Callable[[Sequence[RunnablePolicy], Request, World], list[RuleResult]]
 
 _PLACE: Final = Location("case.jsonl")
 
 
-def run_case(case: Case) -> str | None:
+def explained(
+    policies: Sequence[RunnablePolicy], request: Request, world: World
+) -> list[RuleResult]:
+    """Return the results of a run that says why."""
+    results: list[RuleResult] = []
+    run = Run(request, world)
+    for phase in Phase:
+        for policy in policies:
+            if phase in policy.phases:
+                if not isinstance(policy, CompiledCelPolicy):
+                    policy.run_phase(run, phase, results)
+                    continue
+                found: list[RuleResult] = []
+                decisions = policy.why_phase(run, phase, found)
+                results += found
+                assert {one.status for one in found} <= {one.status for one in decisions}
+    return run.settled(results)
+
+
+def run_case(case: Case, judge: Judge = evaluate) -> str | None:
     """What a case shows that was not recorded; None where it agrees."""
     refusal = str(case.get("cli_error") or "")
     try:
@@ -69,7 +90,7 @@ def run_case(case: Case) -> str | None:
     for resource in _objects(case):
         is_json = "json" in case
         request = Request(resource, is_json=True) if is_json else admissions.request(resource)
-        found = evaluate(policies, request, world)
+        found = judge(policies, request, world)
         found += filter(None, (one.evaluate(request, world) for one in cleaners))
         results += [(resource, result) for result in found]
     if case.get("crash"):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.engine.cel.ast import Ident, nodes
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.explain import Part, Places, parts_of
 from chartkit.engine.cel.interpreter.program import Evaluation
@@ -20,6 +21,7 @@ from chartkit.engine.cel_policies.autogen import obstacle, source_offset
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.exceptions import RULE as EXCEPTION_RULE
 from chartkit.engine.cel_policies.exceptions import CelException
+from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.kinds import CONTROLLERS, CelKind
@@ -230,7 +232,8 @@ class _Why:
         if asking.error is not None:
             text = f"{name} has no value: {single_line(asking.error.message)}"
         elif isinstance(outcome, bool):
-            is_constant = program.root.id in program.folded.constants
+            names = any(isinstance(node, Ident) for node in nodes(program.root))
+            is_constant = not names and sees_the_request_alone(program)
             word = "always " if is_constant else ""
             text = f"{name} is {word}{'true' if outcome else 'false'}"
             text += "" if is_constant else _reason(tree)

@@ -89,12 +89,10 @@ def explain(
             if phase in policy.phases:
                 decisions += policy.why_phase(run, phase, results)
     settled = run.settled(results)
-    changed = {
-        (before.policy_id, before.rule, before.status): now
-        for before, now in zip(results, settled, strict=True)
-        if now is not before
-    }
-    for index, each in enumerate(decisions):
-        if each.status is not None and (now := changed.get((each.policy, each.rule, each.status))):
-            decisions[index] = replace(each, status=now.status, message=now.message)
+    for before, now in zip(results, settled, strict=True):
+        for index, one in enumerate(decisions if now is not before else ()):
+            # Results of CEL policies have no names of forms.
+            is_rule = before.kind or before.rule == one.rule
+            if is_rule and (one.policy, one.message) == (before.policy_id, before.message):
+                decisions[index] = replace(one, status=now.status, message=now.message)
     return decisions, settled

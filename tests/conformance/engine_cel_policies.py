@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from chartkit.documents.reader import read_text
-from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cli_files.user_files import (
     Admissions,
@@ -21,7 +20,7 @@ from chartkit.engine.cli_files.user_files import (
     read_values,
 )
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.evaluation import evaluate, explain
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
     RunnablePolicy,
@@ -32,7 +31,7 @@ from chartkit.engine.policies import (
 )
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request import Phase, Request, Run, as_submitted
+from chartkit.engine.request import Request, as_submitted
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from tests.conformance.engine_policies import resource_of, rows_differ, user_of
@@ -48,20 +47,12 @@ _PLACE: Final = Location("case.jsonl")
 def explained(
     policies: Sequence[RunnablePolicy], request: Request, world: World
 ) -> list[RuleResult]:
-    """Return the results of a run that says why."""
-    results: list[RuleResult] = []
-    run = Run(request, world)
-    for phase in Phase:
-        for policy in policies:
-            if phase in policy.phases:
-                if not isinstance(policy, CompiledCelPolicy):
-                    policy.run_phase(run, phase, results)
-                    continue
-                found: list[RuleResult] = []
-                decisions = policy.why_phase(run, phase, found)
-                results += found
-                assert {one.status for one in found} <= {one.status for one in decisions}
-    return run.settled(results)
+    """Return the results of a run that says why, each of which has a decision."""
+    decisions, results = explain(policies, request, world)
+    for result in results:
+        named = [one.status for one in decisions if one.policy == result.policy_id]
+        assert result.status in named or result.patched_target is not None
+    return results
 
 
 def run_case(case: Case, judge: Judge = evaluate) -> str | None:

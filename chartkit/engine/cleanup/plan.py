@@ -13,6 +13,7 @@ from chartkit.engine.ports.services import labels_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
 from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.why import RuleDecision
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.duration import parse_duration
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status, mapping_at
@@ -68,6 +69,12 @@ class Cleaner(Protocol):
 
     def evaluate(self, request: Request, world: World = OFFLINE, /) -> RuleResult | None:
         """Return pass for an object that it deletes; None where it does not match."""
+        ...
+
+    def why(
+        self, request: Request, world: World = OFFLINE, /
+    ) -> tuple[RuleResult | None, RuleDecision]:
+        """Return what `evaluate` returns, and what decided it."""
         ...
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
-from chartkit.engine.cluster_policy.match import Facts, Predicate, always, bind_exception
+from chartkit.engine.cluster_policy.match import Facts, Predicate, Role, always, bind_exception
+from chartkit.engine.cluster_policy.match_reasons import MatchReasons
 from chartkit.engine.cluster_policy.policy import Match, read_match
 from chartkit.engine.context.context import Context, ImagesLoader, has_images
 from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.recorder import Sources, recorder_of
 from chartkit.engine.kubernetes.definitions import (
     CLEANUP_RULE,
     check_schema,
@@ -22,6 +24,7 @@ from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
 from chartkit.engine.scalars.cron import is_standard
 from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.why import Asked, Decision, RuleDecision
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
@@ -65,8 +68,47 @@ class CleanupPolicy:
     def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult:
         """Return whether it would delete an object: pass for yes, fail for no. Never raises
         because of the policy or the object."""
+        return self._evaluated(request, Context({}, world))
+
+    def why(self, request: Request, world: World = OFFLINE) -> tuple[RuleResult, RuleDecision]:
+        """Return what `evaluate` returns, and what decided it."""
+        spec, location = self.resource.body["spec"], self.resource.location
+        sources = Sources(spec, location, ("spec",), ())
+        context = Context({}, world)
+        recorder = context.recorder = recorder_of(sources, request.resource)
+        recorder.elements = {"target": recorder.judged}
+        result = self._evaluated(request, context)
+        reasons = MatchReasons(sources, Facts(request), kind_of(request.resource), "")
+        match, namespace = self._why_match(reasons), request.resource.namespace
+        parts = tuple(recorder.parts)
+        if self.namespace and namespace != self.namespace:
+            text = f"a CleanupPolicy is about its own namespace, {self.namespace}"
+            place = location.within("/metadata/namespace")
+            pointer = "/metadata/namespace"
+            decision = Decision(Asked.NAMESPACE, False, text, place, pointer, namespace)
+        elif not match.holds or not parts:
+            decision = match
+        else:
+            deletes = result.status is Status.PASS
+            deciding = next((part for part in parts if part.holds is deletes), parts[-1])
+            decision = replace(deciding, parts=parts)
+        message = result.message
+        return result, RuleDecision(self.key, "", result.status, decision, message)
+
+    def _why_match(self, reasons: MatchReasons) -> Decision:
+        if not (self._match.any or self._match.all):
+            return Decision(Asked.MATCH, True, "no filter: any object", reasons.sources.at("match"))
+        match = reasons.block(self._match, Role.EXCEPTION, ("match",))
+        if not match.holds or self._exclude is None:
+            return match
+        exclude = reasons.block(self._exclude, Role.EXCEPTION, ("exclude",))
+        if not exclude.holds:
+            return match
+        text = f"excluded: {exclude.text}"
+        return replace(exclude, asked=Asked.EXCLUDE, holds=False, text=text)
+
+    def _evaluated(self, request: Request, context: Context) -> RuleResult:
         try:
-            context = Context({}, world)
             deletes = self._deletes(request, context)
             problem = context.budget.end()
             if problem is not None:

@@ -245,7 +245,8 @@ def _record_element(
     pointer = field_of(traced)
     location = recorder.sources.location(loop.body)
     answer = None if status == Status.ERROR else status != Status.FAIL
-    value = MISSING if isinstance(element, dict | list) else element
+    is_shown = not (isinstance(element, dict | list) or recorder.is_secret)
+    value = element if is_shown else MISSING
     recorder.add(Decision(Asked.ELEMENT, answer, text, location, pointer, value, tuple(parts)))
     return checked
 

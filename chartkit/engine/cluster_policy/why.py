@@ -27,8 +27,7 @@ from chartkit.engine.cluster_policy.match_reasons import MatchReasons
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.run import RuleView, skipped_in_background
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.recorder import Recorder, Sources
-from chartkit.engine.jmespath.traced import Traced
+from chartkit.engine.context.recorder import Recorder, Sources, recorder_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.request import Operation, Phase, Request, Run
 from chartkit.engine.why import Asked, Decision, RuleDecision
@@ -221,7 +220,7 @@ class _WatchedRule:
     def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
         """Return the rule's result, and keep what decided."""
         assert self.compiled is not None
-        recorder = Recorder(self._sources, Traced(request.resource.body, ()))
+        recorder = recorder_of(self._sources, request.resource)
         base.recorder = recorder
         try:
             result = self._watched(self.compiled, recorder, facts).run(base, request, facts)

@@ -15,13 +15,16 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.traced import ANY_KEY, Traced
 from chartkit.engine.why import MISSING, Asked, Decision
 from chartkit.errors import ChartkitError
-from chartkit.model import FieldPath, Json, Location, pointer_of
+from chartkit.model import FieldPath, Json, Location, Resource, pointer_of
 
 if TYPE_CHECKING:
     from chartkit.engine.context.context import Context
 
+_NAMES = ("name", "namespace", "labels")
 _MOST_PARTS = 256
 """The most checks that are kept at one level: a foreach may have any number of elements."""
+_OPEN_FIELDS = ("/apiVersion", "/kind", "/type", *map("/metadata/".__add__, _NAMES))
+"""The fields of a Secret whose values are shown."""
 _MOST_STEPS = 20_000
 """The most steps of looking for the field that one value comes from."""
 
@@ -71,12 +74,14 @@ class Recorder:
     """Records the checks of a rule.
 
     judged: what patterns look at: the object, or the element of a loop; elements: the names of
-    loops; parts: what was recorded, at the level that is open.
+    loops; is_secret: whether the object is a Secret; parts: what was recorded, at the level that is
+    open.
     """
 
     sources: Sources
     judged: Traced
     elements: Mapping[str, Traced] = field(default_factory=dict)
+    is_secret: bool = False
     parts: list[Decision] = field(default_factory=list)
 
     def add(self, decision: Decision) -> None:
@@ -103,6 +108,13 @@ class Recorder:
         finally:
             self.judged, self.elements = before
 
+    def hides(self, pointer: str | None) -> bool:
+        """Return whether a value is not shown: that of a Secret, unless it is of a field that holds
+        no data."""
+        if not self.is_secret:
+            return False
+        return pointer is None or not pointer.startswith(_OPEN_FIELDS)
+
     def failed_entry(self, name: str, message: str) -> None:
         """Record that a context entry could not be loaded, or is left out."""
         prefix = f"context entry {name}: "
@@ -121,6 +133,12 @@ class Recorder:
             return origins.resolve(value)
         except (ChartkitError, ValueError, RecursionError):
             return None
+
+
+def recorder_of(sources: Sources, resource: Resource) -> Recorder:
+    """Return a recorder of the checks of an object."""
+    is_secret = resource.kind == "Secret" and resource.api_version == "v1"
+    return Recorder(sources, Traced(resource.body, ()), is_secret=is_secret)
 
 
 def field_of(traced: Traced | None) -> str | None:

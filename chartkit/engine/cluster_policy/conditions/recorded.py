@@ -28,13 +28,18 @@ def record_condition(
 ) -> None:
     """Record a condition; sides: the values of its key and its value."""
     found, wanted = sides
+    pointer = _field(recorder, condition, context)
+    is_hidden = recorder.hides(pointer) and _reads_object(condition)
+    key_text = "hidden" if is_hidden else value_text(found)
     against = value_text(wanted)
     if _has_variable(condition.value):
-        against = f"{_written(condition.value)} ({against})"
+        against = f"{_written(condition.value)} ({'hidden' if is_hidden else against})"
     key = f"{_written(condition.key)} is " if _has_variable(condition.key) else ""
     answer = "holds" if holds else "does not hold"
-    text = f"{key}{value_text(found)}: {condition.operator} {against} {answer}"
-    _add(recorder, condition, context, found, holds, text)
+    text = f"{key}{key_text}: {condition.operator} {against} {answer}"
+    location = recorder.sources.location(condition.source)
+    value = MISSING if is_hidden else found
+    recorder.add(Decision(Asked.CONDITION, holds, text, location, pointer, value))
 
 
 def record_preconditions(conditions: Conditions, context: Context) -> Outcome:
@@ -72,23 +77,26 @@ def record_failure(
 ) -> None:
     """Record a condition that has no answer."""
     text = f"{_written(condition.key)} {condition.operator}: {shown(message)}"
-    _add(recorder, condition, context, MISSING, None, text)
+    location, pointer = recorder.sources.location(condition.source), None
+    if not recorder.is_secret:
+        pointer = _field(recorder, condition, context)
+    recorder.add(Decision(Asked.CONDITION, None, text, location, pointer))
 
 
-def _add(
-    recorder: Recorder,
-    condition: Condition,
-    context: Context,
-    found: Json,
-    holds: bool | None,
-    text: str,
-) -> None:
-    pointer = None
+def _field(recorder: Recorder, condition: Condition, context: Context) -> str | None:
+    """Return the first field of the object that a condition reads."""
     for side in (condition.key, condition.value):
-        if pointer is None and _has_variable(side):
+        if _has_variable(side):
             pointer = field_of(recorder.traced(context, mark_literals(side)))
-    location = recorder.sources.location(condition.source)
-    recorder.add(Decision(Asked.CONDITION, holds, text, location, pointer, found))
+            if pointer is not None:
+                return pointer
+    return None
+
+
+def _reads_object(condition: Condition) -> bool:
+    """Return whether a condition may read the data of an object."""
+    text = f"{condition.key} {condition.value}".lower()
+    return any(word in text for word in ("object", "target", "element"))
 
 
 def _written(value: Json) -> str:

@@ -33,6 +33,10 @@ def record_pattern(
     path = tuple(next(steps) if step is None else step for step in part.path.steps)
     pointer, value = field_below(recorder.judged, path)
     location = recorder.sources.location(written, *above, *part.position)
+    if recorder.hides(pointer):
+        text = f"{skips}{_field(pointer, path)} is hidden; the pattern wants something else"
+        recorder.add(Decision(Asked.PATTERN, answer, text, location, pointer))
+        return
     text = f"{skips}{_field(pointer, path)} {_sides(part.pattern, value)}"
     recorder.add(Decision(Asked.PATTERN, answer, text, location, pointer, value))
 

@@ -12,6 +12,7 @@ from chartkit.addons.satisfy.solver import SearchLimitError, Solution, Solver, a
 from chartkit.addons.satisfy.values import MISSING
 from chartkit.addons.satisfy.wants.rules import Want, location_of, wants_of
 from chartkit.engine import RunnablePolicy
+from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.model import FieldPath, Json, Location, Resource, RuleResult, pointer_of, same
 
 DELETE: Final = MISSING
@@ -66,16 +67,17 @@ def _cost(repair: Repair) -> tuple[int, int]:
 
 
 def _of_want(resource: Resource, want: Want) -> Iterator[Repair]:
-    for solution in ways(resource.body, want.repair):
+    for solution in ways(resource, want.repair):
         changes = tuple(changes_of(resource.body, solution, want.compiled))
         if changes:
             yield changes
 
 
-def ways(body: Json, formula: Formula) -> list[Solution]:
+def ways(resource: Resource, formula: Formula) -> list[Solution]:
     """Return the first ways to meet a formula."""
+    solver = Solver(resource.body, kind_of(resource))
     try:
-        return list(islice(Solver(body).solutions(formula), _MOST_WAYS))
+        return list(islice(solver.solutions(formula), _MOST_WAYS))
     except SearchLimitError:
         return []
 

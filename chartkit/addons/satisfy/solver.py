@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from chartkit.addons.satisfy.fields import type_test
 from chartkit.addons.satisfy.formula import (
     All,
     Any,
@@ -20,7 +21,8 @@ from chartkit.addons.satisfy.formula import (
     truth,
     value_at,
 )
-from chartkit.addons.satisfy.values import MISSING, Meeting, Undecided, meet
+from chartkit.addons.satisfy.values import MISSING, Meeting, Test, Undecided, meet
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import FieldPath, Json, same
 
 _MOST_STEPS: Final = 20_000
@@ -60,13 +62,20 @@ class _State:
 class Solver:
     """Solves formulas for one object.
 
-    body: of which the values come first where they pass; only its lists bind the search.
+    body: of which the values come first where they pass; only its lists bind the search; kind: of
+    which its fields have the types, None for none.
     is_complete: whether the last search looked at every choice, and each was refused for a reason
     that is shown; without a solution the formula cannot be met then.
     """
 
-    def __init__(self, body: Json, most_steps: int = _MOST_STEPS) -> None:
+    def __init__(
+        self,
+        body: Json,
+        kind: GroupVersionKind | None = None,
+        most_steps: int = _MOST_STEPS,
+    ) -> None:
         self._body = body
+        self._kind = kind
         self._left = most_steps
         self.is_complete = True
 
@@ -166,9 +175,13 @@ class Solver:
         path = resolved(atom.place, scope)
         atoms = state.wants[path] = (*state.wants.get(path, ()), atom)
         try:
-            return meet([each.test for each in atoms], value_at(self._body, path)) is not None
+            return meet(self._tests(path, atoms), value_at(self._body, path)) is not None
         except Undecided:
             return True
+
+    def _tests(self, path: FieldPath, atoms: tuple[Atom, ...]) -> list[Test]:
+        typed = None if self._kind is None else type_test(self._kind, path)
+        return [*(atom.test for atom in atoms), *((typed,) if typed is not None else ())]
 
     def _assigned(self, state: _State) -> Iterator[Solution]:
         found: dict[FieldPath, Assignment] = {}
@@ -192,7 +205,7 @@ class Solver:
     def _value(
         self, path: FieldPath, atoms: tuple[Atom, ...], current: Json, state: _State
     ) -> Meeting | None:
-        tests = [atom.test for atom in atoms]
+        tests = self._tests(path, atoms)
         meeting = meet(tests, current)
         if meeting is None or not self._has_members(path, state):
             return meeting

@@ -44,7 +44,7 @@ class Test:
     refuses, None where it does not look at texts; order: `quantity` or `duration` where it compares
     sizes; points: the sizes that it compares with; is_positive: whether it refuses whatever is no
     text of its languages, or no size; needs_value: whether its opposite, too, refuses a field that
-    is not there.
+    is not there; is_fallback: whether its probes come after all others.
     """
 
     wants: str
@@ -57,6 +57,7 @@ class Test:
     points: tuple[str, ...] = ()
     is_positive: bool = False
     needs_value: bool = False
+    is_fallback: bool = False
 
     @property
     def offers(self) -> list[Json]:
@@ -81,7 +82,7 @@ def negated(test: Test, wants: str) -> Test:
         holds=lambda value: (
             not holds(value) and not (needs_value and (value is MISSING or value is None))
         ),
-        probes=(*opposites, MISSING, *test.probes, *_OTHERS),
+        probes=(*opposites, MISSING, *test.probes),
         is_closed=False,
         is_safe=opposites == (False,),
         languages=languages,
@@ -99,9 +100,6 @@ def removable(test: Test) -> Test:
         is_safe=True,
         is_positive=False,
     )
-
-
-_OTHERS: Final[tuple[Json, ...]] = (False, True, 1, 2, "example", "other")
 
 
 def present() -> Test:
@@ -160,18 +158,11 @@ def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
     if all(test.holds(current) for test in tests):
         return Meeting(current, True)
     closed = next((test for test in tests if test.is_closed), None)
-    if closed is not None:
-        fitting = [each for each in closed.offers if _passes(each, tests)]
-        if not fitting:
-            return None
-        left = len({repr(each) for each in fitting}) == 1
-        return Meeting(fitting[0], left or closed.is_safe)
     for value in _tried(tests, current):
         if _passes(value, tests):
-            safe = any(
-                test.is_safe and test.offers[:1] and same(test.offers[0], value) for test in tests
-            )
-            return Meeting(value, safe)
+            return Meeting(value, _is_left(value, tests, closed))
+    if closed is not None:
+        return None
     if _no_text(tests) or _no_size(tests):
         return None
     text = _text_of_all(tests)
@@ -180,13 +171,23 @@ def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
     raise Undecided
 
 
+def _is_left(value: Json, tests: Sequence[Test], closed: Test | None) -> bool:
+    """Report whether no other value passes, or a test offers this one as safe."""
+    if any(test.is_safe and test.offers and same(test.offers[0], value) for test in tests):
+        return True
+    if closed is None:
+        return False
+    return all(same(each, value) for each in closed.offers if _passes(each, tests))
+
+
 def _passes(value: Json, tests: Iterable[Test]) -> bool:
     return all(test.holds(value) for test in tests)
 
 
 def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
     for test in tests:
-        yield from test.offers
+        if not test.is_fallback:
+            yield from test.offers
     wildcards = [
         language.pattern
         for test in tests
@@ -199,7 +200,16 @@ def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
         yield current.rpartition(":")[0] + ":1.0"
     for order in {test.order for test in tests} - {""}:
         yield from sizes_around([p for test in tests if test.order == order for p in test.points])
-    yield from ("example", "example/example:1.0", "example-1", "example.com/example:1.0")
+    for test in tests:
+        if test.is_fallback:
+            yield from test.offers
+    yield from _EXAMPLES
+
+
+_EXAMPLES: Final[tuple[Json, ...]] = (
+    *("example", "other", "example/example:1.0", "example-1", "example.com/example:1.0"),
+    *(1, 2, True, False),
+)
 
 
 def filled(wildcard: str, current: Json) -> Iterator[str]:

@@ -26,8 +26,7 @@ from chartkit.addons.satisfy.formula import (
 )
 from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
-from chartkit.addons.satisfy.wants.conditions import function_test
-from chartkit.addons.satisfy.wants.paths import NotReadError
+from chartkit.addons.satisfy.wants.paths import NotReadError, function_test
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
@@ -488,7 +487,7 @@ def _settled(test: Test, subject: _Field, wanted: bool) -> Test:
             else None
         )
     is_open = settled(MISSING)
-    probes = (*test.probes, MISSING, "example", "other") if not wanted else (*test.probes, MISSING)
+    probes = (*test.probes, MISSING)
     return replace(
         test,
         wants=test.wants if wanted else f"not {test.wants}",
@@ -520,7 +519,7 @@ def comparison_test(subject: _Field, operator: str, value: Json) -> Test:
     points = (str(value),) if ordered else ()
     probes: tuple[Json, ...] = (value,)
     if operator == "!=":
-        probes = (not value,) if isinstance(value, bool) else ("example", "other", 1)
+        probes = (not value,) if isinstance(value, bool) else ()
     elif is_number and operator in (">", "<"):
         probes = (value + (1 if operator == ">" else -1),)
     languages = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -18,9 +17,9 @@ from chartkit.addons.satisfy.formula import (
     any_of,
     opposite,
 )
-from chartkit.addons.satisfy.texts import Language, is_readable
+from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import MISSING, Test, present
-from chartkit.addons.satisfy.wants.paths import Names, NotReadError, Reading, constant, read_key
+from chartkit.addons.satisfy.wants.paths import Names, NotReadError, Reader, Reading, Stream
 from chartkit.addons.satisfy.wants.pattern import order_of
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
@@ -31,7 +30,6 @@ from chartkit.engine.cluster_policy.conditions.parse import (
 from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
 from chartkit.errors import ChartkitError
 from chartkit.go.quantity import quantity_or_none
-from chartkit.go.regexp import compile_regex
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
@@ -71,46 +69,52 @@ def _each(
 def condition_formula(condition: Condition, source: Source, names: Names) -> Formula:
     """Return when a condition holds."""
     try:
-        reading = read_key(condition.key, names)
-        (value,) = mark_literals([constant(condition.value, names)])
+        reader = Reader(names, source)
+        reading = reader.key(condition.key)
+        (value,) = mark_literals([reader.constant(condition.value)])
         operator = condition.operator
         if operator not in OPERATORS:
             raise NotReadError
-        if not reading.streams:
-            return _of_constant(reading, operator, value)
+        if reading.is_constant:
+            (key,) = mark_literals([reading.constant])
+            return TRUE if OPERATORS[operator](value)(key) else FALSE
         if reading.function == "length":
             return _of_length(reading, operator, value, source)
         if reading.function == "keys":
             return _of_keys(reading, operator, value, source)
-        if reading.function:
-            return _of_function(reading, operator, value, source)
+        if reading.function or reading.condition is not None:
+            return _of_truth(reader.is_true(reading), operator, value)
         if reading.is_list:
             return _of_list(reading, operator, value, source)
-        return _of_scalar(reading, operator, value, source)
+        return _of_scalar(reader, reading, operator, value)
     except (NotReadError, ChartkitError):
         return Unknown(str(condition.key))
 
 
-def _of_constant(reading: Reading, operator: str, value: Json) -> Formula:
-    if reading.function:
+def _of_truth(formula: Formula, operator: str, value: Json) -> Formula:
+    if operator not in _EQUALS | _DIFFERS or value not in (True, False, "true", "false"):
         raise NotReadError
-    (key,) = mark_literals([reading.constant])
-    return TRUE if OPERATORS[operator](value)(key) else FALSE
+    wanted = (value in (True, "true")) is (operator in _EQUALS)
+    return formula if wanted else opposite(formula)
 
 
-def _of_scalar(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
-    (stream,) = reading.streams
-    if stream.loops:
-        raise NotReadError
-    test = operator_test(operator, value, reading)
-    atom = Atom(stream.place, test, source)
-    if isinstance(value, list) and operator in ("AnyIn", "AllIn", "AnyNotIn", "AllNotIn"):
+def _of_scalar(reader: Reader, reading: Reading, operator: str, value: Json) -> Formula:
+    # Without a default a field that is not there is an error of the rule.
+    test = operator_test(operator, value, needs_value=reading.otherwise is None)
+    is_listed = isinstance(value, list) and operator in _LISTING
+
+    def compared(place: Place) -> Formula:
+        atom = Atom(place, test, reader.source)
+        if not (is_listed and _is_list_like(place)):
+            return atom
         # A list in place of the text is compared by its elements.
-        elements = _of_elements(stream.elements().every, stream.elements().some, operator, value)
-        return any_of(atom, elements(source)) if _is_list_like(stream.place) else atom
-    return atom
+        elements = Stream((), place).elements()
+        return any_of(atom, _of_elements(elements, operator, value, reader.source))
+
+    return reader.chained(reading, compared)
 
 
+_LISTING: Final = ("AnyIn", "AllIn", "AnyNotIn", "AllNotIn")
 _LISTS: Final = frozenset(
     ("add", "drop", "args", "command", "accessModes", "verbs", "resources", "apiGroups", "hosts")
 )
@@ -122,54 +126,41 @@ def _is_list_like(place: Place) -> bool:
 
 
 def _of_list(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
-    parts = [
-        _of_elements(stream.every, stream.some, operator, value)(source)
-        for stream in reading.streams
-    ]
+    parts = [_of_elements(stream, operator, value, source) for stream in reading.streams]
     return all_of(*parts) if operator in _IN_ALL | _OUT_ALL else any_of(*parts)
 
 
-_Quantified = Callable[[Callable[[Place], Formula]], Formula]
+def _of_elements(stream: Stream, operator: str, value: Json, source: Source) -> Formula:
+    test = operator_test("AnyIn", value)
+
+    def among(place: Place) -> Formula:
+        return Atom(place, test, source)
+
+    def outside(place: Place) -> Formula:
+        return opposite(among(place))
+
+    if operator in _IN_SOME:
+        return stream.some(among)
+    if operator in _IN_ALL:
+        return stream.every(among)
+    if operator in _OUT_SOME:
+        return stream.some(outside)
+    if operator in _OUT_ALL:
+        return stream.every(outside)
+    raise NotReadError
 
 
-def _of_elements(
-    every: _Quantified, some: _Quantified, operator: str, value: Json
-) -> Callable[[Source], Formula]:
-    test = operator_test("AnyIn", value, Reading())
-
-    def formula(source: Source) -> Formula:
-        def among(place: Place) -> Formula:
-            return Atom(place, test, source)
-
-        if operator in _IN_SOME:
-            return some(among)
-        if operator in _IN_ALL:
-            return every(among)
-        if operator in _OUT_SOME:
-            return some(lambda place: opposite(among(place)))
-        if operator in _OUT_ALL:
-            return every(lambda place: opposite(among(place)))
-        raise NotReadError
-
-    return formula
-
-
-def operator_test(operator: str, value: Json, reading: Reading) -> Test:
+def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> Test:
     """Return the test of a scalar key that an operator compares with a constant value."""
     compare = OPERATORS[operator](value)
 
     def holds(found: Json) -> bool:
-        key = None if found is MISSING else found
-        if reading.has_default and key in (None, False, "", [], {}) and key.__class__ is not int:
-            key = reading.default
-        (marked,) = mark_literals([key])
+        (marked,) = mark_literals([None if found is MISSING else found])
         try:
             return compare(marked)
         except ChartkitError:
             return False
 
-    # Without a default a field that is not there is an error of the rule.
-    needs_value = bool(reading.streams) and not reading.has_default
     values = value if isinstance(value, list) else [value]
     texts = [str(each) for each in values]
     wants = f"{operator} {', '.join(_shown(each) for each in values)}"
@@ -269,49 +260,3 @@ def _of_keys(reading: Reading, operator: str, value: Json, source: Source) -> Fo
     if operator == "AllNotIn":
         return all_of(*map(opposite, there))
     raise NotReadError
-
-
-def _of_function(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
-    """Return when a function is true, or is false, as the condition wants it."""
-    if operator not in _EQUALS | _DIFFERS or not isinstance(value, bool):
-        raise NotReadError
-    (argument,) = reading.arguments
-    (stream,) = reading.streams
-    if stream.loops or not isinstance(argument, str):
-        raise NotReadError
-    atom = Atom(stream.place, function_test(reading.function, argument), source)
-    formula: Formula = atom
-    if reading.function == "contains":
-        same = operator_test("Equals", argument, Reading())
-        formula = any_of(atom, stream.elements().some(lambda place: Atom(place, same, source)))
-    return formula if value is (operator in _EQUALS) else opposite(formula)
-
-
-def function_test(name: str, argument: str) -> Test:
-    """Return the test that a function of texts makes of its subject."""
-    wants = f"{name} {argument}"
-    if name in ("regex_match", "matches"):
-        regex = compile_regex(argument)
-        language = Language(argument, is_regex=True)
-        known = (language,) if is_readable(argument) else None
-        return Test(
-            wants,
-            lambda value: isinstance(value, str | int) and regex.matches(str(value)),
-            languages=known,
-            is_positive=known is not None,
-        )
-    shape = {"contains": "*{}*", "starts_with": "{}*", "ends_with": "*{}"}[name]
-    if has_wildcard(argument):
-        raise NotReadError
-    checks: dict[str, Callable[[str], bool]] = {
-        "contains": lambda text: argument in text,
-        "starts_with": lambda text: text.startswith(argument),
-        "ends_with": lambda text: text.endswith(argument),
-    }
-    check = checks[name]
-    return Test(
-        wants,
-        lambda value: isinstance(value, str) and check(value),
-        languages=(Language(shape.format(argument)),),
-        is_positive=True,
-    )

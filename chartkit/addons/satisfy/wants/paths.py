@@ -1,4 +1,4 @@
-"""The fields of an object that an expression of JMESPath reads, where it does no more than that."""
+"""The fields that an expression of JMESPath reads, and when it is true, where it does no more."""
 
 from __future__ import annotations
 
@@ -6,13 +6,32 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.addons.satisfy.formula import Formula, Place, Some, every
+from chartkit.addons.satisfy.formula import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    Place,
+    Some,
+    Source,
+    all_of,
+    any_of,
+    every,
+    opposite,
+    truth,
+)
+from chartkit.addons.satisfy.texts import Language, is_readable
+from chartkit.addons.satisfy.values import MISSING, Test
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
+from chartkit.engine.jmespath.compiler import is_false
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
-from chartkit.engine.jmespath.parser import parse
-from chartkit.model import Body, Json
+from chartkit.engine.jmespath.parser import Comparator, parse
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go.quantity import quantity_or_none
+from chartkit.go.regexp import compile_regex
+from chartkit.model import Body, Json, same
 
 
 class NotReadError(Exception):
@@ -21,28 +40,39 @@ class NotReadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The value of a field, or one for every element of the lists that loops go through."""
+    """The value of a field, or one for every element of the lists that loops go through; condition:
+    of those elements that count."""
 
     loops: tuple[tuple[str, Place], ...]
     place: Place
+    condition: Formula = TRUE
 
     def child(self, name: str | int) -> Stream:
+        """Return the stream of a field below."""
         return replace(self, place=self.place.child(name))
 
     def elements(self) -> Stream:
+        """Return the stream of the elements of a list."""
         variable = fresh()
-        return Stream((*self.loops, (variable, self.place)), Place(variable))
+        loops = (*self.loops, (variable, self.place))
+        return Stream(loops, Place(variable), self.condition)
+
+    def narrowed(self, condition: Formula) -> Stream:
+        """Return the stream of the values that meet a condition as well."""
+        return replace(self, condition=all_of(self.condition, condition))
 
     def every(self, part: Callable[[Place], Formula]) -> Formula:
         """Return a formula for every value."""
         formula = part(self.place)
+        if self.condition is not TRUE:
+            formula = any_of(opposite(self.condition), formula)
         for variable, listed in reversed(self.loops):
             formula = every(variable, listed, formula)
         return formula
 
     def some(self, part: Callable[[Place], Formula]) -> Formula:
         """Return a formula for some value."""
-        formula = part(self.place)
+        formula = all_of(self.condition, part(self.place))
         for variable, listed in reversed(self.loops):
             formula = Some(variable, listed, formula)
         return formula
@@ -50,170 +80,387 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an expression reads. is_list: whether the streams are the members of one list;
-    function: of the value, with its literal arguments; default: where there is no value (with
-    has_default); constant: where it reads nothing."""
+    """What an expression reads.
+
+    is_list: whether the streams are the members of one list; function: of the value, with its
+    literal arguments; otherwise: what is read where the value is empty; constant: where nothing is
+    read; is_size: whether it is computed with, so that sizes are compared; condition: of a truth
+    that was asked for instead of a value.
+    """
 
     streams: tuple[Stream, ...] = ()
     is_list: bool = False
     function: str = ""
     arguments: tuple[Json, ...] = ()
-    has_default: bool = False
-    default: Json = None
+    otherwise: Reading | None = None
     constant: Json = None
+    is_size: bool = False
+    condition: Formula | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Return whether nothing is read."""
+        return not (self.streams or self.function or self.condition)
 
 
 Names = Mapping[str, Reading]
 """What the names of expressions read: `element`, and entries of the context."""
 
-OBJECT: Final = Reading((Stream((), Place()),))
+_OBJECT: Final = Reading((Stream((), Place()),))
 _BOOLEAN: Final = frozenset(("contains", "starts_with", "ends_with", "regex_match"))
+_OF_REQUEST: Final = {"object": _OBJECT, "operation": Reading(constant="CREATE")}
 
 
-def read_key(text: Json, names: Names) -> Reading:
-    """Return what a condition's key reads. Raises NotReadError."""
-    if not isinstance(text, str):
-        return Reading(constant=text)
-    variables = find_variables(text)
-    if not variables:
-        return Reading(constant=text)
-    if not is_whole(variables, text):
-        raise NotReadError
-    return read_expression(variables[0].query, names)
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads expressions; source: where they are written."""
 
+    names: Names
+    source: Source
 
-def read_expression(text: str, names: Names) -> Reading:
-    """Return what an expression reads. Raises NotReadError."""
-    try:
-        return _read(parse(text), None, names)
-    except (JMESPathError, RecursionError):
-        raise NotReadError from None
-
-
-def _read(node: Node, current: Reading | None, names: Names) -> Reading:
-    match node.kind:
-        case Kind.FIELD:
-            return _named(node.value, names) if current is None else _child(current, node.value)
-        case Kind.CURRENT | Kind.IDENTITY:
-            if current is None:
-                raise NotReadError
-            return current
-        case Kind.LITERAL:
-            return Reading(constant=node.value)
-        case Kind.SUBEXPRESSION | Kind.PIPE | Kind.INDEX_EXPRESSION:
-            left = _read(node.children[0], current, names)
-            return _read(node.children[1], left, names)
-        case Kind.INDEX if current is not None and not current.is_list and node.value >= 0:
-            return _child(current, int(node.value))
-        case Kind.OR_EXPRESSION:
-            return _with_default(node, current, names)
-        case Kind.FLATTEN:
-            return _flattened(node.children[0], current, names)
-        case Kind.PROJECTION:
-            left_node = node.children[0]
-            left = _read(left_node, current, names)
-            if left_node.kind is not Kind.FLATTEN:
-                left = _elements(left)
-            return _read(node.children[1], left, names)
-        case Kind.FUNCTION_EXPRESSION:
-            return _call(node, current, names)
-        case _:
+    def key(self, text: Json) -> Reading:
+        """Return what a condition's key reads. Raises NotReadError."""
+        if not isinstance(text, str):
+            return Reading(constant=text)
+        variables = find_variables(text)
+        if not variables:
+            return Reading(constant=text)
+        if not is_whole(variables, text):
             raise NotReadError
+        return self.expression(variables[0].query)
 
+    def expression(self, text: str) -> Reading:
+        """Return what an expression reads. Raises NotReadError."""
+        try:
+            return self._read(parse(text), None)
+        except (JMESPathError, RecursionError):
+            raise NotReadError from None
 
-def _named(name: str, names: Names) -> Reading:
-    if name == "request":
-        return Reading(function="request")
-    if name not in names:
+    def constant(self, value: Json) -> Json:
+        """Return a condition's value, constants in place of their names. Raises NotReadError."""
+        if isinstance(value, list):
+            return [self.constant(member) for member in value]
+        if not _has_variables(value):
+            return value
+        reading = self.key(value) if isinstance(value, str) else Reading(function="?")
+        if not reading.is_constant:
+            raise NotReadError
+        return reading.constant
+
+    def _read(self, node: Node, current: Reading | None) -> Reading:
+        children = node.children
+        match node.kind:
+            case Kind.FIELD:
+                name = node.value
+                return self._named(name) if current is None else _child(current, name)
+            case Kind.CURRENT | Kind.IDENTITY if current is not None:
+                return current
+            case Kind.LITERAL:
+                return Reading(constant=node.value)
+            case Kind.SUBEXPRESSION | Kind.PIPE | Kind.INDEX_EXPRESSION:
+                return self._read(children[1], self._read(children[0], current))
+            case Kind.INDEX if current is not None and not current.is_list and node.value >= 0:
+                return _child(current, int(node.value))
+            case Kind.OR_EXPRESSION:
+                return self._alternatives(node, current)
+            case Kind.AND_EXPRESSION if self.truth(children[0], current) is TRUE:
+                return self._read(children[1], current)
+            case Kind.COMPARATOR | Kind.NOT_EXPRESSION | Kind.AND_EXPRESSION:
+                return Reading(condition=self.truth(node, current))
+            case Kind.FLATTEN:
+                return self._flattened(children[0], current)
+            case Kind.PROJECTION:
+                left = self._read(children[0], current)
+                if children[0].kind is not Kind.FLATTEN:
+                    left = _elements(left)
+                return self._read(children[1], left)
+            case Kind.FILTER_PROJECTION:
+                return self._filtered(node, current)
+            case Kind.MULTI_SELECT_LIST:
+                members = [self._read(each, current) for each in children]
+                streams = tuple(stream for each in members for stream in _plain(each))
+                return Reading(streams, is_list=True)
+            case Kind.FUNCTION_EXPRESSION:
+                return self._call(node, current)
+            case _:
+                raise NotReadError
+
+    def _named(self, name: str) -> Reading:
+        if name == "request":
+            return Reading(function="request")
+        if name not in self.names:
+            raise NotReadError
+        return self.names[name]
+
+    def _alternatives(self, node: Node, current: Reading | None) -> Reading:
+        left, right = (self._read(each, current) for each in node.children)
+        if left.condition is not None or right.condition is not None:
+            return Reading(condition=self.truth(node, current))
+        if left.is_constant:
+            return right if is_false(left.constant) else left
+        if left.otherwise is not None:
+            return replace(left, otherwise=_behind(left.otherwise, right))
+        return replace(left, otherwise=right)
+
+    def _flattened(self, node: Node, current: Reading | None) -> Reading:
+        """Read `list[]`, or `[one, other][]`: the elements of each list."""
+        left = self._read(node, current)
+        last = node
+        while last.kind in (Kind.SUBEXPRESSION, Kind.PIPE):
+            last = last.children[1]
+        if last.kind is Kind.MULTI_SELECT_LIST:
+            return Reading(tuple(each.elements() for each in left.streams), is_list=True)
+        return _elements(left)
+
+    def _filtered(self, node: Node, current: Reading | None) -> Reading:
+        left = self._read(node.children[0], current)
+        if not left.is_list:
+            left = _elements(left)
+        streams = []
+        for stream in _plain(left):
+            element = Reading((replace(stream, loops=(), condition=TRUE),))
+            streams.append(stream.narrowed(self.truth(node.children[2], element)))
+        return self._read(node.children[1], Reading(tuple(streams), is_list=True))
+
+    def _call(self, node: Node, current: Reading | None) -> Reading:
+        name = str(node.value)
+        arguments = [self._read(each, current) for each in node.children]
+        if name in ("keys", "length") and len(arguments) == 1:
+            return replace(arguments[0], function=name)
+        if name in ("to_string", "to_number", "trim") and len(arguments) == 1:
+            return arguments[0]
+        if name in ("subtract", "add") and arguments[1].constant in (0, "0", "0Mi"):
+            return replace(arguments[0], is_size=True)
+        if name in _BOOLEAN and len(arguments) == 2:
+            subject = arguments[1 if name == "regex_match" else 0]
+            other = arguments[0 if name == "regex_match" else 1]
+            if subject.function or not subject.streams or not other.is_constant:
+                raise NotReadError
+            return replace(subject, function=name, arguments=(other.constant,))
         raise NotReadError
-    return names[name]
+
+    def truth(self, node: Node, current: Reading | None) -> Formula:
+        """Return when an expression is true. Raises NotReadError."""
+        match node.kind:
+            case Kind.AND_EXPRESSION:
+                return all_of(*(self.truth(each, current) for each in node.children))
+            case Kind.OR_EXPRESSION:
+                return any_of(*(self.truth(each, current) for each in node.children))
+            case Kind.NOT_EXPRESSION:
+                return opposite(self.truth(node.children[0], current))
+            case Kind.COMPARATOR:
+                return self._comparison(node, current)
+            case _:
+                return self.is_true(self._read(node, current))
+
+    def is_true(self, reading: Reading) -> Formula:
+        """Return when a value is true: not empty, or what a function makes of it."""
+        if reading.condition is not None:
+            return reading.condition
+        if reading.function in _BOOLEAN:
+            (argument,) = reading.arguments
+            return self.chained(replace(reading, function=""), self._of_function(reading, argument))
+        return self.chained(reading, lambda place: _atom(place, _FULL, self.source))
+
+    def _of_function(self, reading: Reading, argument: Json) -> Callable[[Place], Formula]:
+        test = function_test(reading.function, str(argument))
+
+        def formula(place: Place) -> Formula:
+            atom = _atom(place, test, self.source)
+            if reading.function != "contains":
+                return atom
+            equal = Test(str(argument), lambda value: value == argument, (argument,), True, True)
+            elements = Stream((), place).elements()
+            return any_of(atom, elements.some(lambda each: _atom(each, equal, self.source)))
+
+        return formula
+
+    def _comparison(self, node: Node, current: Reading | None) -> Formula:
+        left, right = (self._read(each, current) for each in node.children)
+        sign = node.value
+        if left.is_constant:
+            left, right, sign = right, left, _FLIPPED.get(sign, sign)
+        if not right.is_constant:
+            raise NotReadError
+        test = comparison(sign, right.constant, left.is_size)
+        if left.function == "length" and not left.is_list:
+            raise NotReadError
+        return self.chained(left, lambda place: _atom(place, test, self.source))
+
+    def chained(self, reading: Reading, part: Callable[[Place], Formula]) -> Formula:
+        """Return when a value, or what is read in its place where it is empty, meets a formula."""
+        if reading.is_constant:
+            return _of_constant(reading.constant, part)
+        if reading.function or reading.is_list or reading.condition is not None:
+            raise NotReadError
+        (stream,) = reading.streams
+        if stream.loops:
+            raise NotReadError
+        own = part(stream.place)
+        if reading.otherwise is None:
+            return own
+        full = _atom(stream.place, _FULL, self.source)
+        other = reading.otherwise
+        if other.is_constant and isinstance(own, Atom):
+            return replace(own, test=_with_default(own.test, other.constant))
+        return any_of(all_of(full, own), all_of(opposite(full), self.chained(other, part)))
 
 
-_OF_REQUEST: Final = {"object": OBJECT, "operation": Reading(constant="CREATE")}
+def _atom(place: Place, test: Test, source: Source) -> Atom:
+    return Atom(place, test, source)
+
+
+def _behind(reading: Reading, other: Reading) -> Reading:
+    if reading.is_constant:
+        return other if is_false(reading.constant) else reading
+    further = other if reading.otherwise is None else _behind(reading.otherwise, other)
+    return replace(reading, otherwise=further)
+
+
+def _plain(reading: Reading) -> tuple[Stream, ...]:
+    if reading.function or not reading.streams:
+        raise NotReadError
+    return reading.streams
+
+
+def _elements(reading: Reading) -> Reading:
+    return Reading(tuple(each.elements() for each in _plain(reading)), is_list=True)
 
 
 def _child(reading: Reading, name: str | int) -> Reading:
     if reading.function == "request":
         if name == "namespace":
-            return Reading((Stream((), Place("", ("metadata", "namespace"))),))
-        found = _OF_REQUEST.get(str(name))
-        if found is None:
+            return Reading((Stream((), Place("request", ("metadata", "namespace"))),))
+        if str(name) not in _OF_REQUEST:
             raise NotReadError
-        return found
-    if reading.function or not reading.streams:
+        return _OF_REQUEST[str(name)]
+    if reading.otherwise is not None and not is_false(reading.otherwise.constant):
         raise NotReadError
-    return replace(reading, streams=tuple(each.child(name) for each in reading.streams))
+    streams = tuple(each.child(name) for each in _plain(reading))
+    return Reading(streams, is_list=reading.is_list)
 
 
-def _with_default(node: Node, current: Reading | None, names: Names) -> Reading:
-    left = _read(node.children[0], current, names)
-    right = _read(node.children[1], current, names)
-    if left.has_default or right.streams or right.function:
+def _of_constant(value: Json, part: Callable[[Place], Formula]) -> Formula:
+    holds = truth(part(Place()), value, {})
+    if holds is None:
         raise NotReadError
-    return replace(left, has_default=True, default=right.constant)
+    return TRUE if holds else FALSE
 
 
-def _elements(reading: Reading) -> Reading:
-    if reading.function or not reading.streams:
+_FULL: Final = Test("set", lambda value: value is not MISSING and not is_false(value))
+_FLIPPED: Final = {
+    Comparator.LT: Comparator.GT,
+    Comparator.LTE: Comparator.GTE,
+    Comparator.GT: Comparator.LT,
+    Comparator.GTE: Comparator.LTE,
+}
+_ORDERS: Final[dict[Comparator, Callable[[float, float], bool]]] = {
+    Comparator.LT: lambda left, right: left < right,
+    Comparator.LTE: lambda left, right: left <= right,
+    Comparator.GT: lambda left, right: left > right,
+    Comparator.GTE: lambda left, right: left >= right,
+}
+
+
+def _with_default(test: Test, default: Json) -> Test:
+    """Return the test of a value that another stands in for where it is empty."""
+    holds = test.holds
+
+    def settled(value: Json) -> bool:
+        return holds(default if value is MISSING or is_false(value) else value)
+
+    takes_default = holds(default)
+    return replace(
+        test,
+        holds=settled,
+        probes=(*test.probes, MISSING),
+        is_closed=test.is_closed and not takes_default,
+        is_positive=test.is_positive and not takes_default,
+        needs_value=False,
+    )
+
+
+def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
+    """Return the test that a comparison with a constant makes; a missing field is null."""
+
+    def equal(found: Json) -> bool:
+        known = None if found is MISSING else found
+        if is_size:
+            one, other = quantity_or_none(str(known)), quantity_or_none(str(value))
+            return one is not None and one == other
+        return same(known, value)
+
+    if sign in _ORDERS:
+        order = _ORDERS[sign]
+        points = (str(value),) if isinstance(value, int | float) else ()
+
+        def holds(found: Json) -> bool:
+            numbers = all(
+                isinstance(each, int | float) and not isinstance(each, bool)
+                for each in (found, value)
+            )
+            return numbers and order(float(found), float(value))
+
+        kind = "quantity" if points else ""
+        return Test(f"compared with {value}", holds, (value,), order=kind, points=points)
+    wanted = sign is Comparator.EQ
+    others = () if not isinstance(value, bool) else (not value,)
+    probes = (value,) if wanted else others
+    closed = wanted and not is_size
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    text = shown if wanted else f"not {shown}"
+    return Test(text, lambda found: equal(found) is wanted, probes, closed, closed)
+
+
+def function_test(name: str, argument: str) -> Test:
+    """Return the test that a function of texts makes of its subject."""
+    wants = f"{name.replace('_', ' ')} {argument}"
+    if name in ("regex_match", "matches"):
+        regex = compile_regex(argument)
+        language = Language(argument, is_regex=True)
+        known = (language,) if is_readable(argument) else None
+        return Test(
+            wants,
+            lambda value: isinstance(value, str | int) and regex.matches(str(value)),
+            languages=known,
+            is_positive=known is not None,
+        )
+    shape = {"contains": "*{}*", "starts_with": "{}*", "ends_with": "*{}"}[name]
+    if has_wildcard(argument):
         raise NotReadError
-    return Reading(tuple(each.elements() for each in reading.streams), is_list=True)
+    checks: dict[str, Callable[[str], bool]] = {
+        "contains": lambda text: argument in text,
+        "starts_with": lambda text: text.startswith(argument),
+        "ends_with": lambda text: text.endswith(argument),
+    }
+    check = checks[name]
+    return Test(
+        wants,
+        lambda value: isinstance(value, str) and check(value),
+        languages=(Language(shape.format(argument)),),
+        is_positive=True,
+    )
 
 
-def _flattened(node: Node, current: Reading | None, names: Names) -> Reading:
-    """Read `list[]`, or `[one, other][]`: the elements of each list."""
-    chain = node
-    left = current
-    if chain.kind is Kind.SUBEXPRESSION and chain.children[1].kind is Kind.MULTI_SELECT_LIST:
-        left = _read(chain.children[0], current, names)
-        chain = chain.children[1]
-    if chain.kind is Kind.MULTI_SELECT_LIST:
-        if left is None or left.is_list:
-            raise NotReadError
-        members = [_read(each, left, names) for each in chain.children]
-        streams = [stream for each in members for stream in each.streams]
-        if any(each.function for each in members) or not streams:
-            raise NotReadError
-        return Reading(tuple(each.elements() for each in streams), is_list=True)
-    return _elements(_read(node, current, names))
-
-
-def _call(node: Node, current: Reading | None, names: Names) -> Reading:
-    arguments = [_read(each, current, names) for each in node.children]
-    name = str(node.value)
-    if name in ("keys", "length") and len(arguments) == 1:
-        return replace(arguments[0], function=name)
-    if name in ("to_string", "to_number", "trim") and len(arguments) == 1:
-        return arguments[0]
-    if name in _BOOLEAN and len(arguments) == 2:
-        subject = arguments[1 if name == "regex_match" else 0]
-        other = arguments[0 if name == "regex_match" else 1]
-        if subject.function or not subject.streams or other.streams or other.function:
-            raise NotReadError
-        return replace(subject, function=name, arguments=(other.constant,))
-    raise NotReadError
-
-
-def names_of(entries: tuple[Body, ...], names: Names) -> dict[str, Reading]:
+def names_of(entries: tuple[Body, ...], names: Names, source: Source) -> dict[str, Reading]:
     """Return the names of a context, as far as its entries read fields or are constant."""
     found = dict(names)
     for entry in entries:
         variable = entry.get("variable")
         name = str(entry.get("name"))
         found.pop(name, None)
-        if not isinstance(variable, dict):
-            continue
-        for reading in _of_entry(variable, found):
-            found[name] = reading
+        if isinstance(variable, dict):
+            found.update((name, reading) for reading in _of_entry(variable, found, source))
     return found
 
 
-def _of_entry(variable: Body, names: Names) -> Iterator[Reading]:
+def _of_entry(variable: Body, names: Names, source: Source) -> Iterator[Reading]:
     value, path = variable.get("value"), variable.get("jmesPath")
     try:
         if path is None and not _has_variables(value):
             yield Reading(constant=value)
         elif value is None and path is not None and "default" not in variable:
-            yield read_expression(str(path), names)
+            yield Reader(names, source).expression(str(path))
     except NotReadError:
         return
 
@@ -223,15 +470,3 @@ def _has_variables(value: Json) -> bool:
         return bool(find_variables(value))
     members = value.values() if isinstance(value, dict) else value
     return isinstance(value, dict | list) and any(map(_has_variables, members))
-
-
-def constant(value: Json, names: Names) -> Json:
-    """Return a condition's value, constants in place of their names. Raises NotReadError."""
-    if isinstance(value, list):
-        return [constant(member, names) for member in value]
-    if not _has_variables(value):
-        return value
-    reading = read_key(value, names) if isinstance(value, str) else Reading(function="?")
-    if reading.streams or reading.function:
-        raise NotReadError
-    return reading.constant

@@ -29,10 +29,10 @@ from chartkit.addons.satisfy.wants.match import match_formula, selector_formula
 from chartkit.addons.satisfy.wants.paths import (
     Names,
     NotReadError,
+    Reader,
     Reading,
     Stream,
     names_of,
-    read_expression,
 )
 from chartkit.addons.satisfy.wants.pattern import pattern_formula
 from chartkit.addons.satisfy.wants.pod_security import pod_security_formula
@@ -118,7 +118,7 @@ def _of_cluster_policy(policy: CompiledPolicy, resource: Resource) -> Iterator[W
         applies = match_formula(rule, kind, _below(source, "match"), policy.policy.namespace)
         if compiled.exceptions or policy.webhook is not None:
             applies = all_of(applies, Unknown("an exception or a match condition"))
-        names = names_of(rule.context, {"request": Reading(function="request")})
+        names = names_of(rule.context, {}, source)
         conditions: Formula = TRUE
         if rule.preconditions is not None:
             below = _below(source, "preconditions")
@@ -170,7 +170,7 @@ def _block(body: Body, place: Place, source: Source, names: Names) -> Formula:
 
 def _loop(body: Body, source: Source, names: Names) -> Formula:
     try:
-        reading = read_expression(str(body.get("list") or ""), names)
+        reading = Reader(names, source).expression(str(body.get("list") or ""))
     except NotReadError:
         return Unknown(str(body.get("list")))
     if reading.function or not reading.streams:
@@ -184,7 +184,7 @@ def _loop(body: Body, source: Source, names: Names) -> Formula:
 
 def _iteration(body: Body, place: Place, source: Source, names: Names) -> Formula:
     element = Reading((Stream((), place),))
-    inner = names_of(tuple(body.get("context") or ()), {**names, "element": element})
+    inner = names_of(tuple(body.get("context") or ()), {**names, "element": element}, source)
     wants = _block(body, place, source, inner)
     conditions = body.get("preconditions")
     if conditions is None:

@@ -1,0 +1,163 @@
+"""Types of the fields of Kubernetes' own kinds, and values that manifests have in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from chartkit.addons.satisfy.values import MISSING, Test
+from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, type_of_kind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.go.quantity import quantity_or_none
+from chartkit.model import Body, FieldPath, Json
+
+_PROBE: Final[Body] = {"httpGet": {"path": "/", "port": 8080}}
+_EXAMPLES: Final[dict[str, Json]] = {
+    "containerPort": 8080,
+    "cpu": "100m",
+    "ephemeral-storage": "1Gi",
+    "fsGroup": 1000,
+    "image": "registry.example/app:1.0",
+    "imagePullPolicy": "IfNotPresent",
+    "livenessProbe": _PROBE,
+    "maxSkew": 1,
+    "memory": "128Mi",
+    "minAvailable": 1,
+    "mountPath": "/data",
+    "path": "/",
+    "pathType": "Prefix",
+    "port": 8080,
+    "preStop": {"sleep": {"seconds": 5}},
+    "priorityClassName": "default",
+    "readinessProbe": _PROBE,
+    "replicas": 2,
+    "runAsGroup": 1000,
+    "runAsUser": 1000,
+    "schedule": "0 3 * * *",
+    "serviceAccountName": "app",
+    "startupProbe": _PROBE,
+    "topologyKey": "topology.kubernetes.io/zone",
+    "whenUnsatisfiable": "ScheduleAnyway",
+}
+"""Values by the names of fields, where a rule leaves them open."""
+
+_CHOICES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
+    ("imagePullPolicy",): ("IfNotPresent", "Always", "Never"),
+    ("os", "name"): ("linux", "windows"),
+    ("restartPolicy",): ("Always", "OnFailure", "Never"),
+    ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
+}
+"""The values of fields that an API server takes alone, by the ends of their paths."""
+_RESTARTED: Final = frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"))
+"""The kinds whose Pods are always started again."""
+
+_Types = Callable[[Json], bool]
+_TYPES: Final[dict[str, tuple[_Types, tuple[Json, ...]]]] = {
+    "bool": (lambda value: isinstance(value, bool), (True, False)),
+    "int": (lambda value: type(value) is int, (1, 2, 0)),
+    "double": (lambda value: type(value) in (int, float), (1, 2)),
+    "string": (lambda value: isinstance(value, str), ("example", "other")),
+    "quantity": (
+        lambda value: (
+            (isinstance(value, str) and quantity_or_none(value) is not None) or type(value) is int
+        ),
+        ("1", "2"),
+    ),
+    "int-or-string": (lambda value: type(value) in (int, str), (1, "1")),
+}
+"""By the type in the table of kinds: its test, and values of it."""
+
+
+@lru_cache(maxsize=16_384)
+def type_at(kind: GroupVersionKind, path: FieldPath) -> str | None:
+    """Return the type of a field as the table of kinds writes it; None for an unknown one."""
+    found = type_of_kind(kind)
+    for step in path:
+        if found is None:
+            return None
+        if found.startswith(LIST) and isinstance(step, int):
+            found = found.removeprefix(LIST)
+        elif found.startswith(MAP) and isinstance(step, str):
+            found = found.removeprefix(MAP)
+        else:
+            field = fields_of(found).get(str(step))
+            found = None if field is None else field.type
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def type_test(kind: GroupVersionKind, path: FieldPath) -> Test | None:
+    """Return the test of a field's type, which an API server asks for, with values of it; None for
+    a field of an unknown type."""
+    name = type_at(kind, path)
+    if name is None:
+        return None
+    examples = (_EXAMPLES[str(path[-1])],) if path and str(path[-1]) in _EXAMPLES else ()
+    if name.startswith(LIST):
+        return _typed(lambda value: isinstance(value, list), (*examples, []))
+    if name not in _TYPES:
+        is_object = name.startswith(MAP) or bool(fields_of(name))
+        return _typed(lambda value: isinstance(value, dict), (*examples, {})) if is_object else None
+    if choices := _choices(kind, path):
+        return _typed(lambda value: value in choices, choices, is_closed=True)
+    holds, values = _TYPES[name]
+    return _typed(holds, (*filter(holds, examples), *values), is_closed=name == "bool")
+
+
+def _choices(kind: GroupVersionKind, path: FieldPath) -> tuple[str, ...]:
+    if path[-1:] == ("restartPolicy",) and kind.kind in _RESTARTED:
+        return ("Always",)
+    return next((_CHOICES[ends] for ends in _CHOICES if path[-len(ends) :] == ends), ())
+
+
+def _typed(holds: _Types, values: tuple[Json, ...], *, is_closed: bool = False) -> Test:
+    return Test(
+        "of its type",
+        lambda value: value is MISSING or holds(value),
+        (*values, MISSING),
+        is_closed=is_closed,
+        is_fallback=True,
+    )
+
+
+def completed(kind: GroupVersionKind, body: Body, before: Body) -> Body:
+    """Return an object with values in the required fields of what it has and another has not."""
+    name = type_of_kind(kind)
+    if name is None:
+        return body
+    found: Body = _filled(name, body, before)
+    return found
+
+
+def _filled(name: str, value: Json, before: Json) -> Json:
+    if value is before:
+        return value
+    if isinstance(value, list) and name.startswith(LIST):
+        listed = before if isinstance(before, list) else []
+        inner = name.removeprefix(LIST)
+        return [
+            _filled(inner, item, listed[index] if index < len(listed) else None)
+            for index, item in enumerate(value)
+        ]
+    if not isinstance(value, dict) or name.startswith((LIST, MAP)):
+        return value
+    known = before if isinstance(before, dict) else None
+    types = fields_of(name)
+    filled = {
+        key: _filled(types[key].type, member, (known or {}).get(key)) if key in types else member
+        for key, member in value.items()
+    }
+    if known is None:
+        for key, field in types.items():
+            if field.required and key not in filled:
+                filled[key] = _sample(key, field.type)
+    return filled
+
+
+def _sample(key: str, name: str) -> Json:
+    if key in _EXAMPLES:
+        return _EXAMPLES[key]
+    if name in _TYPES:
+        return _TYPES[name][1][0]
+    return [] if name.startswith(LIST) else _filled(name, {}, None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.checker import UndefinedField
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import (
+    KindIssues,
     kinds_called,
     kinds_matched,
     meant_resource,
@@ -21,7 +22,7 @@ from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CelKind, GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import never_fits
 from chartkit.errors import CompileError
-from chartkit.model import Diagnostic, Severity
+from chartkit.model import Diagnostic, Severity, mapping_at, mappings_at
 from chartkit.suggestions import suggestion
 
 _PATH: Final = "spec.matchConstraints"
@@ -93,11 +94,11 @@ _ENVIRONMENTS: Final = {
 
 
 def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
-    """A warning for each field of `object` that a kind the policy speaks of does not have.
+    """Return a warning for each field of `object` that none of the matched kinds has.
 
-    Nothing is said where the kinds are not Kubernetes' own, or named by wildcards.
+    Nothing is said where a kind is not Kubernetes' own, or is named by a wildcard.
     """
-    kinds = _kinds(policy)
+    kinds = kinds_of(policy)
     if not kinds:
         return []
     compiler = ExpressionCompiler(policy, ENVIRONMENTS[_ENVIRONMENTS[policy.kind]])
@@ -106,11 +107,12 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
     except CompileError:
         return []
     diagnostics: list[Diagnostic] = []
-    for path, text, _expected in expressions_of(policy):
+    written = [(path, text) for path, text, _expected in expressions_of(policy)]
+    for path, text in (*written, *mutations_of(policy)):
         program = compiler.one(path, text)
         if program is None:
             continue
-        for issues in misspelt(program, kinds):
+        for issues in _of_all(misspelt(program, kinds), len(kinds)):
             diagnostics += [
                 replace(
                     diagnostic,
@@ -120,6 +122,27 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
                 for diagnostic, issue in zip(issues.diagnostics(), issues.issues, strict=True)
             ]
     return diagnostics
+
+
+def _of_all(found: Sequence[KindIssues], count: int) -> Iterator[KindIssues]:
+    """Yield the issues that are those of every kind, for each of them; count: the kinds' number."""
+    if len(found) == count:
+        common = set.intersection(*({_key(each) for each in one.issues} for one in found))
+        for one in found:
+            yield replace(one, issues=tuple(each for each in one.issues if _key(each) in common))
+
+
+def _key(issue: UndefinedField) -> tuple[int | None, str]:
+    return issue.offset, issue.field
+
+
+def mutations_of(policy: CelPolicy) -> Iterator[tuple[str, str]]:
+    """Yield the path and text of each expression that changes objects."""
+    for index, mutation in enumerate(mappings_at(policy.spec, "mutations")):
+        for key in ("applyConfiguration", "jsonPatch"):
+            text = mapping_at(mutation, key).get("expression")
+            if isinstance(text, str):
+                yield f"spec.mutations[{index}].{key}.expression", text
 
 
 def _offset(text: str, issue: UndefinedField) -> int | None:
@@ -158,7 +181,14 @@ def _operations(policy: CelPolicy, index: int, rule: ResourceRule) -> Iterator[D
             yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
 
 
-def _kinds(policy: CelPolicy) -> list[GroupVersionKind]:
-    rules = policy.constraints.rules if policy.constraints is not None else ()
-    found = (kinds_matched(rule.groups, rule.versions, rule.resources) for rule in rules)
-    return list(dict.fromkeys(kind for kinds in found for kind in kinds))
+def kinds_of(policy: CelPolicy) -> list[GroupVersionKind]:
+    """Return the kinds that a policy matches; none where one is not Kubernetes' own, or is named by
+    a wildcard."""
+    found: dict[GroupVersionKind, None] = {}
+    for rule in policy.constraints.rules if policy.constraints is not None else ():
+        for resource in rule.resources:
+            kinds = kinds_matched(rule.groups, rule.versions, (resource,))
+            if not kinds:
+                return []
+            found.update(dict.fromkeys(kinds))
+    return list(found)

@@ -59,3 +59,37 @@ def test_audit_annotations_too() -> None:
     }
     (found,) = misspelt_fields(read_cel_policy(Resource(body)))
     assert found.message.startswith("p: spec.auditAnnotations[0].valueExpression: ")
+
+
+def _mutation(resources: list[str], expression: str) -> list[str]:
+    rule: Body = {
+        "apiGroups": ["", "apps", "example.org"],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": resources,
+    }
+    spec: Body = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "mutations": [
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {"expression": expression},
+            }
+        ],
+    }
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "MutatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    found = misspelt_fields(read_cel_policy(Resource(body)))
+    return [one.message.rpartition(" ")[2] for one in found]
+
+
+def test_a_field_is_wrong_if_no_matched_kind_has_it() -> None:
+    text = "has(object.spec.FIELD) ? Object{} : Object{}"
+    assert _mutation(["pods"], text.replace("FIELD", "template")) == ["'template'"]
+    assert _mutation(["pods", "deployments"], text.replace("FIELD", "template")) == []
+    assert _mutation(["pods", "deployments"], text.replace("FIELD", "nope")) == ["'nope'"] * 2
+    assert _mutation(["pods", "widgets"], text.replace("FIELD", "template")) == []

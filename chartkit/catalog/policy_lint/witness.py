@@ -30,7 +30,8 @@ from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.kubernetes.field_faults import fields_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, in_namespace
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, FieldPath, Json, Resource, Status
+from chartkit.model import Body, FieldPath, Json, Resource, Status, pointed_at
+from chartkit.scan.api_defaults.kinds import as_stored
 
 _MOST_TRIED: Final = 24
 _CANDIDATES: Final[dict[str, tuple[Json, ...]]] = {
@@ -87,9 +88,27 @@ def witness(
         passes = _passes(subject.compiled, rule, judged)
         if passes is None or _passes(other, rule, judged) in (passes, None):
             continue
-        shown = f"{field_text(steps)}: {json.dumps(value)}" if steps else "its required fields"
+        shown = f"{field_text(steps)}: {json.dumps(value)}" if steps else "no optional field"
         return f"; a {kinds[0].kind} with {shown} {'passes' if passes else 'is refused'}"
     return ""
+
+
+def passing_without(subject: Subject, rule: Rule, steps: Steps) -> str:
+    """Return the end of a message: that an object passes that has a field's parent and not the
+    field, with the defaults of an API server; empty where none is found."""
+    kinds = kinds_selected(rule.match.kinds)
+    if subject.compiled is None or subject.compiled.looks_around or not kinds or len(steps) < 2:
+        return ""
+    # An API server drops an empty map of quantities.
+    is_map = len(steps) > 1 and steps[-2] in ("limits", "requests")
+    beside: Body = {"cpu" if steps[-1] != "cpu" else "memory": "1"} if is_map else {}
+    judged = as_stored(_object(kinds[0], steps[:-1], beside))
+    pointer = ["0" if step == "[]" else step for step in steps]
+    if pointed_at(judged.body, pointer) is not None:
+        return ""
+    if not _passes(subject.compiled, rule, judged):
+        return ""
+    return f"; a {kinds[0].kind} with {field_text(steps[:-1])}: {json.dumps(beside)} passes"
 
 
 def pattern_tries(part: PatternPart, path: FieldPath) -> Callable[[CompiledPolicy], Iterator[Try]]:
@@ -123,7 +142,7 @@ def _object(kind: GroupVersionKind, steps: Sequence[str], value: Json) -> Resour
     body["metadata"] = {"name": "example"}
     if spec := field_types(types, "spec"):
         body["spec"] = sample(min(spec))
-    return in_namespace(Resource(_placed(body, types, steps, value)))
+    return in_namespace(Resource(_placed(body, types, steps, value) if steps else body))
 
 
 def _placed(current: Json, types: Types, steps: Sequence[str], value: Json) -> Json:

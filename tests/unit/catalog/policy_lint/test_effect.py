@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.policy_lint.rules import RULES
-from tests.unit.catalog.policy_lint.linting import as_policy, lint
+from tests.unit.catalog.policy_lint.linting import HEAD, as_policy, lint
 
 OWN = {rule.id for rule in RULES if rule.id < "CK720"}
 
@@ -36,6 +36,44 @@ def each(key: str, listed: str = "request.object.spec.containers", kinds: str = 
     return pattern(condition, kinds, head)
 
 
+def mutation(expression: str, resources: str = "pods") -> str:
+    """A MutatingPolicy with an apply configuration."""
+    return f"""\
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {{name: example}}
+spec:
+  matchConstraints:
+    resourceRules:
+      - apiGroups: ["", apps, example.com]
+        apiVersions: [v1]
+        operations: [CREATE]
+        resources: [{resources}]
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration: {{expression: '{expression}'}}
+"""
+
+
+def excluding(exclude: str, match: str = "any: [{resources: {kinds: [Pod]}}]") -> str:
+    """A rule with a match and an exclude."""
+    return (
+        f"name: r\nmatch: {{{match}}}\n{exclude}\n"
+        "validate: {message: m, pattern: {spec: {hostPID: false}}}\n"
+    )
+
+
+def rules(*others: str, spec: str = "") -> str:
+    """A ClusterPolicy with a rule for Pods, and others."""
+    first = "    - name: first\n      match: {any: [{resources: {kinds: [Pod]}}]}\n" + ASKS
+    return HEAD.replace("  rules:\n", f"{spec}  rules:\n") + first + "".join(others)
+
+
+ASKS = "      validate: {message: m, pattern: {spec: {=(hostPID): false}}}\n"
+OTHER = "    - §name: second\n      match: {any: [{resources: {kinds: [Pod]}}]}\n" + ASKS
+NAMED = OTHER.replace("kinds: [Pod]", "kinds: [Pod], names: [a]").replace("§", "")
+
+
 PROBLEMATIC = {
     "CK701": [
         pattern('{metadata: {labels: {§"(owner": x}}}'),
@@ -58,6 +96,53 @@ PROBLEMATIC = {
         deny('"{{ request.object.spec.[containers, initContainers][].§imag }}"'),
         each('"{{ element.§securityContex.privileged }}"'),
         each("x", "request.object.spec.§contaners"),
+    ],
+    "CK704": [
+        mutation('Object{metadata: Object.metadata{labels: §Object.metadata.lables{a: "b"}}}'),
+        mutation("Object{§specs: Object.spec{hostPID: true}}"),
+        mutation("Object{spec: Object.spec{hostPID: §1}}"),
+        mutation("Object{metadata: Object.metadata{labels: Object.metadata.labels{a: §5}}}"),
+        mutation('object.spec.hostPID ? Object{} : Object{spec: §Object.metadata{name: "a"}}'),
+        mutation("Object{spec: Object.spec{§replicas: 1}}", "pods, services"),
+    ],
+    "CK705": [
+        pattern("{spec: {§nodeName: yes}}"),
+        pattern('{spec: {§hostNetwork: "no"}}'),
+        pattern("{spec: {§containers: {image: x}}}"),
+        pattern("{spec: {§securityContext: [a]}}"),
+        overlay("{spec: {§+(nodeName): 1}}"),
+    ],
+    "CK706": [
+        excluding(
+            "§exclude: {any: [{resources: {kinds: [Pod]}}]}",
+            "any: [{resources: {kinds: [v1/Pod], operations: [CREATE]}}]",
+        ),
+        excluding(
+            "§exclude: {any: [{resources: {namespaces: ['*']}}]}",
+            "any: [{resources: {kinds: [Pod], namespaces: [a]}}]",
+        ),
+        excluding(
+            "§exclude: {any: [{resources: {names: [b]}}, {resources: {namespaces: ['team-*']}}]}",
+            "all: [{resources: {kinds: [Pod], namespaces: [team-a, team-b]}}]",
+        ),
+        excluding("exclude: {any: [§{}]}"),
+    ],
+    "CK707": [
+        rules(OTHER, spec="  applyRules: One\n"),
+        rules(OTHER.replace("second", "autogen-second")),
+        rules(NAMED).replace("name: first", "§name: first"),
+    ],
+    "CK708": [
+        pattern("{spec: {§initContainers: [{image: 'a/*'}]}}"),
+        pattern("{spec: {=(volumes): [{X(hostPath): null}], §ephemeralContainers: [{image: a}]}}"),
+        pattern("{spec: {§volumes: [{X(hostPath): null}]}}"),
+        pattern("{spec: {template: {spec: {§initContainers: [{tty: false}]}}}}", "Deployment"),
+    ],
+    "CK709": [
+        pattern("{spec: {§priority: '!1-5'}}"),
+        pattern("{spec: {§priority: '>five'}}"),
+        pattern("{spec: {§activeDeadlineSeconds: '<=3600'}}"),
+        pattern("{spec: {containers: [{resources: {limits: {§memory: '<4Gi | 8Gi'}}}]}}"),
     ],
 }
 """Rules of ClusterPolicies and policies with a mistake behind each `§`."""
@@ -83,6 +168,50 @@ CORRECT = {
         deny('"{{ request.object.spec.containers[].env[].valueFrom.secretKeyRef.name }}"'),
         each('"{{ element.resources.limits.\\"nvidia.com/gpu\\" }}"'),
         each('"{{ element.image }}"', "request.object.spec.[containers, initContainers][]"),
+    ],
+    "CK704": [
+        mutation('Object{metadata: Object.metadata{labels: Object.metadata.labels{a: "b"}}}'),
+        mutation("Object{spec: Object.spec{replicas: 1}}", "pods, deployments"),
+        mutation("Object{spec: Object.spec{anything: 1}}", "databases"),
+        mutation(
+            "Object{spec: Object.spec{containers: object.spec.containers.map(c, "
+            "Object.spec.containers{name: c.name, image: c.image})}}"
+        ),
+    ],
+    "CK705": [
+        pattern("{metadata: {labels: {scan: 'yes', tier: 1, other: null, any: '*'}}}"),
+        pattern("{spec: {hostNetwork: '!true', =(hostPID): 'false', containers: [{tty: no}]}}"),
+        pattern("{spec: {containers: [{resources: {limits: {cpu: 1, memory: '?*'}}}]}}"),
+        pattern("{spec: {=(volumes): [{X(hostPath): {}}], X(hostIPC): yes}}"),
+        overlay("{metadata: {labels: {+(tier): '1'}}, spec: {hostPID: no}}"),
+    ],
+    "CK706": [
+        excluding("exclude: {any: [{resources: {kinds: [Pod], namespaces: [a]}}]}"),
+        excluding("exclude: {any: [{resources: {kinds: [Job]}}]}"),
+        excluding("exclude: {any: [{subjects: [{kind: User, name: '*'}]}]}"),
+        excluding("exclude: {all: [{resources: {kinds: [Pod]}}, {resources: {names: [a]}}]}"),
+        excluding("exclude: {}"),
+    ],
+    "CK707": [
+        rules(OTHER.replace("§", "")),
+        rules(OTHER.replace("§", "").replace("Pod", "Service"), spec="  applyRules: One\n"),
+        rules(NAMED.replace("[Pod]", "[Service]").replace(", names: [a]", "")),
+        rules(NAMED).replace("kinds: [Pod]}", "kinds: [Deployment]}"),
+    ],
+    "CK708": [
+        pattern("{spec: {=(initContainers): [{image: 'a/*'}]}}"),
+        pattern("{spec: {containers: [{=(tty): false}]}}"),
+        pattern("{spec: {tls: [{hosts: ['?*']}]}}", "networking.k8s.io/v1/Ingress"),
+        pattern("{spec: {=(volumes): [{X(hostPath): null}]}}"),
+        overlay("{spec: {initContainers: [{(name): '*', tty: false}]}}"),
+    ],
+    "CK709": [
+        pattern("{spec: {priority: '1!-5'}}"),
+        pattern("{spec: {priority: '>1 & <5', =(activeDeadlineSeconds): '<3600'}}"),
+        pattern("{spec: {replicas: '<5'}}", "Deployment"),
+        pattern("{spec: {containers: [{image: '!*:latest & !a-b'}]}}"),
+        pattern("{spec: {containers: [{resources: {limits: {memory: '>0 & <=4Gi'}}}]}}"),
+        pattern("{metadata: {annotations: {a: '>{{request.name}}'}}}"),
     ],
 }
 
@@ -119,6 +248,12 @@ WITNESSES = {
     pattern("{spec: {hostNetwrk: false}}"): "a Pod with spec.hostNetwork: false is refused",
     deny('"{{ request.object.spec.hostNetwrk || `false` }}"', value="true"): (
         "a Pod with spec.hostNetwork: true passes"
+    ),
+    pattern(
+        "{spec: {initContainers: [{=(tty): false}]}}"
+    ): "a Pod with no optional field is refused",
+    pattern("{spec: {containers: [{resources: {limits: {cpu: '<4'}}}]}}"): (
+        'a Pod with spec.containers[].resources.limits: {"memory": "1"} passes'
     ),
 }
 

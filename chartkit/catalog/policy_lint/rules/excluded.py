@@ -1,0 +1,52 @@
+"""CK706: exclusions of everything that a rule matches, and of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.coverage import filters_of, is_empty, match_covers
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.engine.cluster_policy.policy import Match, Rule
+from chartkit.model import Diagnostic, FieldPath
+
+
+class Excluded(PolicyRule):
+    id = "CK706"
+    what = "An exclude of everything that the rule matches, or an entry that excludes nothing."
+    why = (
+        "With the first the rule applies to no object, and nothing says so. The second is most "
+        "often a filter whose keys are indented wrongly: an entry without any is ignored."
+    )
+    do = "Narrow the exclude to the objects that the rule should ignore, or remove the entry."
+    problematic = """\
+name: owner
+match: {any: [{resources: {kinds: [Pod], namespaces: [shop]}}]}
+exclude: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  message: The label owner is required.
+  pattern: {metadata: {labels: {owner: "?*"}}}
+"""
+    correct = problematic.replace(
+        "exclude: {any: [{resources: {kinds: [Pod]}}]}",
+        "exclude: {any: [{resources: {namespaces: [kube-system]}}]}",
+    )
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for index, rule in enumerate(policy.rules if policy is not None else ()):
+            if rule.exclude is not None:
+                yield from self._of_rule(subject, rule, rule.exclude, ("spec", "rules", index))
+
+    def _of_rule(
+        self, subject: Subject, rule: Rule, exclude: Match, path: FieldPath
+    ) -> Iterator[Diagnostic]:
+        if match_covers(exclude, rule.match):
+            message = f"rule {rule.name}: excludes everything that it matches: it does nothing"
+            yield self.finding(subject, (*path, "exclude"), message, "narrow the exclude")
+            return
+        key = "any" if exclude.any else "all" if exclude.all else ""
+        for at, one in enumerate(filters_of(exclude)):
+            if is_empty(one):
+                here = (*path, "exclude", key, at) if key else (*path, "exclude")
+                message = f"rule {rule.name}: an exclude without a filter excludes nothing"
+                yield self.finding(subject, here, message, "name kinds, names or namespaces")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.interpreter.program import Evaluation, observed
 from chartkit.engine.cel_policies.admission import (
     SKIPPED,
     AdmissionExpressions,
@@ -19,9 +21,11 @@ from chartkit.engine.cel_policies.scope import Attributes, server_scope
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.recorder import Recorder
 from chartkit.engine.request import Request
+from chartkit.engine.why import Asked, Decision
 from chartkit.errors import EvaluationError, Reraise
-from chartkit.model import Body, RuleResult, Status
+from chartkit.model import Body, FieldPath, Location, RuleResult, Status, pointer_of
 
 UNMET = "cel preconditions not met"
 
@@ -45,7 +49,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
     skipped = RuleResult(policy.key, rule.name, rule.kind.type, Status.SKIP, UNMET)
     passed = replace(skipped, status=Status.PASS, message=f"Validation rule '{rule.name}' passed.")
 
-    def handle(context: Context, request: Request) -> RuleResult | None:
+    def judge(context: Context, request: Request) -> RuleResult | None:
         attributes = Attributes(request.for_cel())
         scope = server_scope(attributes)
         params: tuple[Body | None, ...] = (None,)
@@ -65,7 +69,62 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
                 )
         return passed
 
+    def handle(context: Context, request: Request) -> RuleResult | None:
+        if context.recorder is None:
+            return judge(context, request)
+        with observed() as evaluations:
+            try:
+                return judge(context, request)
+            finally:
+                _record(context.recorder, rule, request, evaluations)
+
     return handle
+
+
+def _record(
+    recorder: Recorder, rule: Rule, request: Request, evaluations: Sequence[Evaluation]
+) -> None:
+    """Record the conditions and expressions that were evaluated; one without value refuses."""
+    from chartkit.engine.cel_policies.expression_reasons import Expressions, Texts
+
+    def locate(path: FieldPath, _text: str, offset: int) -> Location:
+        above = () if path[:1] == (_CONDITIONS,) else ("validate", "cel")
+        return recorder.sources.character(offset, *above, *path)
+
+    body = {**(rule.validate.cel or {}), _CONDITIONS: list(rule.cel_preconditions)}
+    expressions = Expressions(Texts(body, locate), evaluations, Attributes(request.for_cel()))
+    for asking in expressions.asked:
+        if asking.list in (_CONDITIONS, "expressions") and asking.path[-1] == "expression":
+            decision = expressions.decision(asking)
+            recorder.add(replace(decision, holds=decision.holds is True))
+
+
+def why_unsent(policy: Policy, request: Request, is_sent: Callable[[], bool]) -> Decision | None:
+    """Return the match condition of a policy's webhook for which a request is not sent; None if it
+    is.
+
+    is_sent: asks the conditions.
+    """
+    from chartkit.engine.cel_policies.expression_reasons import Expressions, Texts
+
+    with observed() as evaluations:
+        if is_sent():
+            return None
+
+    def locate(path: FieldPath, _text: str, offset: int) -> Location:
+        pointer = pointer_of("spec", "webhookConfiguration", *path)
+        return policy.resource.location.character(pointer, offset)
+
+    texts = Texts({"matchConditions": list(policy.match_conditions)}, locate)
+    expressions = Expressions(texts, evaluations, Attributes(request.for_cel()))
+    refusing = [one for one in expressions.asked if one.evaluation.outcome is not True]
+    if refusing:
+        return expressions.decision(refusing[-1])
+    text = "a matchCondition of the policy's webhook does not compile"
+    return Decision(Asked.MATCH_CONDITION, None, text, locate(("matchConditions",), "", 0))
+
+
+_CONDITIONS: Final = "celPreconditions"
 
 
 class WebhookConditions:

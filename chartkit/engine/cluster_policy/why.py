@@ -24,7 +24,7 @@ from chartkit.engine.cluster_policy.conditions.recorded import record_preconditi
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.match import Facts, Role
 from chartkit.engine.cluster_policy.match_reasons import MatchReasons
-from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.cluster_policy.run import RuleView, skipped_in_background
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.recorder import Recorder, Sources, recorder_of
@@ -61,9 +61,12 @@ def why_phase(
     view, before = run.view(RuleView), len(results)
     bound = [each for each in watched if each.compiled is not None]
     unsent: Decision | None = None
-    if policy.webhook is not None and not view.is_sent(written, policy.webhook, results):
-        unsent = _unsent(written, watch)
-    elif bound:
+    if policy.webhook is not None and bound:
+        from chartkit.engine.cluster_policy.validate_cel import why_unsent
+
+        webhook = policy.webhook
+        unsent = why_unsent(written, request, lambda: view.is_sent(written, webhook, results))
+    if unsent is None and bound:
         view.evaluate(written, policy.scored, bound, phase, results)
     facts = Facts(run.request if not bound else request)
     said: dict[str, RuleResult] = {}
@@ -153,13 +156,6 @@ class _Watch:
         else:
             text = "an earlier rule of the policy failed to mutate"
         return Decision(Asked.RULE, False, text, self.at("spec"))
-
-
-def _unsent(policy: Policy, watch: _Watch) -> Decision:
-    names = [str(one.get("name")) for one in policy.match_conditions]
-    text = f"a matchCondition of the policy's webhook is not true: {', '.join(names)}"
-    location = watch.at("spec", "webhookConfiguration", "matchConditions")
-    return Decision(Asked.MATCH_CONDITION, False, text, location)
 
 
 def _unextended(watch: _Watch, rule: Rule, match: Decision) -> Decision | None:

@@ -54,6 +54,13 @@ class Sources:
         """Return the location of what is at a path below the body."""
         return self._location.within(pointer_of(*self._above, *path))
 
+    def character(self, offset: int, *path: str | int) -> Location:
+        """Return the location of a character of the text at a path below the body; that of the
+        text in a form for pod controllers, whose texts are others."""
+        if self._added:
+            return self.at(*path)
+        return self._location.character(pointer_of(*self._above, *path), offset)
+
     def _find(self, value: Json, path: FieldPath) -> None:
         if isinstance(value, dict | list):
             self._found.setdefault(id(value), path)

@@ -1,0 +1,264 @@
+"""Evaluations of CEL expressions as decisions: each part with its value, its location in the policy
+and the object's field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel.ast import Ident, nodes
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.explain import Part, Places, parts_of
+from chartkit.engine.cel.interpreter.program import Evaluation
+from chartkit.engine.cel.notation import notation
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.exceptions import CelException
+from chartkit.engine.cel_policies.expressions import sees_the_request_alone
+from chartkit.engine.cel_policies.scope import Attributes
+from chartkit.engine.why import MISSING, Asked, Decision
+from chartkit.model import (
+    Body,
+    FieldPath,
+    Json,
+    Location,
+    path_text,
+    pointed_at,
+    pointer_of,
+    single_line,
+    texts_below,
+)
+from chartkit.safe_text import shown
+from chartkit.wording import shortened
+
+_LISTED: Final = {
+    "attestors": (Asked.EXPRESSION, "attestor"),
+    "auditAnnotations": (Asked.EXPRESSION, "auditAnnotation"),
+    "conditions": (Asked.MATCH_CONDITION, "condition"),
+    "celPreconditions": (Asked.PRECONDITIONS, "celPrecondition"),
+    "expressions": (Asked.EXPRESSION, "expression"),
+    "generate": (Asked.EXPRESSION, "generate"),
+    "images": (Asked.IMAGE, "images"),
+    "matchConditions": (Asked.MATCH_CONDITION, "matchCondition"),
+    "mutations": (Asked.EXPRESSION, "mutation"),
+    "targetMatchConditions": (Asked.MATCH_CONDITION, "targetMatchCondition"),
+    "validations": (Asked.EXPRESSION, "validation"),
+    "variables": (Asked.VARIABLE, "variable"),
+}
+"""The lists of a specification: the kind of check, and the name of an entry."""
+_OF_REQUEST: Final[dict[str, FieldPath]] = {
+    "request.name": ("metadata", "name"),
+    "request.namespace": ("metadata", "namespace"),
+    "request.kind.kind": ("kind",),
+    "request.kind.group": ("apiVersion",),
+    "request.kind.version": ("apiVersion",),
+}
+_LONGEST_TEXT: Final = 100
+_LONGEST_VALUE: Final = 60
+_LARGEST_VALUE: Final = 1000
+_OPEN_FIELDS: Final = ("apiVersion", "kind", "metadata", "type")
+"""The fields of a Secret that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """An expression that was evaluated: the field that holds it, below `spec`, empty if unknown;
+    exception: whose it is, None for the policy's own."""
+
+    evaluation: Evaluation
+    path: FieldPath
+    exception: CelException | None = None
+
+    @property
+    def list(self) -> str:
+        """Return the list of the policy's specification that it is in; empty for none."""
+        return str(self.path[0]) if self.path and self.exception is None else ""
+
+    @property
+    def error(self) -> CelError | None:
+        """Return why it has no value; None if it has one."""
+        outcome = self.evaluation.outcome
+        return outcome if isinstance(outcome, CelError) else None
+
+
+Locate = Callable[[FieldPath, str, int], Location]
+"""From the path of an expression, its text as it was evaluated and an offset in it to the location
+of that character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The body that holds a policy's expressions, and where it is written. exceptions: those of the
+    policy."""
+
+    body: Body
+    locate: Locate
+    exceptions: Sequence[CelException] = ()
+
+
+class Expressions:
+    """The evaluations of one run of a policy.
+
+    asked: in the order in which they ended.
+    """
+
+    def __init__(
+        self,
+        texts: Texts,
+        evaluations: Sequence[Evaluation],
+        attributes: Attributes,
+        names_object: bool = True,
+    ) -> None:
+        """names_object: whether the variable `object` is the request's own object."""
+        self.asked = tuple(_placed(texts, evaluations))
+        self._texts = texts
+        current = "oldObject" if attributes.object is None else "object"
+        names: dict[str, FieldPath] = {current: (), f"request.{current}": (), **_OF_REQUEST}
+        body = attributes.object or attributes.old or {}
+        self._places = Places(body, names if names_object else {})
+        self._is_secret = attributes.kind == "Secret"
+        self._told: set[str] = set()
+
+    def decision(self, asking: Asking, fields: Sequence[str] = ()) -> Decision:
+        """Return an expression with its parts; fields: those that
+        it is about, the most telling first."""
+        asked, name = self._name(asking)
+        tree = self._part(parts_of(asking.evaluation, self._places), asking)
+        pointer = fields[0] if fields else next(_pointers(tree), None)
+        program, outcome = asking.evaluation.program, asking.evaluation.outcome
+        if asking.error is not None:
+            text = f"{name} has no value: {single_line(asking.error.message)}"
+        elif isinstance(outcome, bool):
+            names = any(isinstance(node, Ident) for node in nodes(program.root))
+            is_constant = not names and sees_the_request_alone(program)
+            word = "always " if is_constant else ""
+            text = f"{name} is {word}{'true' if outcome else 'false'}"
+            text += "" if is_constant else _reason(tree)
+        else:
+            text = f"{name} was evaluated"
+        where = self._locate(asking, 0)
+        return Decision(asked, tree.holds, text, where, pointer, MISSING, (tree,))
+
+    def _name(self, asking: Asking) -> tuple[Asked, str]:
+        if asking.exception is not None:
+            at = asking.path[1] if asking.path else 0
+            condition = asking.exception.conditions[int(at)].name
+            return Asked.EXCEPTION, f"exception {asking.exception.key}, condition {condition}"
+        if len(asking.path) < len(("list", 0)) or asking.list not in _LISTED:
+            return Asked.EXPRESSION, path_text(("spec", *asking.path))
+        asked, noun = _LISTED[asking.list]
+        entry = pointed_at(self._texts.body, map(str, asking.path[:2]))
+        name = entry.get("name") or entry.get("key") if isinstance(entry, dict) else None
+        return asked, f"{noun} {shown(name)}" if name else path_text(asking.path[:2])
+
+    def _part(self, part: Part, asking: Asking) -> Decision:
+        """Return a part of an expression, with the variables that it reads."""
+        inner = [self._part(one, asking) for one in part.parts]
+        if part.variable and part.variable not in self._told:
+            self._told.add(part.variable)
+            inner += self._variable(part.variable)
+        pointer = None if part.path is None else pointer_of(*part.path)
+        text = shortened(" ".join(part.text.split()), _LONGEST_TEXT)
+        hidden = self._is_secret and not _is_open(part)
+        if part.error is not None:
+            holds, sentence = None, f"{shown(text)} has no value: {single_line(part.error.message)}"
+        else:
+            value = "hidden" if hidden else shortened(notation(part.value), _LONGEST_VALUE)
+            place = path_text(part.path) if part.is_element and part.path else value
+            holds, sentence = part.value is not False, f"{shown(text)} is {shown(place)}"
+        if part.is_element and inner:
+            holds = inner[0].holds
+        asked = Asked.ELEMENT if part.is_element else Asked.EXPRESSION
+        value = MISSING if hidden or part.error is not None else _json(part.value)
+        where = self._locate(asking, part.offset)
+        return Decision(asked, holds, sentence, where, pointer, value, tuple(inner))
+
+    def _variable(self, name: str) -> Iterator[Decision]:
+        for asking in reversed(self.asked):
+            if asking.list == "variables" and self._name(asking)[1] == f"variable {name}":
+                yield self.decision(asking)
+                return
+
+    def _locate(self, asking: Asking, offset: int) -> Location:
+        if asking.exception is not None:
+            return asking.exception.location.character(pointer_of("spec", *asking.path), offset)
+        return self._texts.locate(asking.path, asking.evaluation.program.source, offset)
+
+
+def _placed(texts: Texts, evaluations: Sequence[Evaluation]) -> Iterator[Asking]:
+    """Yield evaluations with the fields that hold their expressions. Of equal texts the first
+    evaluation is that of the first field."""
+    own: dict[str, list[FieldPath]] = {}
+    for path, text in texts_below(texts.body):
+        own.setdefault(text, []).append(path)
+    others = {
+        condition.expression: (exception, ("matchConditions", at, "expression"))
+        for exception in texts.exceptions
+        for at, condition in enumerate(exception.conditions)
+    }
+    for evaluation in evaluations:
+        text = evaluation.program.source
+        paths = own.get(text)
+        if paths:
+            yield Asking(evaluation, paths.pop(0) if len(paths) > 1 else paths[0])
+        elif text in others:
+            exception, path = others[text]
+            yield Asking(evaluation, path, exception)
+        else:
+            yield Asking(evaluation, ())
+
+
+def _pointers(decision: Decision) -> Iterator[str]:
+    """Yield the fields of the parts that made a decision what it is, the innermost first."""
+    alike = [part for part in decision.parts if part.holds is decision.holds]
+    for part in alike:
+        yield from _pointers(part)
+    if decision.holds is None and decision.pointer is not None:
+        yield decision.pointer
+    for part in decision.parts:
+        yield from () if part in alike else _pointers(part)
+    if decision.pointer is not None:
+        yield decision.pointer
+
+
+def _reason(tree: Decision) -> str:
+    """Return the innermost expression that made one false, the element that it is about, and a
+    value in it; nothing for one that is true."""
+    if tree.holds is not False:
+        return ""
+    element = ""
+    while len(refusing := [part for part in tree.parts if part.holds is False]) == 1:
+        tree = refusing[0]
+        if tree.asked is Asked.ELEMENT:
+            element = f"; {tree.text}"
+    if tree.asked is Asked.ELEMENT:
+        return element
+    value = next((part.text for part in tree.parts if _is_operand(part)), "")
+    return f": {tree.text.removesuffix(' is false')}{element}{value and '; '}{value}"
+
+
+def _is_operand(part: Decision) -> bool:
+    """Return whether a part is a value that an expression compares, and no condition in it."""
+    conditions = any(inner.asked is not Asked.VARIABLE for inner in part.parts)
+    is_condition = conditions or part.text.startswith("has(")
+    return not (isinstance(part.value, bool) and is_condition)
+
+
+def _is_open(part: Part) -> bool:
+    """Return whether a value of a Secret may be shown."""
+    if isinstance(part.value, bool):
+        return True
+    return part.path is not None and part.path[:1] != () and part.path[0] in _OPEN_FIELDS
+
+
+def _json(value: Value) -> Json:
+    """Return a value as JSON has it, or as text; MISSING for what is large."""
+    text = notation(value)
+    if len(text) > _LARGEST_VALUE:
+        return MISSING
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return text
+    return value

@@ -55,6 +55,16 @@ spec:
 """
 
 
+FIELD = '"{{ request.object.spec.nodeName }}"'
+
+
+def conditions(block: str, operator: str, first: str, second: str) -> str:
+    """A rule with preconditions about one field, the second of which is wrong."""
+    one = f"{{key: {FIELD}, operator: {operator}, value: "
+    listed = f"[{one}{first}}}, §{one}{second}}}]"
+    return pattern("{spec: {hostPID: false}}") + f"preconditions: {{{block}: {listed}}}\n"
+
+
 def excluding(exclude: str, match: str = "any: [{resources: {kinds: [Pod]}}]") -> str:
     """A rule with a match and an exclude."""
     return (
@@ -144,6 +154,12 @@ PROBLEMATIC = {
         pattern("{spec: {§activeDeadlineSeconds: '<=3600'}}"),
         pattern("{spec: {containers: [{resources: {limits: {§memory: '<4Gi | 8Gi'}}}]}}"),
     ],
+    "CK710": [
+        deny("request.object.spec.nodeName").replace("{key", "§{key"),
+        deny(FIELD, "AnyIn", "[]").replace("{key", "§{key"),
+        conditions("any", "NotEquals", "a", "b"),
+        conditions("all", "Equals", "a", "b"),
+    ],
 }
 """Rules of ClusterPolicies and policies with a mistake behind each `§`."""
 CORRECT = {
@@ -212,6 +228,14 @@ CORRECT = {
         pattern("{spec: {containers: [{image: '!*:latest & !a-b'}]}}"),
         pattern("{spec: {containers: [{resources: {limits: {memory: '>0 & <=4Gi'}}}]}}"),
         pattern("{metadata: {annotations: {a: '>{{request.name}}'}}}"),
+    ],
+    "CK710": [
+        deny("request.object.spec.nodeName", value=FIELD),
+        deny(FIELD, "AnyNotIn", "[]"),
+        conditions("all", "NotEquals", "a", "b").replace("§", ""),
+        conditions("any", "Equals", "a", "b").replace("§", ""),
+        conditions("all", "Equals", "a", "a").replace("§", ""),
+        conditions("all", "Equals", "a*", "b*").replace("§", ""),
     ],
 }
 

@@ -1,0 +1,82 @@
+"""CK710: conditions that are always or never true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.model import Body, Diagnostic, FieldPath, Json, mappings_at, text_of
+
+_IN: Final = frozenset({"In", "AnyIn"})
+_TOGETHER: Final = {
+    "any": (frozenset({"NotEqual", "NotEquals"}), "always"),
+    "all": (frozenset({"Equal", "Equals"}), "never"),
+}
+_BLOCKS: Final = ("any", "all")
+
+
+class ConstantCondition(PolicyRule):
+    id = "CK710"
+    what = "A condition that is always or never true."
+    why = (
+        "It compares two constants, a list without elements, or one value with several others: in "
+        "`any`, a value is always unequal to one of two; in `all`, it never equals both. The rule "
+        "is about every object, or about none."
+    )
+    do = "Write a variable in {{ }}, or one condition with AnyIn or AnyNotIn and a list."
+    problematic = """\
+name: registries
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  message: Use the node pool a or b.
+  deny:
+    conditions:
+      any:
+        - {key: "{{ request.object.spec.nodeName }}", operator: NotEquals, value: a}
+        - {key: "{{ request.object.spec.nodeName }}", operator: NotEquals, value: b}
+"""
+    correct = problematic.replace("      any:", "      all:")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for index, rule in enumerate(policy.rules if policy is not None else ()):
+            for path, key, conditions in _blocks(rule.body, ("spec", "rules", index)):
+                for at, text, hint in _faults(key, conditions):
+                    message = f"rule {rule.name}: {text}"
+                    yield self.finding(subject, (*path, at), message, hint)
+
+
+def _blocks(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str, Sequence[Body]]]:
+    """Yield the lists of conditions in a rule with their paths and keys, `any` or `all`."""
+    members = enumerate(value) if isinstance(value, list) else ()
+    for key, member in value.items() if isinstance(value, dict) else members:
+        here = (*path, key)
+        if key == "preconditions" or (key == "conditions" and path[-1] == "deny"):
+            lists = {name: mappings_at(member, name) for name in _BLOCKS}
+            yield from ((((*here, name), name, listed)) for name, listed in lists.items())
+        elif key not in ("match", "exclude", "context"):
+            yield from _blocks(member, here)
+
+
+def _faults(key: str, conditions: Sequence[Body]) -> Iterator[tuple[int, str, str]]:
+    """Yield the index of a condition, what is wrong with it, and a hint."""
+    seen: dict[str, Json] = {}
+    for at, condition in enumerate(conditions):
+        left, right, operator = (condition.get(name) for name in ("key", "value", "operator"))
+        if not ("{{" in str(left) or "{{" in str(right)):
+            hint = f"write {{{{ {left} }}}}" if text_of(left).startswith("request.") else None
+            yield at, f"compares the constants {left!r} and {right!r}", hint or "name a field"
+        elif right == [] and operator in _IN:
+            yield at, f"{operator} of no elements is never true", "name elements"
+        operators, effect = _TOGETHER[key]
+        is_exact = operator in operators and isinstance(left, str) and _is_constant(right)
+        if is_exact and seen.setdefault(str(left), right) != right:
+            text = f"with a condition before it, this is {effect} true for any {left}"
+            yield at, text, f"use {'AnyNotIn' if key == 'any' else 'AnyIn'} and a list"
+
+
+def _is_constant(value: Json) -> bool:
+    return isinstance(value, bool | int | float) or (
+        isinstance(value, str) and not any(mark in value for mark in ("{{", "*", "?", "$("))
+    )

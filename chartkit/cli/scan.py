@@ -134,7 +134,7 @@ _SECTIONS: Final = {
         "--fail-on-nothing --select --skip --suppressions"
     ),
     "Reports": "--output --query --detailed --quiet --owner-label --report-per --timings",
-    "The run": "--jobs --executor --watch --help",
+    "The run": "--fix --diff --jobs --executor --watch --help",
 }
 """The options in the sections of `chartkit scan --help`."""
 
@@ -211,14 +211,25 @@ _SECTIONS: Final = {
         "others. Ctrl-C ends it.",
     ),
 )
-def scan(options: ScanOptions, env: str | None, path: Path, watch: bool) -> None:
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Make the fewest changes with which objects pass, in manifests, values files of charts "
+    "and kustomizations, and list what a person decides.",
+)
+@click.option("--diff", is_flag=True, help="With --fix: print a diff, and write nothing.")
+def scan(
+    options: ScanOptions, env: str | None, path: Path, watch: bool, fix: bool, diff: bool
+) -> None:
     """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,
     with --cluster, those of a live cluster.
 
     Exits 1 if anything fails or is in error, if a policy cannot be compiled, or if something of a
     cluster cannot be read.
     """
+    from chartkit.addon import port
     from chartkit.catalog.coverage.standards import BuiltInStandards, guidance
+    from chartkit.errors import InputError
     from chartkit.scan import pipeline
     from chartkit.scan.reporting import Console
 
@@ -234,7 +245,14 @@ def scan(options: ScanOptions, env: str | None, path: Path, watch: bool) -> None
         options.outputs.detailed,
     )
     environment = None if env is None else project_environment(path, env)
-    judge = partial(pipeline.scan, options, console, BuiltInStandards(), environment)
+    if diff and not fix:
+        raise InputError("--diff needs --fix")
+    if fix and watch:
+        raise InputError("--fix and --watch do not go together", hint="leave one of them out")
+    fixer = None
+    if fix:
+        console, fixer = port("satisfy", "fix", "--fix")(options, console, sys.stderr, diff)
+    judge = partial(pipeline.scan, options, console, BuiltInStandards(), environment, fixer=fixer)
     if not watch:
         raise SystemExit(judge())
     from chartkit.scan.changes import scan_changes

@@ -96,7 +96,17 @@ class ChartPlaces:
         self._inputs = inputs
         self._originals = originals
         self._names = list(originals)
-        self._values: dict[tuple[str, ...], _ScopedValues] = {}
+        self._values: dict[tuple[str, ...], ScopedValues] = {}
+
+    @property
+    def inputs(self) -> RenderInputs:
+        """The inputs of the render."""
+        return self._inputs
+
+    @property
+    def templates(self) -> Sequence[str]:
+        """The paths of the templates that were rendered."""
+        return self._names
 
     @property
     def shown(self) -> Path:
@@ -128,16 +138,20 @@ class ChartPlaces:
         key = place.line.value_key
         if key is None:
             return None
-        scope = tuple(_SUBCHART.findall(place.template))
-        if scope not in self._values:
-            self._values[scope] = _scoped_values(self._inputs, scope)
-        values = self._values[scope]
+        values = self.values_of(place.template)
         for count in range(len(place.path) + 1):
             whole = (*key, *place.path[len(place.path) - count :])
             found = _at(values.merged, whole)
             if _shows(value, found):
                 return values.locate(whole, found)
         return None
+
+    def values_of(self, template: str) -> ScopedValues:
+        """Return the values of the chart or subchart that a template is in."""
+        scope = tuple(_SUBCHART.findall(template))
+        if scope not in self._values:
+            self._values[scope] = _scoped_values(self._inputs, scope)
+        return self._values[scope]
 
     @cached_property
     def _templates(self) -> list[list[TemplateLine]]:
@@ -238,7 +252,7 @@ class _Rendered:
 
 
 @dataclass(frozen=True, slots=True)
-class _ScopedValues:
+class ScopedValues:
     """The values of a chart or subchart; scope: the subcharts' names; layers: the files, the last
     wins, each with the number of the scope's names that it leaves out."""
 
@@ -246,20 +260,28 @@ class _ScopedValues:
     merged: Json
     layers: Sequence[tuple[Document, int]]
 
-    def locate(self, key: Sequence[str], value: Json) -> Location:
-        """Return the place of a key in the last file that has it; its path is the key below the
-        values of the whole chart."""
+    def source(self, key: Sequence[str], value: Json) -> tuple[Document, tuple[str, ...]] | None:
+        """Return the last file that has a key, and the path of the key there; None where no file
+        gives the value."""
         whole = (*self.scope, *key)
         for document, above in reversed(self.layers):
             found = _at(document.body, whole[above:])
             if found is not _MISSING:
-                if found != value:
-                    break
-                return replace(document.locate(*whole[above:]), path=pointer_of(*whole))
-        return Location("<values>", path=pointer_of(*whole))
+                return (document, whole[above:]) if found == value else None
+        return None
+
+    def locate(self, key: Sequence[str], value: Json) -> Location:
+        """Return the place of a key in the last file that has it; its path is the key below the
+        values of the whole chart."""
+        pointer = pointer_of(*self.scope, *key)
+        found = self.source(key, value)
+        if found is None:
+            return Location("<values>", path=pointer)
+        document, steps = found
+        return replace(document.locate(*steps), path=pointer)
 
 
-def _scoped_values(inputs: RenderInputs, scope: tuple[str, ...]) -> _ScopedValues:
+def _scoped_values(inputs: RenderInputs, scope: tuple[str, ...]) -> ScopedValues:
     layers = [(document, 0) for document in inputs.documents]
     merged: Json = dict(inputs.values)
     inside = ""
@@ -274,7 +296,7 @@ def _scoped_values(inputs: RenderInputs, scope: tuple[str, ...]) -> _ScopedValue
                 merged = merge(document.body, merged if isinstance(merged, dict) else {})
         if not isinstance(merged, dict):
             break
-    return _ScopedValues(scope, merged, layers)
+    return ScopedValues(scope, merged, layers)
 
 
 def _at(value: Json, path: Sequence[str]) -> Json:

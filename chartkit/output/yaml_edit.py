@@ -191,24 +191,35 @@ def _flow_part(text: str, node: Any, value: Any, wanted: Any, write: Callable[[J
     values = list(value.values()) if is_mapping else value
     starts = [key.start_mark.index for key, _ in pairs]
     ends = [max(key.end_mark.index, item.end_mark.index) for key, item in pairs]
-    between = text[ends[0] : starts[1]] if len(starts) > 1 else ", "
+    lead = text[start + 1 : starts[0]]
+    between = text[ends[0] : starts[1]] if len(starts) > 1 else f",{lead}" if "\n" in lead else ", "
     between = ", " if "#" in between else between
+    written = write
+    if "\n" in lead and write is not _flow:
+        pad, close = (each.rpartition("\n")[2] for each in (lead, text[ends[-1] : end - 1]))
+        written = partial(_indented_json, pad, pad.removeprefix(close))
     parts = [text[start : starts[0]]]
     for index, name, new in _steps(value, wanted):
         if len(parts) > 1:
             parts.append(text[ends[index - 1] : starts[index]] if index else between)
         if index is None:
-            parts.append(f"{write(name)}: {write(new)}" if is_mapping else write(new))
+            parts.append(f"{written(name)}: {written(new)}" if is_mapping else written(new))
             continue
         key, item = pairs[index]
         if same(values[index], new):
             parts.append(text[starts[index] : ends[index]])
         elif is_mapping and not _is_filled(values[index], new):
-            parts.append(f"{text[starts[index] : key.end_mark.index]}: {write(new)}")
+            parts.append(f"{text[starts[index] : key.end_mark.index]}: {written(new)}")
         else:
             before = text[starts[index] : item.start_mark.index]
             parts.append(before + _flow_part(text, item, values[index], new, write))
     return "".join([*parts, text[ends[-1] : end]])
+
+
+def _indented_json(pad: str, step: str, value: Json) -> str:
+    """Return a value in JSON, its lines below the first one indented by pad; step: by how much more
+    its parts are."""
+    return json.dumps(value, ensure_ascii=False, indent=step).replace("\n", f"\n{pad}")
 
 
 def _with_line_ends(text: str, edited: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from chartkit.engine import RunnablePolicy, World
 from chartkit.model import Resource, RuleResult
@@ -50,18 +50,33 @@ _TURNS: Final = 8
 """The times that each process gets objects, at least."""
 
 
+class Fixer(Protocol):
+    """A port: what fixes the objects of a scan before they are judged."""
+
+    def __call__(
+        self,
+        requests: Requests,
+        reporting: Reporting,
+        environment: ProjectEnvironment | None,
+        context_of: Callable[[Requests], ScanContext],
+        /,
+    ) -> Requests:
+        """Return what is judged after the fix; context_of: gives the settings of requests."""
+
+
 def scan(
     options: ScanOptions,
     console: Console,
     standards: Standards,
     environment: ProjectEnvironment | None = None,
     past: Past | None = None,
+    fixer: Fixer | None = None,
 ) -> int:
     """Scan files, or a cluster where the options name one, and write the reports.
 
     standards: those whose controls selectors may name; environment: the one whose policies judge
     files, in place of policies that the options name; past: files as they were, where only what has
-    changed since is judged.
+    changed since is judged; fixer: None where the objects are judged as they are.
 
     Return the exit code: 2 where a file, folder or chart could not be read, 1 where anything fails,
     is in error, or could not be read of a cluster. Raise InputError and SourceError.
@@ -90,10 +105,10 @@ def scan(
         scheduler_address(run.executor)
     time = None if run.at is None else parse_time(run.at, datetime.now(UTC))
     if cluster.policies_from is not None:
-        return _scan_by_cluster(options, reporting, time)
+        return _scan_by_cluster(options, reporting, time, fixer)
     if not cluster.cluster and not recordings:
         changes = _changes(options, environment, past)
-        return _scan_files(options, reporting, time, environment, changes)
+        return _scan_files(options, reporting, time, environment, changes, fixer=fixer)
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
     recording = recordings[0] if recordings else None
@@ -106,7 +121,9 @@ def scan(
         return scan_cluster(options.request, cluster, reader, reporting, run.audit_warn)
 
 
-def _scan_by_cluster(options: ScanOptions, reporting: Reporting, time: datetime | None) -> int:
+def _scan_by_cluster(
+    options: ScanOptions, reporting: Reporting, time: datetime | None, fixer: Fixer | None
+) -> int:
     """Scan files by the policies of a cluster, or of a recording of one."""
     from chartkit.scan.installed import open_installed
 
@@ -115,7 +132,8 @@ def _scan_by_cluster(options: ScanOptions, reporting: Reporting, time: datetime 
     with open_installed(source, options.request, console.note) as policies:
         for diagnostic in policies.diagnostics:
             console.note(diagnostic)
-        code = _scan_files(options, reporting, time, policies.environment, None, policies)
+        around = policies.environment
+        code = _scan_files(options, reporting, time, around, None, policies, fixer)
         unread = policies.unread()
         for line in unread:
             console.stderr(line)
@@ -129,13 +147,14 @@ def _scan_files(
     environment: ProjectEnvironment | None,
     changes: Changes | None,
     installed: InstalledPolicies | None = None,
+    fixer: Fixer | None = None,
 ) -> int:
     request, run, console = options.request, options.run, reporting.console
     is_timed = options.outputs.timings
     require_paths(request.inputs)
     with console.grouping() as note:
         judges = load_judges(request, note, environment)
-    is_whole = installed is not None or changes is not None or time is not None or is_timed
+    is_whole = is_timed or any(each is not None for each in (installed, changes, time, fixer))
     if not is_whole and (run.executor is not None or not _are_small(request.inputs.paths)):
         from chartkit.scan.parallel.copies import Copies
         from chartkit.scan.parallel.scanning import scan_stream
@@ -157,12 +176,18 @@ def _scan_files(
     if installed is not None:
         requests = installed.completed(requests)
     require_policies(requests.policies, console, run.is_json)
+
+    def context_of(judged: Requests) -> ScanContext:
+        world = _world(judged, run.is_json) if installed is None else installed.world(judged)
+        return replace(judged.context(world), audit_warn=run.audit_warn, is_json=run.is_json)
+
+    if fixer is not None:
+        requests = fixer(requests, reporting, environment, context_of)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
         console.remark(CLEANUP)
     report = ScanReport(reporting, requests, deletions)
-    world = _world(requests, run.is_json) if installed is None else installed.world(requests)
-    context = replace(requests.context(world), audit_warn=run.audit_warn, is_json=run.is_json)
+    context = context_of(requests)
     objects = _judged(filter(report.looks_at, requests.objects), changes, console)
     completion = requests.completion(environment)
     asks = installed is not None or requests.inputs.asks_others

@@ -129,13 +129,14 @@ def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class BuiltPlaces:
     """The places of the fields of a built object. base: the object in its file, None for one that
-    is generated; begin: its place; closure: the kustomizations of the build."""
+    is generated; begin: its place; closure: the kustomizations of the build; tree: with them."""
 
     body: Body
     base: Resource | None
     begin: Location
     patches: Sequence[_Patch]
     closure: Sequence[Kustomization]
+    tree: Tree
 
     def locate(self, *path: str | int) -> Location:
         """Return the place in the patch that sets the field at a path, else in the base, or that of
@@ -217,7 +218,7 @@ class Origins:
         kind = text_of(body.get("kind"))
         names = [name, *([base.name] if base else [])]
         patches = [patch for patch in self._patches if patch.is_for(kind, names)]
-        places = BuiltPlaces(body, base, begin, patches, self.closure)
+        places = BuiltPlaces(body, base, begin, patches, self.closure, self.tree)
         return Resource(body, replace(begin, path="", places=places))
 
     def _origin(self, origin: Body, body: Body) -> tuple[Resource | None, Location]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.reader import Document
 from chartkit.documents.unread import unread
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import NAMES, is_kustomization
@@ -84,6 +85,13 @@ class Tree:
         inside, _, name = file.partition(self.repository.folder.rstrip(os.sep) + os.sep)
         hidden = any(part.startswith(".") for part in name.split(os.sep))
         return not inside and not hidden and name.endswith(_SUFFIXES)
+
+    def rewritten(self, kustomization: Kustomization, document: Document) -> Tree:
+        """Return the tree of one kustomization as if its file had another text, with references to
+        the same files and folders."""
+        other = replace(kustomization, document=document)
+        known = {**self._known, kustomization.folder: other}
+        return Tree(self.repository, [kustomization.folder], read=self.read, _known=known)
 
     def closure(self, folder: str) -> list[Kustomization]:
         """Return a folder's kustomization and all that it builds on, the nearest first."""

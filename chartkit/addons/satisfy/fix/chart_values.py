@@ -1,0 +1,206 @@
+"""The values of one chart that decide fields of its objects, found by its templates or by trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.satisfy.changes import DELETE
+from chartkit.addons.satisfy.fix.model import (
+    Edit,
+    NoPlaceError,
+    Reason,
+    Steps,
+    Subject,
+    changed,
+)
+from chartkit.documents.reader import Document
+from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.errors import ChartkitError
+from chartkit.helm.chart_values import merge
+from chartkit.helm.render import render_chart
+from chartkit.helm.template_places import ChartPlaces, ScopedValues, TemplatePlaces
+from chartkit.model import Body, Json, Resource, pointed_at, pointer_of, pointer_steps, same
+from chartkit.wording import abridged
+
+_TRIALS: Final = 60
+"""The renders of a chart with a value on trial, at most."""
+_DEPTH: Final = 6
+_EMPTY: Final[tuple[Json, ...]] = (None, "", {}, [])
+Bodies = Mapping[str, Json]
+"""The values files that are edited, by their names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueEdit:
+    """A value of a file, and the edits of objects that it makes; steps: in the file."""
+
+    document: Document
+    steps: Steps
+    value: Json
+    users: tuple[tuple[Subject, Edit], ...]
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.document.source.file
+
+
+def has(body: Json, edit: Edit) -> bool:
+    """Report whether an object is as an edit makes it."""
+    value = pointed_at(body, edit.steps)
+    return value is None if edit.value is DELETE else same(value, edit.value)
+
+
+@dataclass(slots=True)
+class Chart:
+    """A chart as the scan renders it. numbers: of its objects in the scan, in their order."""
+
+    places: ChartPlaces
+    numbers: list[int] = field(default_factory=list)
+    _trials: dict[tuple[str, Steps, str], Sequence[Resource]] = field(default_factory=dict)
+
+    def reads(self, bodies: Bodies) -> bool:
+        """Report whether the chart takes values of any of the files."""
+        return any(document.source.file in bodies for document, _ in self._layers())
+
+    def rendered(self, bodies: Bodies) -> list[Resource]:
+        """Return the objects with edited values files; raise ChartkitError."""
+        before: Body = {}
+        after: Body = {}
+        for document, scope in self._layers():
+            own = document.body if isinstance(document.body, dict) else {}
+            before = merge(before, _nested(scope, own))
+            after = merge(after, _nested(scope, bodies.get(document.source.file, own)))
+        inputs, target = self.places.inputs, self.places.inputs.target
+        chart = render_chart(
+            inputs.folder,
+            [*inputs.documents, inputs.values, _difference(before, after)],
+            release=target.release,
+            namespace=target.namespace,
+            kube_version=target.kube_version,
+            api_versions=target.api_versions,
+            shown=inputs.shown,
+        )
+        found = (in_namespace(one, target.namespace) for one in (*chart.resources, *chart.hooks))
+        return [each for each in found if isinstance(each.location.places, TemplatePlaces)]
+
+    def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:
+        """Return the edits of values that make the edits of an object, and the reasons why others
+        cannot be made."""
+        found: list[ValueEdit] = []
+        failed: dict[Steps, Reason] = {}
+        missing: dict[Steps, list[Edit]] = {}
+        for edit in subject.edits:
+            depth = len(edit.steps)
+            while depth and pointed_at(subject.own.body, edit.steps[:depth]) is None:
+                depth -= 1
+            shown = self._shown(subject, edit.steps[:depth]) if depth else None
+            if shown is not None:
+                document, steps = shown
+                users = ((subject, edit),)
+                found.append(ValueEdit(document, (*steps, *edit.steps[depth:]), edit.value, users))
+            elif depth < len(edit.steps):
+                missing.setdefault(edit.steps[: depth + 1], []).append(edit)
+            else:
+                failed[edit.steps] = _written(subject, edit.steps)
+        for top, edits in missing.items():
+            outcome = self._tried(subject, top, edits)
+            if isinstance(outcome, Reason):
+                failed |= {edit.steps: outcome for edit in edits}
+            else:
+                found.append(outcome)
+        return found, failed
+
+    def _shown(self, subject: Subject, steps: Steps) -> tuple[Document, Steps] | None:
+        """Return the value that a field of an object shows, by its file and its path there."""
+        location = subject.given.location.value_of(pointer_of(*steps))
+        if location is None:
+            return None
+        values = self._values_of(subject)
+        key = pointer_steps(location.path)[len(values.scope) :]
+        return values.source(key, pointed_at(values.merged, key))
+
+    def _tried(self, subject: Subject, top: Steps, edits: Sequence[Edit]) -> ValueEdit | Reason:
+        """Return the only value that sets a missing field. Values that are empty and named like the
+        field are tried; the rendered object tells."""
+        value: Json = None
+        try:
+            for edit in edits:
+                value = changed(value, edit.steps[len(top) :], edit.value)
+        except NoPlaceError:
+            return _written(subject, top)
+        values = self._values_of(subject)
+        works: list[ValueEdit] = []
+        for key in _empty_values(values.merged, top[-1].lower()):
+            source = values.source(key, pointed_at(values.merged, key))
+            if source is None:
+                continue
+            unit = ValueEdit(*source, value, tuple((subject, edit) for edit in edits))
+            rendered = self._trial(unit)
+            at = self.numbers.index(subject.number)
+            if at < len(rendered) and all(has(rendered[at].body, edit) for edit in edits):
+                works.append(unit)
+        if len(works) > 1:
+            names = abridged([".".join(unit.steps) for unit in works])
+            place = subject.given.location.within(pointer_of(*top))
+            return Reason(f"several values decide it: {names}", place, is_decision=True)
+        return works[0] if works else _written(subject, top)
+
+    def _trial(self, unit: ValueEdit) -> Sequence[Resource]:
+        key = unit.file, unit.steps, repr(unit.value)
+        if key not in self._trials:
+            self._trials[key] = ()
+            if len(self._trials) <= _TRIALS:
+                try:
+                    body = changed(unit.document.body, unit.steps, unit.value)
+                    self._trials[key] = self.rendered({unit.file: body})
+                except (ChartkitError, NoPlaceError):
+                    pass
+        return self._trials[key]
+
+    def _values_of(self, subject: Subject) -> ScopedValues:
+        places = subject.given.location.places
+        assert isinstance(places, TemplatePlaces)
+        return self.places.values_of(places.name)
+
+    def _layers(self) -> list[tuple[Document, Steps]]:
+        """Return the values files, the last wins, each with the subcharts whose values it has."""
+        layers: dict[str, tuple[Document, Steps]] = {}
+        for template in self.places.templates:
+            values = self.places.values_of(template)
+            for document, above in values.layers:
+                layers.setdefault(document.source.file, (document, values.scope[:above]))
+        return sorted(layers.values(), key=lambda layer: -len(layer[1]))
+
+
+def _written(subject: Subject, steps: Steps) -> Reason:
+    place = subject.given.location.within(pointer_of(*steps))
+    return Reason("the chart's template decides it, and no value of the chart", place)
+
+
+def _empty_values(values: Json, name: str, above: Steps = ()) -> Iterator[Steps]:
+    """Yield the keys of empty values that are named like a field, such as podSecurityContext."""
+    for key, value in values.items() if isinstance(values, dict) and len(above) < _DEPTH else ():
+        if value in _EMPTY and value is not False and key.lower().endswith(name):
+            yield (*above, key)
+        yield from _empty_values(value, name, (*above, key))
+
+
+def _nested(scope: Steps, body: Json) -> Body:
+    for step in reversed(scope):
+        body = {step: body}
+    return body if isinstance(body, dict) else {}
+
+
+def _difference(before: Body, after: Body) -> Body:
+    """Return the values that lead from some to others when Helm merges them: null removes a key."""
+    found: Body = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            found |= {key: inner} if (inner := _difference(old, value)) else {}
+        elif key not in before or not same(old, value):
+            found[key] = value
+    return found

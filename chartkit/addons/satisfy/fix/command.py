@@ -1,0 +1,244 @@
+"""`chartkit scan --fix`: the objects of a scan are fixed before they are judged and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from io import StringIO
+from typing import TextIO
+
+from chartkit.addons.satisfy.fix import kustomizations, manifests
+from chartkit.addons.satisfy.fix.charts import ChartEdits
+from chartkit.addons.satisfy.fix.files import SourceFiles, diff, write
+from chartkit.addons.satisfy.fix.judging import FIXABLE, Judging, key_of
+from chartkit.addons.satisfy.fix.model import Batch, Reason, Subject, edited, most_of
+from chartkit.addons.satisfy.fix.report import batch_lines, open_lines
+from chartkit.addons.satisfy.fix.solving import solve
+from chartkit.documents.input_files import read_stdin
+from chartkit.documents.reader import Document
+from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.errors import InputError
+from chartkit.helm.kustomize.places import BuiltPlaces
+from chartkit.helm.template_places import TemplatePlaces
+from chartkit.model import Resource, mapping_at, pointed_at, pointer_steps
+from chartkit.report.outputs import Output
+from chartkit.scan.api_defaults.kinds import all_as_stored
+from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.gate.baseline import open_baseline
+from chartkit.scan.gate.gate import Gate
+from chartkit.scan.gate.selection import PolicyTraits
+from chartkit.scan.inputs import STDIN, is_remote, matching
+from chartkit.scan.options import ScanOptions
+from chartkit.scan.reporting import Console, Reporting
+from chartkit.scan.requests import Requests
+from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
+
+
+def prepare(
+    options: ScanOptions, console: Console, stderr: TextIO, is_diff: bool
+) -> tuple[Console, Fixer]:
+    """Return the streams of a scan that fixes, and what fixes its objects. Standard output is for
+    the diff, or for the fixed text of standard input: reports go to stderr then. Raise InputError
+    for options that do not go together with it."""
+    _require_fixable(options)
+    out, stdin = console.stdout, ""
+    if STDIN in options.request.inputs.paths:
+        stdin = read_stdin(console.stdin)
+        console = replace(console, stdin=StringIO(stdin))
+    if is_diff or STDIN in options.request.inputs.paths:
+        screen = replace(console.screen, colour=False)
+        console = replace(console, stdout=stderr, screen=screen)
+    return console, Fixer(options, out, stdin, is_diff)
+
+
+def _require_fixable(options: ScanOptions) -> None:
+    run, cluster = options.run, options.cluster
+    others = {
+        "--cluster": cluster.cluster,
+        "--json": run.is_json,
+        "--changed-since": run.changed_since is not None,
+        "--at": run.at is not None,
+        "--executor": run.executor is not None,
+        "--update-baseline": options.gate.update_baseline,
+        "--timings": options.outputs.timings,
+    }
+    for name, is_given in others.items():
+        if is_given:
+            raise InputError(f"--fix and {name} do not go together", hint="leave one of them out")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixer:
+    """The fix of the objects of a scan. out: standard output; stdin: the text that was read from
+    standard input; is_diff: whether changes are printed, and nothing is written."""
+
+    options: ScanOptions
+    out: TextIO
+    stdin: str
+    is_diff: bool
+
+    def __call__(
+        self,
+        requests: Requests,
+        reporting: Reporting,
+        environment: ProjectEnvironment | None,
+        context_of: Callable[[Requests], ScanContext],
+    ) -> Requests:
+        """Fix the objects of a scan, and return them as they are then; raise InputError where a
+        file cannot be written."""
+        run = _Run(self, requests, environment, context_of)
+        subjects = run.subjects(reporting)
+        batches = run.batches(subjects)
+        files = [file for batch in batches for file in batch.files if file.before != file.after]
+        if self.is_diff:
+            self.out.writelines(diff(files))
+        else:
+            write(files)
+            if STDIN in self.options.request.inputs.paths:
+                texts = (file.after for file in files if file.path is None)
+                self.out.write(next(texts, self.stdin))
+        verb = "would fix" if self.is_diff else "fixed"
+        lines = [*batch_lines(batches, verb), *open_lines(subjects)]
+        is_text = Output("text") in reporting.outputs and not reporting.console.quiet
+        for line in lines:
+            if is_text:
+                reporting.console.stdout.write(f"{line}\n")
+            else:
+                reporting.console.remark(line)
+        return run.after(batches)
+
+
+class _Run:
+    """The fix of one scan, from its objects as they are to those that come of the edits."""
+
+    def __init__(
+        self,
+        fixer: Fixer,
+        requests: Requests,
+        environment: ProjectEnvironment | None,
+        context_of: Callable[[Requests], ScanContext],
+    ) -> None:
+        self._fixer = fixer
+        self._requests = requests
+        self._environment = environment
+        self._context_of = context_of
+        self._judging = self._judging_of(requests)
+        self._verdicts = replace(self._judging, stored=lambda one: one).all(requests.objects)
+        self._bad = [verdict.bad for verdict in self._verdicts]
+
+    def subjects(self, reporting: Reporting) -> list[Subject]:
+        """Return the objects with violations, with the edits that end them."""
+        requests, today = self._requests, datetime.now(UTC).date()
+        running, facts = requests.policies.policies, requests.facts()
+        traits, matcher = PolicyTraits(running, facts), open_baseline(reporting.gate, today)
+        gate = Gate(reporting.gate, traits, facts, reporting.selection, matcher, today)
+        subjects: list[Subject] = []
+        for number, verdict in enumerate(self._verdicts):
+            given = requests.objects[number]
+            results, accepted = gate.judge(verdict.resource, verdict.results)
+            violations = frozenset(
+                key_of(result)
+                for position, result in enumerate(results)
+                if result.status in FIXABLE and position not in accepted
+            )
+            if violations and gate.looks_at(given):
+                subjects.append(Subject(number, given, self._own(given), violations))
+        policies = {policy.policy.id: policy for policy in running}
+        with reporting.console.progress(len(subjects)) as step:
+            for subject in subjects:
+                solve(subject, self._judging, policies)
+                step()
+        return subjects
+
+    def batches(self, subjects: Sequence[Subject]) -> list[Batch]:
+        """Return the edits by what is written together, without those that cannot be made."""
+        by_places: dict[type[object], list[Subject]] = {}
+        for subject in subjects:
+            by_places.setdefault(type(subject.given.location.places), []).append(subject)
+        options, objects = self._fixer.options, self._requests.objects
+        paths = [path for path in options.request.inputs.paths if not is_remote(path)]
+        named = [path for path in matching(paths) if path != STDIN]
+        values = [path for path in options.request.world.values if not is_remote(path)]
+        fixer = self._fixer
+        files = SourceFiles.of([*named, *values], fixer.stdin, not fixer.is_diff)
+        plain = by_places.pop(Document, [])
+        rendered = by_places.pop(TemplatePlaces, [])
+        built = by_places.pop(BuiltPlaces, [])
+        batches = [*manifests.batches(plain, files, self._is_fixed)]
+        if rendered:
+            charts = ChartEdits(objects, self._bad, self._judging, files)
+            batches.append(charts.batch(rendered))
+        if built:
+            batches += kustomizations.batches(objects, built, files)
+        for subject in (subject for others in by_places.values() for subject in others):
+            subject.give_up(Reason("it comes from no file that is edited", subject.given.location))
+        return self._compatible([batch for batch in batches if batch.files])
+
+    def after(self, batches: Sequence[Batch]) -> Requests:
+        """Return the requests of the scan with the objects as edits make them."""
+        objects = list(self._requests.objects)
+        for batch in batches:
+            for number, resource in batch.objects.items():
+                objects[number] = self._judging.stored(resource)
+        labels, namespaces = namespace_labels(objects), namespaces_among(objects)
+        return replace(
+            self._requests, objects=objects, namespaces=labels, namespace_objects=namespaces
+        )
+
+    def _compatible(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Return the edits with which no object is worse: policies may look at other objects, and
+        at labels of namespaces."""
+        requests = self._requests
+        changed = (resource for batch in batches for resource in batch.objects.values())
+        is_isolated = requests.inputs.is_isolated(requests.policies.policies)
+        if is_isolated and not any(resource.kind == "Namespace" for resource in changed):
+            return list(batches)
+
+        def works(taken: Sequence[Batch]) -> bool:
+            after = self.after(taken)
+            verdicts = replace(self._judging_of(after), stored=lambda one: one).all(after.objects)
+            pairs = zip(verdicts, self._bad, strict=True)
+            return not any(verdict.bad - before for verdict, before in pairs)
+
+        kept = most_of(batches, works)
+        for batch in batches:
+            for subject in batch.subjects if batch not in kept else ():
+                subject.give_up(Reason("with its fix another object fails", subject.given.location))
+        return kept
+
+    def _is_fixed(self, subject: Subject) -> bool:
+        """Report whether the edits of an object end the violations that they are to end, and bring
+        none."""
+        own = subject.own
+        verdict = self._judging(Resource(edited(own.body, subject.edits), own.location))
+        ended = subject.violations - subject.open.keys()
+        return not (verdict.bad - self._bad[subject.number]) and ended.isdisjoint(verdict.failing)
+
+    def _judging_of(self, requests: Requests) -> Judging:
+        def stored(resource: Resource) -> Resource:
+            return all_as_stored([resource])[0]
+
+        return Judging(
+            requests.policies.policies,
+            self._context_of(requests),
+            requests.completion(self._environment),
+            stored if self._fixer.options.request.inputs.api_defaults else lambda one: one,
+        )
+
+    def _own(self, given: Resource) -> Resource:
+        """Return an object as its file has it."""
+        places = given.location.places
+        if not self._fixer.options.request.inputs.api_defaults:
+            return given
+        if isinstance(places, Document):
+            return manifests.object_in(places, given)
+        if isinstance(places, BuiltPlaces):
+            return Resource(places.body, given.location)
+        if isinstance(places, TemplatePlaces):
+            body = places.chart.document(places.name, places.number)
+            body = mapping_at(pointed_at(body, pointer_steps(given.location.path)))
+            return in_namespace(
+                Resource(body, given.location), places.chart.inputs.target.namespace
+            )
+        return given

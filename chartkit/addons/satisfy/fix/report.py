@@ -1,0 +1,47 @@
+"""What a fix says: the files that change, and what stays, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from chartkit.addons.satisfy.fix.model import Batch, Subject
+from chartkit.model import single_line
+from chartkit.report.model import resource_id
+from chartkit.safe_text import shown
+from chartkit.wording import counted
+
+_MOST: Final = 200
+"""The most reasons that are listed."""
+
+
+def batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:
+    """Yield a line for each file; verb: `fixed` or `would fix`."""
+    for batch in batches:
+        fixed = [subject for subject in batch.subjects if subject.edits]
+        violations = counted(sum(subject.fixed for subject in fixed), "violation")
+        fields = counted(sum(len(subject.edits) for subject in fixed), "field")
+        counts = f"{violations} of {counted(len(fixed), 'object')}, {fields}"
+        for file in batch.files:
+            yield f"{verb} {shown(file.name)}: {counts}"
+
+
+def open_lines(subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield what a person decides, then what is not fixed, by objects."""
+    for title, is_decision in (("a person decides:", True), ("not fixed:", False)):
+        lines = [*_lines(subjects, is_decision)]
+        if lines:
+            yield title
+            yield from lines[:_MOST]
+            if len(lines) > _MOST:
+                yield f"  and {counted(len(lines) - _MOST, 'more line')}"
+
+
+def _lines(subjects: Sequence[Subject], is_decision: bool) -> Iterator[str]:
+    for subject in subjects:
+        name = shown(resource_id(subject.given))
+        for (policy, rule), reason in subject.open.items():
+            if reason.is_decision is is_decision:
+                where = f"{name} {policy.rpartition('/')[2]}/{rule}".rstrip("/")
+                yield f"  {where}: {single_line(reason.text)}"
+                yield f"    {reason.location}"

@@ -1,0 +1,171 @@
+"""The fewest changes of an object that end its violations, as far as nobody has to decide.
+
+Rules are asked what they want, and every change is tried: an object that violates a rule which it
+kept before is no fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.addons.satisfy.changes import DELETE, Change, Repair, repairs
+from chartkit.addons.satisfy.fix.judging import Judging, Verdict, key_of
+from chartkit.addons.satisfy.fix.model import (
+    Edit,
+    NoPlaceError,
+    Reason,
+    RuleKey,
+    Steps,
+    Subject,
+    edited,
+    steps_in,
+)
+from chartkit.engine import RunnablePolicy
+from chartkit.model import (
+    Json,
+    Location,
+    Resource,
+    RuleResult,
+    item_number,
+    path_step,
+    path_text,
+    pointer_steps,
+)
+from chartkit.wording import abridged
+
+_ROUNDS: Final = 40
+"""How often a rule is asked again, at most: each answer may be about one container."""
+_MOST_EDITS: Final = 400
+_Values = dict[Steps, Json]
+
+
+def solve(subject: Subject, judging: Judging, policies: Mapping[str, RunnablePolicy]) -> None:
+    """Find the edits of an object, and why violations stay; policies: by their IDs."""
+    _Search(subject, judging, policies).run()
+
+
+@dataclass(slots=True)
+class _Search:
+    subject: Subject
+    judging: Judging
+    policies: Mapping[str, RunnablePolicy]
+
+    def run(self) -> None:
+        """Ask the rules one by one, as long as one of them wants something that helps."""
+        subject = self.subject
+        values: _Values = {}
+        verdict = self.judging(subject.own)
+        for _ in range(_ROUNDS * len(subject.violations)):
+            open_rules = (rule for rule in verdict.failing if self._is_wanted(rule))
+            rule = next(open_rules, None)
+            if rule is None:
+                break
+            outcome = self._step(rule, verdict, values)
+            if isinstance(outcome, Reason):
+                subject.open[rule] = outcome
+            else:
+                values, verdict = outcome
+        for rule in verdict.failing:
+            if self._is_wanted(rule):
+                subject.open[rule] = self._reason(verdict.failing[rule], "takes too many changes")
+        self._settle(values, verdict)
+
+    def _is_wanted(self, rule: RuleKey) -> bool:
+        return rule in self.subject.violations and rule not in self.subject.open
+
+    def _step(
+        self, rule: RuleKey, verdict: Verdict, values: _Values
+    ) -> tuple[_Values, Verdict] | Reason:
+        """Return the values and the verdict after the changes that one rule wants, or why there
+        are none."""
+        result, policy = verdict.failing[rule], self.policies.get(rule[0])
+        if policy is None:
+            return self._reason(result, "the definition of its kind refuses it")
+        ways = repairs(verdict.resource, policy, result)
+        if not ways:
+            return self._reason(result, "no change of fields is known that ends it")
+        reasons: list[Reason] = []
+        for changes in ways:
+            if not all(change.certain for change in changes):
+                reasons.append(self._decision(changes))
+                break
+            outcome = self._tried(changes, result, verdict, values)
+            if not isinstance(outcome, Reason):
+                return outcome
+            reasons.append(outcome)
+        return reasons[-1] if reasons[-1].is_decision else reasons[0]
+
+    def _tried(
+        self, changes: Repair, result: RuleResult, verdict: Verdict, values: _Values
+    ) -> tuple[_Values, Verdict] | Reason:
+        """Return the values and the verdict after changes, or why these do not help."""
+        own, after = self._edited(values), dict(values)
+        for change in sorted(changes, key=_in_order):
+            try:
+                steps = steps_in(verdict.resource.body, own.body, pointer_steps(change.pointer))
+                after[steps] = change.value
+            except NoPlaceError:
+                return self._reason(result, "is about a part that a mutation or a default adds")
+        if len(after) > _MOST_EDITS:
+            return self._reason(result, "takes too many changes")
+        try:
+            tried = self.judging(self._edited(after))
+        except NoPlaceError:
+            return self._reason(result, "is about a field that is no mapping or list")
+        if worse := tried.bad - verdict.bad:
+            broken = abridged(["/".join(filter(None, rule)) for rule in sorted(worse)])
+            return self._reason(result, f"a fix breaks {broken}")
+        left = tried.failing.get(key_of(result))
+        if left is not None and (left.fields, left.message) == (result.fields, result.message):
+            return self._reason(result, "stays with what the rule seems to want")
+        return after, tried
+
+    def _settle(self, values: _Values, verdict: Verdict) -> None:
+        """Keep the values without which a rule fails that passes with them."""
+        failing = verdict.failing.keys()
+        edits: list[Edit] = []
+        for steps in [*values]:
+            fewer = {key: value for key, value in values.items() if key != steps}
+            rules = self.subject.violations - self.subject.open.keys()
+            # Without it the others may have no place, or break something.
+            with suppress(NoPlaceError):
+                without = self.judging(self._edited(fewer))
+                needing = frozenset(without.failing.keys() - failing) & rules
+                if needing or not without.bad - verdict.bad:
+                    rules = needing
+            if rules:
+                edits.append(Edit(steps, values[steps], rules))
+            else:
+                values = fewer
+        self.subject.edits = tuple(edits)
+
+    def _edited(self, values: _Values) -> Resource:
+        edits = [Edit(steps, value) for steps, value in values.items()]
+        own = self.subject.own
+        return Resource(edited(own.body, edits), own.location)
+
+    def _decision(self, changes: Repair) -> Reason:
+        open_changes = [change for change in changes if not change.certain]
+        texts = (f"{_field(change.pointer)}: {change.wants}" for change in open_changes)
+        place = self._place(open_changes[0].pointer)
+        return Reason("; ".join(dict.fromkeys(texts)), place, is_decision=True)
+
+    def _reason(self, result: RuleResult, text: str) -> Reason:
+        return Reason(text, self._place(next(iter(result.fields), "")))
+
+    def _place(self, pointer: str) -> Location:
+        return self.subject.given.location.within(pointer)
+
+
+def _in_order(change: Change) -> tuple[int, list[int]]:
+    """Return the rank of a change: items of lists are taken away last, the last ones first."""
+    if change.value is not DELETE:
+        return 0, []
+    return 1, [-(item_number(step) or 0) for step in pointer_steps(change.pointer)]
+
+
+def _field(pointer: str) -> str:
+    return path_text(map(path_step, pointer_steps(pointer)))

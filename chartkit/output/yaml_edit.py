@@ -116,7 +116,9 @@ def _fit(block: Block, value: Any, wanted: Any, giver: Leaf | Block | None) -> N
         if index is None:
             entry = _new(key, new, given.get(key))
             if block.listed and new and isinstance(new, dict) and all(map(_is_flow, old)):
-                entry.value = Leaf(new, [f" {_flow(new)}"])
+                # A text of several lines is written as such.
+                if "\\n" not in (text := _flow(new)):
+                    entry.value = Leaf(new, [f" {text}"])
         else:
             entry = old[index]
             comments += _comments(old[start:index])

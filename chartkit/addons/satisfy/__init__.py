@@ -3,4 +3,4 @@ no object can keep together."""
 
 from chartkit.addon import Addon
 
-SATISFY = Addon("satisfy")
+SATISFY = Addon("satisfy", ports={"fix": "chartkit.addons.satisfy.fix.command:prepare"})

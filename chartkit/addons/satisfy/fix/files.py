@@ -49,7 +49,7 @@ class SourceFiles:
         path, location = Path(name), Location(name)
         real = os.path.realpath(path)
         if not any(Path(real).is_relative_to(root) for root in self.roots):
-            raise InputError("is a file outside of the inputs", location)
+            raise InputError("is outside of the inputs", location)
         if path.suffix in SUFFIXES:
             raise InputError("is compressed", location)
         content = read_bytes(path, _MOST_BYTES)

@@ -13,6 +13,7 @@ from typing import Final
 
 from chartkit.addons.satisfy.changes import DELETE, Change, Repair, repairs
 from chartkit.addons.satisfy.fix.judging import Judging, Verdict, key_of
+from chartkit.addons.satisfy.fix.known_fields import hardened, is_dodge
 from chartkit.addons.satisfy.fix.model import (
     Edit,
     NoPlaceError,
@@ -30,8 +31,10 @@ from chartkit.model import (
     Resource,
     RuleResult,
     item_number,
+    list_of,
     path_step,
     path_text,
+    pointed_at,
     pointer_steps,
 )
 from chartkit.wording import abridged
@@ -84,19 +87,20 @@ class _Search:
         result, policy = verdict.failing[rule], self.policies.get(rule[0])
         if policy is None:
             return self._reason(result, "the definition of its kind refuses it")
-        ways = repairs(verdict.resource, policy, result)
-        if not ways:
-            return self._reason(result, "no change of fields is known that ends it")
+        found = repairs(verdict.resource, policy, result)
+        ways = [way for way in found if not is_dodge(way)]
+        certain = [way for way in ways if all(change.certain for change in way)]
         reasons: list[Reason] = []
-        for changes in ways:
-            if not all(change.certain for change in changes):
-                reasons.append(self._decision(changes))
-                break
+        for changes in filter(None, (*certain, hardened(result))):
             outcome = self._tried(changes, result, verdict, values)
             if not isinstance(outcome, Reason):
                 return outcome
             reasons.append(outcome)
-        return reasons[-1] if reasons[-1].is_decision else reasons[0]
+        if len(certain) < len(ways):
+            return self._decision(ways[len(certain)])
+        return next(
+            iter(reasons), self._reason(result, "no change of fields is known that ends it")
+        )
 
     def _tried(
         self, changes: Repair, result: RuleResult, verdict: Verdict, values: _Values
@@ -137,10 +141,27 @@ class _Search:
                 if needing or not without.bad - verdict.bad:
                     rules = needing
             if rules:
-                edits.append(Edit(steps, values[steps], rules))
+                neat, values = self._neat(steps, values, verdict)
+                edits.append(Edit(neat, values[neat], rules))
             else:
                 values = fewer
         self.subject.edits = tuple(edits)
+
+    def _neat(self, steps: Steps, values: _Values, verdict: Verdict) -> tuple[Steps, _Values]:
+        """Return the values with a field taken away that would be empty, or 0, if that does as
+        well, and the path of the field."""
+        value = values[steps]
+        whole = steps
+        if value is DELETE and len(list_of(pointed_at(self.subject.own.body, steps[:-1]))) == 1:
+            whole = steps[:-1]
+        elif value is DELETE or value is False or value not in (0, "", [], {}):
+            return steps, values
+        neat = {whole if key == steps else key: value for key, value in values.items()}
+        neat[whole] = DELETE
+        with suppress(NoPlaceError):
+            if not self.judging(self._edited(neat)).bad - verdict.bad:
+                return whole, neat
+        return steps, values
 
     def _edited(self, values: _Values) -> Resource:
         edits = [Edit(steps, value) for steps, value in values.items()]

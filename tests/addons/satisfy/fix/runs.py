@@ -19,7 +19,9 @@ spec:
       validate:
         message: denied
         pattern:
-          spec: {=(initContainers): [&one {=(securityContext): {=(privileged): false}}], containers: [*one]}
+          spec:
+            =(initContainers): [&container {=(securityContext): {=(privileged): false}}]
+            containers: [*container]
     - name: escalation
       match: {any: [{resources: {kinds: [Pod]}}]}
       validate:

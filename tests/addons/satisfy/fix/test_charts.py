@@ -1,0 +1,120 @@
+"""Edits of the values of charts: the one value that decides a field, or the template's line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.addons.satisfy.fix.runs import fix, written
+
+CHART = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  hostNetwork: {{ .Values.host }}
+  containers:
+    - name: web
+      {{- with .Values.container.securityContext }}
+      securityContext:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+"""
+VALUES = """\
+# whether the node's network is used
+host: true
+container:
+  securityContext: {}   # none
+"""
+
+
+def chart(folder: Path, template: str = POD, values: str = VALUES, **more: str) -> Path:
+    """Write a chart; return its folder."""
+    texts = {"objects/Chart": CHART, "objects/values": values, "objects/templates/pod": template}
+    return written(folder, **texts, **more)
+
+
+def test_values_are_changed_that_a_field_shows_or_that_set_it(tmp_path: Path) -> None:
+    folder = chart(tmp_path)
+    done = fix(folder)
+    assert done.exit_code == 0, done.stdout
+    assert (folder / "values.yaml").read_text() == (
+        "# whether the node's network is used\nhost: false\ncontainer:\n"
+        "  securityContext:   # none\n    allowPrivilegeEscalation: false\n"
+    )
+    assert (folder / "templates/pod.yaml").read_text() == POD
+    assert f"fixed {folder}/values.yaml: 2 violations of 1 object, 2 fields\n" in done.stdout
+
+
+def test_the_last_values_file_with_the_key_is_changed(tmp_path: Path) -> None:
+    folder = chart(tmp_path, **{"objects/prd": "host: true\n"})
+    before = (folder / "values.yaml").read_text()
+    done = fix(folder, "-f", str(folder / "prd.yaml"), "--select", "rule:host")
+    assert done.exit_code == 0, done.stdout
+    assert (folder / "prd.yaml").read_text() == "host: false\n"
+    assert (folder / "values.yaml").read_text() == before
+
+
+def test_what_a_template_writes_itself_is_listed_with_its_line(tmp_path: Path) -> None:
+    folder = chart(tmp_path, POD.replace("{{ .Values.host }}", "true"))
+    done = fix(folder)
+    assert (folder / "values.yaml").read_text() == VALUES.replace(
+        "{}   # none", "  # none\n    allowPrivilegeEscalation: false"
+    )
+    lines = done.stdout.splitlines()
+    assert lines[2] == (
+        "  Pod/default/web pods/host: the chart's template decides it, and no value of the chart"
+    )
+    assert lines[3] == f"    {folder}/templates/pod.yaml:6:3"
+    assert done.exit_code == 1
+
+
+def test_a_person_decides_between_several_values(tmp_path: Path) -> None:
+    template = POD.replace(
+        ".Values.container.securityContext",
+        "(.Values.securityContext | default .Values.container.securityContext)",
+    )
+    folder = chart(tmp_path, template, f"{VALUES}securityContext: {{}}\n")
+    done = fix(folder)
+    said = "several values decide it: container.securityContext, securityContext"
+    assert f"a person decides:\n  Pod/default/web pods/escalation: {said}\n" in done.stdout
+
+
+def test_a_value_that_two_objects_want_otherwise_is_listed(tmp_path: Path) -> None:
+    other = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {host: '{{ .Values.host }}'}"
+    )
+    policy = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: maps}
+spec:
+  rules:
+    - name: host
+      match: {any: [{resources: {kinds: [ConfigMap]}}]}
+      validate: {message: must be true, pattern: {data: {host: "true"}}}
+"""
+    texts = {"policies/maps": policy, "objects/templates/map": other}
+    folder = chart(tmp_path, **texts)
+    done = fix(folder)
+    assert "host: true\n" in (folder / "values.yaml").read_text()
+    assert "Pod/default/web pods/host: the value 'host'" in done.stdout
+    assert "fail: 1" in done.stdout
+
+
+def test_values_of_a_subchart_are_changed_where_they_are(tmp_path: Path) -> None:
+    sub = {
+        "objects/charts/db/Chart": CHART.replace("web", "db"),
+        "objects/charts/db/values": "host: true\n",
+        "objects/charts/db/templates/pod": POD.replace("name: web", "name: db").replace(
+            ".container.", ".pod."
+        ),
+    }
+    folder = chart(tmp_path, "", "db:\n  pod:\n    securityContext: {}\n", **sub)
+    done = fix(folder)
+    assert done.exit_code == 0, done.stdout
+    assert (folder / "charts/db/values.yaml").read_text() == "host: false\n"
+    assert (folder / "values.yaml").read_text() == (
+        "db:\n  pod:\n    securityContext:\n      allowPrivilegeEscalation: false\n"
+    )

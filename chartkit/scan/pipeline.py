@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,7 +32,7 @@ from chartkit.scan.reporting import (
     require_policies,
 )
 from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
-from chartkit.scan.run import ScanContext, Sink, run_scan
+from chartkit.scan.run import RunOptions, ScanContext, Sink, run_scan
 from chartkit.wording import counted
 
 if TYPE_CHECKING:
@@ -176,23 +177,19 @@ def _scan_files(
     if installed is not None:
         requests = installed.completed(requests)
     require_policies(requests.policies, console, run.is_json)
-
-    def context_of(judged: Requests) -> ScanContext:
-        world = _world(judged, run.is_json) if installed is None else installed.world(judged)
-        return replace(judged.context(world), audit_warn=run.audit_warn, is_json=run.is_json)
-
+    context_of = partial(_context, run, installed)
     if fixer is not None:
         requests = fixer(requests, reporting, environment, context_of)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
         console.remark(CLEANUP)
     report = ScanReport(reporting, requests, deletions)
-    context = context_of(requests)
     objects = _judged(filter(report.looks_at, requests.objects), changes, console)
     completion = requests.completion(environment)
     asks = installed is not None or requests.inputs.asks_others
     jobs = 1 if asks or is_timed else run.jobs
-    scan = ObjectScan(report.running, report.timed(context), completion, jobs, report.shown)
+    context = report.timed(context_of(requests))
+    scan = ObjectScan(report.running, context, completion, jobs, report.shown)
     with Interrupts() as interrupts, console.progress(len(objects)) as step:
         scan.run(objects, report.add, step, interrupts)
     for line in completion.lines():
@@ -213,6 +210,14 @@ def _are_small(paths: Sequence[str]) -> bool:
     except (OSError, ValueError):
         return False
     return sum(sizes) < _SMALL
+
+
+def _context(
+    run: RunOptions, installed: InstalledPolicies | None, requests: Requests
+) -> ScanContext:
+    """Return the settings of requests, in the world of the inputs or of a cluster."""
+    world = _world(requests, run.is_json) if installed is None else installed.world(requests)
+    return replace(requests.context(world), audit_warn=run.audit_warn, is_json=run.is_json)
 
 
 def _world(requests: Requests, is_json: bool) -> World:

@@ -89,6 +89,13 @@ def test_a_tool_without_an_addon(without: Path, gone: list[str]) -> None:
     assert not [name for name in gone if name != "adopt" and f"  {name} " in listed.stdout]
 
 
+@pytest.mark.parametrize("without", ["satisfy"], indirect=True)
+def test_a_fix_without_the_addon(without: Path) -> None:
+    scan = ran(without, "scan", "pod.yaml", "-p", "labelled.yaml", "--fix")
+    assert scan.returncode == 2
+    assert "--fix needs the add-on 'satisfy', which is not installed" in scan.stderr
+
+
 @pytest.mark.parametrize("without", ["signatures"], indirect=True)
 def test_a_signature_without_the_addon(without: Path) -> None:
     scan = ran(without, "scan", "pod.yaml", "-p", "signed.yaml", "--registry")

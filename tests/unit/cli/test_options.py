@@ -27,7 +27,7 @@ def field_names(parsed: Any) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("command", "parsed", "others"),
     [
-        (scan, ScanOptions, {"env", "path", "watch"}),
+        (scan, ScanOptions, {"env", "path", "watch", "fix", "diff"}),
         (preview, RequestOptions, {"outputs", "query", "show_secrets"}),
     ],
     ids=["scan", "preview"],

@@ -76,6 +76,6 @@ def test_other_reports_leave_standard_output_alone(tmp_path: Path) -> None:
         (["--baseline", "b.yaml", "--update-baseline"], "--fix and --update-baseline"),
     ],
 )
-def test_options_that_do_not_go_together(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_options_that_do_not_go_with_a_fix(tmp_path: Path, arguments: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         fix(written(tmp_path, pod=POD), *arguments)

@@ -115,10 +115,10 @@ def _fit(block: Block, value: Any, wanted: Any, giver: Leaf | Block | None) -> N
     for index, key, new in _steps(value, wanted):
         if index is None:
             entry = _new(key, new, given.get(key))
-            if block.listed and new and isinstance(new, dict) and all(map(_is_flow, old)):
-                # A text of several lines is written as such.
-                if "\\n" not in (text := _flow(new)):
-                    entry.value = Leaf(new, [f" {text}"])
+            is_item = block.listed and new and isinstance(new, dict)
+            # A text of several lines is written as such.
+            if is_item and all(map(_is_flow, old)) and "\\n" not in (text := _flow(new)):
+                entry.value = Leaf(new, [f" {text}"])
         else:
             entry = old[index]
             comments += _comments(old[start:index])

@@ -62,7 +62,8 @@ def test_what_a_patch_does_not_change_is_listed(tmp_path: Path) -> None:
         f"{OVERLAY}replacements:\n  - source: {{kind: Pod, fieldPath: metadata.annotations.host}}\n"
         "    targets: [{select: {kind: Pod}, fieldPaths: [spec.hostNetwork]}]\n"
     )
-    pod = f"{POD}  hostNetwork: true\n".replace("{name: a}", '{name: a, annotations: {host: "true"}}')
+    noted = POD.replace("{name: a}", '{name: a, annotations: {host: "true"}}')
+    pod = f"{noted}  hostNetwork: true\n"
     objects = build(tmp_path, overlay, pod)
     before = (objects / "dev/kustomization.yaml").read_text()
     done = fix(objects)

@@ -27,6 +27,7 @@ _CORE: Final = {
         "Compare two environments, or an environment with a revision.",
     ),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
+    "why": ("chartkit.cli.why:why", "Show what decided the result of each policy for an object."),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (
         "chartkit.cli.reports.exceptions:exceptions",
@@ -60,7 +61,7 @@ _CORE: Final = {
 """The core's sub-commands, each with its place (`module:attribute`) and its summary."""
 _GROUPS: Final = {
     "Project": ("init", "adopt", "render", "diff", "promote", "package", "push"),
-    "Check": ("scan", "test", "preview", "exceptions", "check-compat", "values", "report"),
+    "Check": ("scan", "why", "test", "preview", "exceptions", "check-compat", "values", "report"),
     "Policies": ("policies", "migrate", "vendor", "eval"),
     "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
     "More": ("explain", "schema", "completion"),

@@ -76,6 +76,20 @@ class ScanContext:
         names = (policy.policy.name for policy in policies)
         return Admissions(names, self.values, self.user, self.namespaces, self.namespace_objects)
 
+    def request(self, given: Resource, admissions: Admissions, operation: str = "") -> Request:
+        """Return the admission of an object, filled in as a client does; operation: as
+        `Admissions.request` takes it."""
+        if self.is_json:
+            return Request(given, is_json=True)
+        plural_of, plurals = self.plural_of, self.custom.plurals
+        resource = given if plural_of is not None else as_submitted(given, custom=self.custom)
+        request = admissions.request(resource, operation)
+        if plural_of is not None:
+            return replace(request, plural=plural_of(request.kind or kind_of(given)))
+        if plurals and (plural := plurals.get(request.kind or kind_of(given))):
+            return replace(request, plural=plural)
+        return request
+
 
 def run_scan(
     policies: Sequence[RunnablePolicy],
@@ -87,22 +101,15 @@ def run_scan(
 
     The policies run in admission order: a policy sees what those before it mutated.
     """
-    is_json, plural_of = context.is_json, context.plural_of
-    plurals = context.custom.plurals
+    is_json = context.is_json
     policies = [policy for policy in policies if policy.judges_json is is_json]
     admissions = context.admissions(policies)
     judge = context.judge(policies)
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in objects:
-        resource = given
-        if not is_json and plural_of is None:
-            resource = as_submitted(given, custom=context.custom)
-        request = Request(given, is_json=True) if is_json else admissions.request(resource)
-        if plural_of is not None:
-            request = replace(request, plural=plural_of(request.kind or kind_of(given)))
-        elif plurals and (plural := plurals.get(request.kind or kind_of(given))):
-            request = replace(request, plural=plural)
+        request = context.request(given, admissions)
+        resource = request.resource
         results = with_refusals(resource, judge.results(request))
         if context.audit_warn:
             labels = request.namespace_labels

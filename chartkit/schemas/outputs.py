@@ -42,6 +42,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "policies-list": "PoliciesList",
         "policies-search": "PoliciesList",
         "preview": "Preview",
+        "why": "Why",
         "estimate": "Estimate",
     }
 )

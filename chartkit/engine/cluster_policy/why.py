@@ -180,17 +180,20 @@ class _WatchedRule:
     """A rule that runs as it does, and tells what decided. compiled: None where the kind alone
     keeps it from the object."""
 
-    __slots__ = ("_sources", "_watch", "compiled", "decision", "rule")
+    __slots__ = ("_facts", "_sources", "_watch", "compiled", "decision", "rule")
 
     def __init__(self, rule: Rule, compiled: CompiledRule | None, watch: _Watch) -> None:
         self.rule = rule
         self.compiled = compiled
         self.decision: Decision | None = None
+        self._facts: Facts | None = None
         self._watch = watch
         self._sources = watch.sources(rule)
 
-    def match(self, facts: Facts) -> Decision:
-        """Return the decision of match and exclude."""
+    def match(self, otherwise: Facts) -> Decision:
+        """Return the decision of match and exclude; otherwise: the facts for a rule that was not
+        asked."""
+        facts = self._facts or otherwise
         rule, policy = self.rule, self._watch.policy.policy
         if policy.namespace and facts.namespace != policy.namespace:
             text = f"a Policy is about its own namespace, {policy.namespace}"
@@ -211,6 +214,7 @@ class _WatchedRule:
 
     def matches(self, facts: Facts) -> bool:
         """Return whether the rule speaks of an object."""
+        self._facts = facts
         return self.compiled is not None and self.compiled.matches(facts)
 
     def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:

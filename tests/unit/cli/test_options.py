@@ -13,8 +13,14 @@ import pytest
 from chartkit.cli.options.groups import build
 from chartkit.cli.preview import preview
 from chartkit.cli.scan import scan
+from chartkit.cli.why import why
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.requests import RequestOptions
+
+WHY = {
+    *("outputs", "query", "policy", "name", "operation", "env", "path", "policies_from"),
+    *("cluster", "context", "is_whole"),
+}
 
 
 def field_names(parsed: Any) -> Iterator[str]:
@@ -29,8 +35,9 @@ def field_names(parsed: Any) -> Iterator[str]:
     [
         (scan, ScanOptions, {"env", "path", "watch", "fix", "diff"}),
         (preview, RequestOptions, {"outputs", "query", "show_secrets"}),
+        (why, RequestOptions, WHY),
     ],
-    ids=["scan", "preview"],
+    ids=["scan", "preview", "why"],
 )
 def test_each_option_is_a_field(command: click.Command, parsed: type, others: set[str]) -> None:
     options = {each.name for each in command.params if each.expose_value} - others

@@ -153,7 +153,7 @@ def test_users() -> None:
     assert decisions(rule)[0].status == "fail"
 
 
-def test_what_is_excluded() -> None:
+def test_the_filter_that_excludes() -> None:
     exclude = "      exclude: {any: [{resources: {kinds: [Pod], namespaces: ['sh*']}}]}\n"
     found = decisions(ANY + exclude + NO_HOST)
     assert decided(found) == (
@@ -239,7 +239,7 @@ def test_both_sides_of_a_precondition() -> None:
     assert [(part.holds, part.value) for part in parts] == [(True, "CREATE"), (False, "web")]
 
 
-def test_each_branch_of_any_pattern() -> None:
+def test_the_answers_of_any_pattern() -> None:
     patterns = """      validate:
         anyPattern:
           - spec: {hostNetwork: false}

@@ -55,6 +55,7 @@ COMMANDS = {
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
     "estimate": ["estimate", "pod.yaml", "-p", "legacy.yaml"],
     "preview": ["preview", "pod.yaml", "-p", "legacy.yaml"],
+    "why": ["why", "pod.yaml", "-p", "legacy.yaml"],
     "report-merge": ["report", "merge", "prd=old.json", "new.json"],
     "report-diff": ["report", "diff", "old.json", "new.json"],
     "test": ["test", str(ROOT / "tests" / "cases" / "generation")],

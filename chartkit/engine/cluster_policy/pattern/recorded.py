@@ -59,5 +59,6 @@ def _sides(pattern: Json, value: Json) -> str:
         return "is there, and must not be"
     wanted = value_text(pattern)
     if isinstance(pattern, dict | list) and len(wanted) > _SHORT:
-        wanted = "more"
+        asked = "asks for it" if value is MISSING else "asks for more in it"
+        return f"is {value_text(value)}, and the pattern {asked}"
     return f"is {value_text(value)}; the pattern wants {wanted}"

@@ -1,0 +1,155 @@
+"""`chartkit why`: what decided the result of each policy for an object."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from chartkit.cli.options.groups import Choice, takes
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
+from chartkit.cli.options.project import (
+    context_option,
+    environment_option,
+    policies_from_option,
+    project_environment,
+    project_option,
+)
+from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+if TYPE_CHECKING:
+    from chartkit.scan.cluster_source import ClusterSource
+    from chartkit.scan.environment import ProjectEnvironment
+    from chartkit.scan.requests import RequestOptions
+
+_PATH: Final = click.argument("paths", nargs=1, metavar="OBJECT", callback=lambda *given: given[2:])
+
+
+@click.command()
+@takes("chartkit.scan.requests:RequestOptions", _PATH, *REQUEST_OPTIONS[1:])
+@click.argument("policy", required=False, metavar="[POLICY[/RULE]]")
+@click.option(
+    "--object",
+    "name",
+    metavar="[KIND/]NAME",
+    help="The object, where OBJECT has several; all of them if not given.",
+)
+@click.option(
+    "--operation",
+    type=Choice(["CREATE", "UPDATE", "DELETE"]),
+    help="The operation on the object. Default: CREATE, or what the values file says.",
+)
+@environment_option
+@project_option
+@policies_from_option(
+    "Ask the policies that are installed in the live cluster (see --context) or in a recording of "
+    "one, with its exceptions, namespaces and Kyverno's configuration.",
+)
+@click.option(
+    "--cluster",
+    is_flag=True,
+    help="Like --policies-from cluster; OBJECT may be KIND/NAME or KIND/NAMESPACE/NAME there.",
+)
+@context_option
+@click.option(
+    "--all",
+    "is_whole",
+    is_flag=True,
+    help="Show every check, and policies about other kinds. Default: only if POLICY is given.",
+)
+@reports()
+def why(
+    options: RequestOptions,
+    outputs: OutputOptions,
+    *,
+    policy: str | None,
+    name: str | None,
+    operation: str | None,
+    env: str | None,
+    path: Path,
+    policies_from: str | None,
+    cluster: bool,
+    context: str | None,
+    is_whole: bool,
+) -> None:
+    """Show what decided the result of each policy for OBJECT, a file, folder, chart or - (stdin):
+    rule by rule the first thing that decided, with its line in the policy and its field in the
+    object. Without -p, a project's environment is asked.
+
+    Exits 0 whatever the results are, and 1 if a policy cannot be compiled.
+    """
+    from chartkit.scan.why.asking import named, wanted_policy
+    from chartkit.scan.why.inputs import load_why, open_why
+    from chartkit.scan.why.report import WhyReport
+
+    outputs.parsed()
+    notes = Notes()
+    source = _source(options, env, "cluster" if cluster else policies_from, context)
+    with ExitStack() as stack:
+        if source is None:
+            environment = _environment(options, env, path)
+            inputs = load_why(options, sys.stdin, notes, environment)
+        else:
+            warn = partial(click.echo, err=True)
+            inputs = stack.enter_context(open_why(source, options, sys.stdin, notes, warn))
+        asker = replace(inputs.asker, operation=operation or "")
+        if policy is not None:
+            wanted = wanted_policy(policy, asker.policies, asker.cleaners)
+            asker = replace(asker, wanted=wanted)
+        objects = inputs.objects if name is None else named(inputs.objects, name)
+        asked = list(asker.ask(objects))
+    show(WhyReport(asked, is_whole or policy is not None).report(), outputs)
+    raise SystemExit(notes.exit_code(inputs.is_broken))
+
+
+def _source(
+    options: RequestOptions, env: str | None, policies_from: str | None, context: str | None
+) -> ClusterSource | None:
+    """Return the cluster or recording whose policies are asked; None for none. Raise InputError for
+    options that do not go together."""
+    from chartkit.scan.cluster_source import ClusterOptions
+
+    if env is not None:
+        options.policies.require_none_named()
+    if policies_from is None:
+        if context is not None:
+            raise InputError("--context needs --cluster")
+        return None
+    if env is not None:
+        raise InputError("--env and a cluster do not go together", hint="leave one out")
+    options.policies.require_none_named("a cluster")
+    chosen = ClusterOptions(
+        cluster=False,
+        context=context,
+        cluster_policies=False,
+        reports=False,
+        fail_on_differences=False,
+        record=None,
+        policies_from=policies_from,
+    )
+    return chosen.policies_source()
+
+
+def _environment(options: RequestOptions, env: str | None, path: Path) -> ProjectEnvironment | None:
+    """Return the environment that --env names, or the only one of the project here where no policy
+    is named; None for none. Raise InputError where the project has several."""
+    if env is not None:
+        return project_environment(path, env)
+    if options.policies.named_policies:
+        return None
+    from chartkit.project.project import FILE_NAME, read_project
+
+    if not (path / FILE_NAME if path.is_dir() else path).is_file():
+        return None
+    names = list(read_project(path).environments)
+    if len(names) == 1:
+        return project_environment(path, names[0])
+    hint = f"--env names one of {', '.join(names)}; -p names other policies"
+    raise InputError("the project has several environments", Location(str(path)), hint)

@@ -1,0 +1,171 @@
+"""Why policies say what they say of an object: the decisions of each, as `engine.why` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chartkit.engine import Phase, RunnablePolicy, explain
+from chartkit.engine.cluster_policy.autogen import written_name
+from chartkit.engine.why import Asked, Decision, RuleDecision
+from chartkit.errors import InputError
+from chartkit.model import Resource
+from chartkit.report.model import resource_id
+from chartkit.scan.run import ScanContext
+from chartkit.suggestions import suggestion
+
+if TYPE_CHECKING:
+    from chartkit.engine import Reason
+    from chartkit.engine.cleanup import Cleaner
+    from chartkit.scan.environment import ProjectEnvironment
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyWhy:
+    """A policy and the decisions of its rules, in their order; policy: its ID."""
+
+    policy: str
+    rules: tuple[RuleDecision, ...]
+
+    @property
+    def is_of_other_kinds(self) -> bool:
+        """Report whether the kind of the object alone keeps all of its rules from it."""
+        return all(rule.status is None and _is_of_kind(rule.decision) for rule in self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWhy:
+    """An object and the policies that were asked about it.
+
+    unsent: why Kyverno is not sent the object, whose policies say nothing then; None where it is.
+    """
+
+    resource: Resource
+    unsent: Decision | None
+    policies: tuple[PolicyWhy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks policies about objects.
+
+    environment: the one whose policies they are, None for policies of files; wanted: the ID of the
+    only policy that is shown, and the name of its rule; both empty for all; operation: CREATE,
+    UPDATE or DELETE, empty for what the user's values say, or CREATE.
+    """
+
+    policies: Sequence[RunnablePolicy]
+    cleaners: Sequence[Cleaner]
+    context: ScanContext
+    environment: ProjectEnvironment | None = None
+    wanted: tuple[str, str] = ("", "")
+    operation: str = ""
+
+    def ask(self, objects: Iterable[Resource]) -> Iterator[ObjectWhy]:
+        """Yield what decided for each object."""
+        admissions = self.context.admissions(self.policies)
+        by_id = {policy.policy.id: policy for policy in self.policies}
+        for given in objects:
+            request = self.context.request(given, admissions, self.operation)
+            unsent = self._unsent(request.resource)
+            decisions, _ = explain(self.policies, request, self.context.world)
+            for cleaner in self.cleaners:
+                decisions.append(cleaner.why(request, self.context.world)[1])
+            if unsent is not None:
+                decisions = [
+                    one
+                    for one in decisions
+                    if one.policy in by_id and by_id[one.policy].runs_in_api_server
+                ]
+            yield ObjectWhy(given, unsent, tuple(self._of_policies(decisions)))
+
+    def _of_policies(self, decisions: Iterable[RuleDecision]) -> Iterator[PolicyWhy]:
+        policies: dict[str, list[RuleDecision]] = {}
+        policy, rule = self.wanted
+        for one in decisions:
+            if policy and one.policy != policy:
+                continue
+            if rule and rule not in (one.rule, written_name(one.rule)):
+                continue
+            policies.setdefault(one.policy, []).append(one)
+        for key, found in policies.items():
+            yield PolicyWhy(key, tuple(_of_rules(found)))
+
+    def _unsent(self, resource: Resource) -> Decision | None:
+        """Return why the environment's Kyverno is not sent an object."""
+        environment = self.environment
+        if environment is None:
+            return None
+        configuration, labels = environment.configuration, self.context.namespaces
+        reason = next(iter(configuration.unsent_with_pods(resource, labels)), None)
+        return None if reason is None else _not_sent(reason, environment)
+
+
+def _not_sent(reason: Reason, environment: ProjectEnvironment) -> Decision:
+    asked = Asked.RESOURCE_FILTERS if reason.key == "resourceFilters" else Asked.WEBHOOK
+    text = f"not sent to Kyverno in {environment.name}: {reason}"
+    field = reason.key if reason.key in ("resourceFilters", "matchConditions") else "webhooks"
+    for resource in environment.engine:
+        data = resource.body.get("data")
+        if resource.kind == "ConfigMap" and isinstance(data, dict) and field in data:
+            return Decision(asked, False, text, resource.location.within(f"/data/{field}"))
+    return Decision(asked, False, text)
+
+
+def _is_of_kind(decision: Decision) -> bool:
+    """Report whether a match fails over the kind."""
+    checks = [part for part in decision.walk() if not part.parts]
+    refusing = [check for check in checks if check.holds is False]
+    asked = (Asked.KIND, Asked.MATCH)
+    return decision.asked is Asked.MATCH and all(check.asked in asked for check in refusing)
+
+
+def _of_rules(decisions: Sequence[RuleDecision]) -> Iterator[RuleDecision]:
+    """Yield decisions without those of phases in which a rule that decided says nothing."""
+    decided = {one.rule for one in decisions if one.status is not None}
+    seen: set[tuple[str, str]] = set()
+    for one in decisions:
+        key = (one.rule, one.decision.text)
+        if (one.status is None and one.rule in decided) or key in seen:
+            continue
+        seen.add(key)
+        yield one
+
+
+def named(objects: Sequence[Resource], name: str) -> list[Resource]:
+    """Return the objects of a name, of `KIND/NAME` or of `KIND/NAMESPACE/NAME`, as reports name
+    them; raise InputError for none."""
+    ids = {}
+    for each in objects:
+        whole = resource_id(each)
+        ids[id(each)] = {text.lower() for text in (whole, each.name, f"{each.kind}/{each.name}")}
+    found = [each for each in objects if name.lower() in ids[id(each)]]
+    if not found:
+        hint = suggestion(name, [resource_id(each) for each in objects])
+        raise InputError(f"there is no object '{name}' at PATH", None, hint or "write KIND/NAME")
+    return found
+
+
+def wanted_policy(
+    text: str, policies: Sequence[RunnablePolicy], cleaners: Sequence[Cleaner]
+) -> tuple[str, str]:
+    """Return the policy's ID and the rule's name of `POLICY` or `POLICY/RULE`; raise InputError for
+    one that is not there."""
+    names: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for runnable in policies:
+        policy, rules = runnable.policy, runnable.rules_in(tuple(Phase))
+        names.update(dict.fromkeys((policy.name, policy.key, policy.id), (policy.id, rules)))
+    for cleaner in cleaners:
+        names.update(dict.fromkeys((cleaner.name, cleaner.key), (cleaner.key, ())))
+    if text in names:
+        return names[text][0], ""
+    name, _, rule = text.rpartition("/")
+    if name not in names:
+        hint = suggestion(text.partition("/")[0], names) or "-p and --env say which there are"
+        raise InputError(f"there is no policy '{text}'", None, hint)
+    found, rules = names[name]
+    if rule not in rules and written_name(rule) not in rules:
+        hint = suggestion(rule, rules) or f"its rules: {', '.join(filter(None, rules)) or 'none'}"
+        raise InputError(f"policy {name} has no rule '{rule}'", None, hint)
+    return found, rule

@@ -1,0 +1,216 @@
+"""The report of `chartkit why`: trees of decisions as text, JSON and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import click
+
+from chartkit.engine.why import MISSING, Asked, Decision, RuleDecision
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Location,
+    Resource,
+    Severity,
+    Status,
+    path_step,
+    path_text,
+    pointer_steps,
+)
+from chartkit.report.blocks import Block
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import Finding, diagnostic_finding
+from chartkit.report.model import resource_id
+from chartkit.safe_text import shown
+from chartkit.scan.why.asking import ObjectWhy, PolicyWhy
+from chartkit.wording import abridged
+
+_COLOURS: Final = {
+    Status.PASS: "green",
+    Status.FAIL: "red",
+    Status.WARN: "yellow",
+    Status.ERROR: "magenta",
+    Status.SKIP: "cyan",
+}
+_NONE: Final = "none"
+"""The result of a rule that says nothing."""
+_GRANTED: Final = frozenset({Asked.MATCH, Asked.FILTER, Asked.KIND, Asked.PRECONDITIONS})
+"""Checks that decide nothing where they hold."""
+_TELLING: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR, Status.SKIP})
+
+
+@dataclass(frozen=True, slots=True)
+class WhyReport:
+    """Shows decisions. is_whole: whether policies about other kinds, and checks that decided
+    nothing, are shown as well."""
+
+    objects: Sequence[ObjectWhy]
+    is_whole: bool
+
+    def report(self) -> CommandReport:
+        """Return the report for every format."""
+        return CommandReport(
+            text=lambda _width: self._text(),
+            value=lambda: {"objects": list(map(_object, self.objects))},
+            rows="objects",
+            findings=self._findings,
+        )
+
+    def _text(self) -> Iterator[Block]:
+        for index, one in enumerate(self.objects):
+            if index:
+                yield ""
+            name = click.style(shown(resource_id(one.resource)), bold=True)
+            yield f"{name}  {one.resource.location}"
+            yield from object_lines(one, self.is_whole)
+
+    def _findings(self) -> Iterator[Finding]:
+        for one in self.objects:
+            for policy in one.policies:
+                for rule in policy.rules:
+                    name = f"{policy.policy}/{rule.rule}".rstrip("/")
+                    result = rule.status or _NONE
+                    text = f"{resource_id(one.resource)}: {result}: {rule.decision.text}"
+                    place = rule.decision.location or one.resource.location
+                    diagnostic = Diagnostic(name, Severity.NOTE, text, place)
+                    yield diagnostic_finding(diagnostic)
+
+
+def object_lines(one: ObjectWhy, is_whole: bool = False) -> Iterator[str]:
+    """Yield the tree of an object's policies as lines with colours."""
+    if one.unsent is not None:
+        yield f"  {shown(one.unsent.text)}"
+        if one.unsent.location is not None:
+            yield f"    {one.unsent.location}"
+    others: list[str] = []
+    for policy in one.policies:
+        if policy.is_of_other_kinds and not is_whole:
+            others.append(shown(policy.policy))
+        else:
+            yield from _policy(policy, one.resource, is_whole)
+    if others:
+        noun = "policy is" if len(others) == 1 else "policies are"
+        yield f"  {len(others)} {noun} about other kinds: {abridged(others)}"
+    elif not one.policies and one.unsent is None:
+        yield "  no policy"
+
+
+def _policy(policy: PolicyWhy, resource: Resource, is_whole: bool) -> Iterator[str]:
+    yield f"  {shown(policy.policy)}"
+    for rule in policy.rules:
+        decision, status = rule.decision, rule.status
+        styled = "no result" if status is None else click.style(status, fg=_COLOURS[status])
+        name = f"{shown(rule.rule)}: " if rule.rule else ""
+        is_told = is_whole or status in _TELLING
+        tree = _Tree(resource, is_whole)
+        parts = tree.parts(decision) if is_told else _filters(decision)
+        yield f"    {name}{styled}: {_headline(decision, parts)}"
+        if is_told or status is None:
+            yield from tree.place(decision, "      ")
+            for part in parts:
+                yield from tree.lines(part, "      ")
+
+
+def _headline(decision: Decision, parts: Sequence[Decision]) -> str:
+    """Return what decided, without the words of a part that is shown below."""
+    text = decision.text
+    for part in parts:
+        if text != part.text:
+            text = text.removesuffix(f": {part.text}")
+    return shown(text)
+
+
+def _filters(decision: Decision) -> list[Decision]:
+    """Return the filters of a match that has several."""
+    parts = [part for part in decision.parts if part.asked is Asked.FILTER]
+    return parts if len(parts) > 1 else []
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The lines of one rule's decisions; each line of the policy that is written above is not
+    written again. is_whole: whether checks that decided nothing are shown."""
+
+    resource: Resource
+    is_whole: bool
+    _location: Location | None = None
+
+    def lines(self, decision: Decision, indent: str) -> Iterator[str]:
+        """Yield a part and those below it."""
+        parts = self.parts(decision)
+        yield f"{indent}{_MARKS[decision.holds]} {_headline(decision, parts)}"
+        inner = f"{indent}  "
+        yield from self.place(decision, inner)
+        for part in parts:
+            yield from self.lines(part, inner)
+
+    def place(self, decision: Decision, indent: str) -> Iterator[str]:
+        """Yield where a check is written, and where the field of the object is."""
+        places: list[str] = []
+        if decision.location is not None and decision.location != self._location:
+            self._location = decision.location
+            places.append(str(decision.location))
+        if decision.pointer:
+            steps = pointer_steps(decision.pointer)
+            field = shown(path_text(map(path_step, steps)))
+            location = self.resource.location.within(decision.pointer)
+            if not location.line:
+                places.append(field)
+            else:
+                is_named = field in decision.text
+                places.append(str(location) if is_named else f"{field} ({location})")
+        if places:
+            yield f"{indent}{'  '.join(places)}"
+
+    def parts(self, decision: Decision) -> list[Decision]:
+        """Return the parts that say more than the decision."""
+        parts = list(decision.parts)
+        while len(parts) == 1 and parts[0].text == decision.text:
+            parts = list(parts[0].parts)
+        told = [part for part in parts if part.parts or part.text != decision.text]
+        if self.is_whole:
+            return told
+        return [part for part in told if not (part.holds and part.asked in _GRANTED)]
+
+
+_MARKS: Final = {True: "+", False: "-", None: "?"}
+
+
+def _object(one: ObjectWhy) -> Body:
+    resource = one.resource
+    names = (resource.api_version, resource.kind, resource.namespace, resource.name)
+    body: Body = {"resource": "/".join(names), "location": str(resource.location)}
+    if one.unsent is not None:
+        body["unsent"] = decision_json(one.unsent, resource)
+    body["rules"] = [_rule(rule, resource) for policy in one.policies for rule in policy.rules]
+    return body
+
+
+def _rule(rule: RuleDecision, resource: Resource) -> Body:
+    return {
+        "policy": rule.policy,
+        "rule": rule.rule,
+        "result": _NONE if rule.status is None else str(rule.status),
+        "message": rule.message,
+        "decision": decision_json(rule.decision, resource),
+    }
+
+
+def decision_json(decision: Decision, resource: Resource) -> Body:
+    """Return a decision for programs; what it has not is left out."""
+    body: Body = {"asked": str(decision.asked), "holds": decision.holds, "text": decision.text}
+    if decision.location is not None:
+        body["location"] = str(decision.location)
+    if decision.pointer is not None:
+        body["field"] = decision.pointer
+        location: Location = resource.location.within(decision.pointer)
+        if location.line:
+            body["fieldLocation"] = str(location)
+    if decision.value is not MISSING:
+        body["value"] = decision.value
+    if decision.parts:
+        body["parts"] = [decision_json(part, resource) for part in decision.parts]
+    return body

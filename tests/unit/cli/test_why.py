@@ -1,0 +1,197 @@
+"""`chartkit why`: the tree, the choice of objects and policies, environments, mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.cli.main import main
+
+POLICIES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: needs-owner}
+spec:
+  rules:
+    - name: owner
+      match: {any: [{resources: {kinds: [Pod], namespaces: [shp]}}]}
+      validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
+    - name: host
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate: {message: m, pattern: {spec: {=(hostNetwork): false}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: services}
+spec:
+  rules:
+    - name: type
+      match: {any: [{resources: {kinds: [Service]}}]}
+      validate: {message: m, pattern: {spec: {type: ClusterIP}}}
+---
+apiVersion: kyverno.io/v2
+kind: ClusterCleanupPolicy
+metadata: {name: old}
+spec:
+  schedule: "0 0 * * *"
+  match: {any: [{resources: {kinds: [Pod]}}]}
+  conditions: {all: [{key: "{{ target.metadata.name }}", operator: Equals, value: gone}]}
+"""
+OBJECTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec: {hostNetwork: true}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: key, namespace: shop}
+stringData: {password: hush}
+"""
+SECRETS = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: secrets}
+spec:
+  rules:
+    - name: pattern
+      match: {any: [{resources: {kinds: [Secret]}}]}
+      validate: {message: m, pattern: {stringData: {password: other}}}
+    - name: condition
+      match: {any: [{resources: {kinds: [Secret]}}]}
+      validate:
+        deny:
+          conditions:
+            any: [{key: "{{ request.object.stringData.password }}", operator: NotEquals, value: x}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "p.yaml").write_text(POLICIES)
+    (tmp_path / "o.yaml").write_text(OBJECTS)
+    (tmp_path / "s.yaml").write_text(SECRETS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["why", *arguments])
+    out, err = capsys.readouterr()
+    assert ended.value.code == code, err
+    return out + err
+
+
+def test_the_tree_of_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "o.yaml", "-p", "p.yaml", "--object", "pod/web")
+    assert (
+        text
+        == """\
+Pod/shop/web  o.yaml:1
+  needs-owner
+    owner: no result: namespace shop is not shp
+      p.yaml:7:48  metadata.namespace (o.yaml:3:23)
+    host: fail: spec.hostNetwork is true; the pattern wants false
+      p.yaml:11:47  o.yaml:4:8
+  old
+    fail: {{ target.metadata.name }} is web: Equals gone does not hold
+      p.yaml:28:22  o.yaml:3:12
+  1 policy is about other kinds: services
+"""
+    )
+
+
+def test_one_rule_with_every_check(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "o.yaml", "needs-owner/owner", "-p", "p.yaml", "--object", "web")
+    assert (
+        text
+        == """\
+Pod/shop/web  o.yaml:1
+  needs-owner
+    owner: no result: namespace shop is not shp
+      p.yaml:7:48  metadata.namespace (o.yaml:3:23)
+      + kind is Pod
+        p.yaml:7:34  o.yaml:2:1
+"""
+    )
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "o.yaml", "services", "-p", "p.yaml", "--object", "web", "-o", "json")
+    (one,) = json.loads(text)["objects"]
+    assert one["rules"] == [
+        {
+            "policy": "services",
+            "rule": "type",
+            "result": "none",
+            "message": "",
+            "decision": {
+                "asked": "match",
+                "holds": False,
+                "text": "kind Pod is not Service",
+                "location": "p.yaml:19:34",
+                "field": "/kind",
+                "fieldLocation": "o.yaml:2:1",
+                "value": "Pod",
+                "parts": [
+                    {
+                        "asked": "kind",
+                        "holds": False,
+                        "text": "kind Pod is not Service",
+                        "location": "p.yaml:19:34",
+                        "field": "/kind",
+                        "fieldLocation": "o.yaml:2:1",
+                        "value": "Pod",
+                    }
+                ],
+            },
+        }
+    ]
+
+
+def test_the_operation(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("o.yaml", "needs-owner/host", "-p", "p.yaml", "--object", "web")
+    text = run(capsys, *arguments, "--operation", "DELETE")
+    assert "no result: the rule says nothing of an object that is deleted" in text
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif"])
+def test_values_of_secrets_are_hidden(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "o.yaml", "-p", "s.yaml", "--object", "key", "--all", "-o", form)
+    assert "hush" not in text
+    assert "hidden" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("o.yaml", "need-owner"), "there is no policy 'need-owner' (did you mean 'needs-owner'?)"),
+        (("o.yaml", "needs-owner/ownr"), "no rule 'ownr' (did you mean 'owner'?)"),
+        (("o.yaml", "--object", "Pod/wep"), "there is no object 'Pod/wep'"),
+        (("none.yaml",), "none.yaml"),
+        (("o.yaml", "--context", "x"), "--context needs --cluster"),
+        (("o.yaml", "--cluster"), "--policies and a cluster do not go together"),
+        (("o.yaml", "--env", "x"), "--policies and --env do not go together"),
+    ],
+)
+def test_mistakes(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in run(capsys, *arguments, "-p", "p.yaml", code=2)
+
+
+PROJECT = """\
+environments:
+  dev: {kubernetes: "1.34", kyverno: "1.18"}
+  prd: {kubernetes: "1.34", kyverno: "1.18"}
+"""
+
+
+def test_a_project_of_several_environments(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "chartkit.yaml").write_text(PROJECT)
+    assert "--env names one of dev, prd" in run(capsys, "o.yaml", code=2)

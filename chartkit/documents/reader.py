@@ -384,6 +384,7 @@ def compose(text: str) -> yaml.Node | None:
         loader.dispose()
 
 
+@lru_cache(maxsize=4)
 def _compose(text: str) -> yaml.Node | None:
     with contextlib.suppress(yaml.YAMLError):
         return compose(text)

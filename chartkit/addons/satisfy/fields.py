@@ -20,7 +20,7 @@ _EXAMPLES: Final[dict[str, Json]] = {
     "fsGroup": 1000,
     "image": "registry.example/app:1.0",
     "imagePullPolicy": "IfNotPresent",
-    "livenessProbe": _PROBE,
+    "livenessProbe": {"tcpSocket": {"port": 8080}},
     "maxSkew": 1,
     "memory": "128Mi",
     "minAvailable": 1,
@@ -118,6 +118,7 @@ def _typed(holds: _Types, values: tuple[Json, ...], *, is_closed: bool = False) 
         (*values, MISSING),
         is_closed=is_closed,
         is_fallback=True,
+        takes_texts=any(isinstance(value, str) for value in values),
     )
 
 

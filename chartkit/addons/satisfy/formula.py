@@ -171,7 +171,13 @@ _ABSENT: Final = Test(
 
 def lenient(formula: Formula) -> Formula:
     """Return conditions whose errors count as not met, as those of a loop do."""
-    return tested(formula, lambda test: replace(test, needs_value=False))
+    return tested(formula, _lenient)
+
+
+def _lenient(test: Test) -> Test:
+    if test.opposite_of is not None:
+        return negated(_lenient(test.opposite_of), test.wants)
+    return replace(test, needs_value=False)
 
 
 def tested(formula: Formula, change: Callable[[Test], Test]) -> Formula:

@@ -49,14 +49,16 @@ class SearchLimitError(Exception):
 @dataclass(slots=True)
 class _State:
     """What is wanted on one way through the choices. wants: by path the tests of its field;
-    lengths: of lists; loops: by list what is wanted of every element that is added."""
+    lengths: of lists; loops: by list what is wanted of every element that is added; undecided:
+    fields of which no value is known yet."""
 
     wants: dict[FieldPath, tuple[Atom, ...]] = field(default_factory=dict)
     lengths: dict[FieldPath, int] = field(default_factory=dict)
     loops: dict[FieldPath, tuple[tuple[Every, Scope], ...]] = field(default_factory=dict)
+    undecided: set[FieldPath] = field(default_factory=set)
 
     def copy(self) -> _State:
-        return _State(dict(self.wants), dict(self.lengths), dict(self.loops))
+        return _State(dict(self.wants), dict(self.lengths), dict(self.loops), set(self.undecided))
 
 
 class Solver:
@@ -125,7 +127,20 @@ class Solver:
                     choices.append((formula, scope))
                 case Unknown():
                     pass
-        return choices
+        return choices if self._is_open(state) else None
+
+    def _is_open(self, state: _State) -> bool:
+        """Report whether every field has a value that is known to pass."""
+        for path in state.undecided:
+            try:
+                tests = self._tests(path, state.wants[path])
+                if meet(tests, value_at(self._body, path)) is None:
+                    return False
+            except Undecided:
+                self.is_complete = False
+                return False
+        state.undecided.clear()
+        return True
 
     def _order(self, goal: Goal) -> tuple[bool, int]:
         formula, scope = goal
@@ -177,6 +192,7 @@ class Solver:
         try:
             return meet(self._tests(path, atoms), value_at(self._body, path)) is not None
         except Undecided:
+            state.undecided.add(path)
             return True
 
     def _tests(self, path: FieldPath, atoms: tuple[Atom, ...]) -> list[Test]:

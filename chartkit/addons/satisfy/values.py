@@ -44,7 +44,9 @@ class Test:
     refuses, None where it does not look at texts; order: `quantity` or `duration` where it compares
     sizes; points: the sizes that it compares with; is_positive: whether it refuses whatever is no
     text of its languages, or no size; needs_value: whether its opposite, too, refuses a field that
-    is not there; is_fallback: whether its probes come after all others.
+    is not there; is_fallback: whether its probes come after all others; derive: gives values
+    worth trying, made of the current one; opposite_of: the test that it is the opposite of;
+    takes_texts: whether it takes any text.
     """
 
     wants: str
@@ -58,6 +60,9 @@ class Test:
     is_positive: bool = False
     needs_value: bool = False
     is_fallback: bool = False
+    derive: Callable[[Json], Iterable[Json]] | None = None
+    opposite_of: Test | None = None
+    takes_texts: bool = True
 
     @property
     def offers(self) -> list[Json]:
@@ -67,6 +72,8 @@ class Test:
 
 def negated(test: Test, wants: str) -> Test:
     """Return the test that takes what another refuses."""
+    if test.opposite_of is not None:
+        return test.opposite_of
     holds, needs_value = test.holds, test.needs_value
     opposites = tuple(not probe for probe in test.probes if isinstance(probe, bool))
     languages = test.languages
@@ -87,6 +94,7 @@ def negated(test: Test, wants: str) -> Test:
         is_safe=opposites == (False,),
         languages=languages,
         is_positive=False,
+        opposite_of=test,
     )
 
 
@@ -99,6 +107,7 @@ def removable(test: Test) -> Test:
         probes=(MISSING, *test.probes),
         is_safe=True,
         is_positive=False,
+        opposite_of=None,
     )
 
 
@@ -188,22 +197,36 @@ def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
     for test in tests:
         if not test.is_fallback:
             yield from test.offers
-    wildcards = [
-        language.pattern
-        for test in tests
-        for language in test.languages or ()
-        if language.wanted and not language.is_regex
-    ]
-    for wildcard in wildcards:
-        yield from filled(wildcard, current)
-    if isinstance(current, str) and ":" in current:
-        yield current.rpartition(":")[0] + ":1.0"
+    waiting, seen = [current], 0
+    while waiting and seen < _MOST_TRIED:
+        value = waiting.pop(0)
+        failed = next((test for test in tests if not test.holds(value)), None)
+        made = [] if failed is None else list(dict.fromkeys(_variants(failed, value)))
+        yield from made
+        waiting += made
+        seen += 1
     for order in {test.order for test in tests} - {""}:
         yield from sizes_around([p for test in tests if test.order == order for p in test.points])
     for test in tests:
         if test.is_fallback:
             yield from test.offers
     yield from _EXAMPLES
+
+
+_MOST_TRIED: Final = 40
+
+
+def _variants(test: Test, value: Json) -> Iterator[Json]:
+    """Yield texts made of another one that a test refuses, which the test may take."""
+    if test.derive is not None:
+        yield from test.derive(value)
+    for language in test.languages or ():
+        if language.wanted and not language.is_regex:
+            yield from filled(language.pattern, value)
+    speaks_of_tags = any(":" in language.pattern for language in test.languages or ())
+    if isinstance(value, str) and speaks_of_tags:
+        name, _, tag = value.rpartition(":")
+        yield f"{value if '/' in tag else name}:1.0"
 
 
 _EXAMPLES: Final[tuple[Json, ...]] = (
@@ -287,6 +310,8 @@ def _no_text(tests: Sequence[Test]) -> bool:
     """Report whether a test takes texts alone, and no text is in all languages."""
     if not any(test.is_positive and test.languages for test in tests):
         return False
+    if not all(test.takes_texts for test in tests):
+        return True
     try:
         return shortest(_languages(tests)) is None
     except TooLargeError:

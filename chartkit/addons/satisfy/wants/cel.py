@@ -23,10 +23,11 @@ from chartkit.addons.satisfy.formula import (
     all_of,
     any_of,
     every,
+    opposite,
 )
 from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
-from chartkit.addons.satisfy.wants.paths import NotReadError, function_test
+from chartkit.addons.satisfy.wants.comparisons import NotReadError, function_test
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
@@ -326,15 +327,19 @@ class _Translation:
         def holds(count: int) -> bool:
             return _relates(count, operator, value)
 
+        some = any_of(*(self._some(part, self._present) for part in listed.parts))
         if not holds(0) and holds(1) and holds(1000):
-            return any_of(*(self._some(part, lambda _: TRUE) for part in listed.parts))
+            return some
         if holds(0) and not holds(1) and not holds(1000):
-            return all_of(*(self._every(part, lambda _: FALSE) for part in listed.parts))
+            return opposite(some)
         if place is None:
             raise NotReadError
         wants = f"size {operator} {value}"
         test = Test(wants, lambda found: _has_size(found) and holds(len(found)))
         return self._atom(place, test)
+
+    def _present(self, place: Place) -> Formula:
+        return self._atom(place, present())
 
     def _every(self, part: _Part, body: Callable[[Place], Formula]) -> Formula:
         variable = fresh()
@@ -343,7 +348,7 @@ class _Translation:
         wants = body(place)
         if condition is TRUE:
             return every(variable, part.listed, wants)
-        return every(variable, part.listed, any_of(_opposite(condition), wants))
+        return every(variable, part.listed, any_of(opposite(condition), wants))
 
     def _some(self, part: _Part, body: Callable[[Place], Formula]) -> Formula:
         variable = fresh()
@@ -439,12 +444,6 @@ class _Inner(_Translation):
     definition: Expr = field(default_factory=lambda: Literal(None))
 
 
-def _opposite(formula: Formula) -> Formula:
-    from chartkit.addons.satisfy.formula import opposite
-
-    return opposite(formula)
-
-
 def _has_size(value: Json) -> bool:
     return isinstance(value, list | dict | str)
 
@@ -496,6 +495,7 @@ def _settled(test: Test, subject: _Field, wanted: bool) -> Test:
         languages=languages,
         is_closed=test.is_closed and wanted and not is_open,
         is_positive=test.is_positive and wanted and not is_open,
+        opposite_of=None,
     )
 
 

@@ -19,7 +19,8 @@ from chartkit.addons.satisfy.formula import (
 )
 from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import MISSING, Test, present
-from chartkit.addons.satisfy.wants.paths import Names, NotReadError, Reader, Reading, Stream
+from chartkit.addons.satisfy.wants.comparisons import NotReadError
+from chartkit.addons.satisfy.wants.paths import Names, Reader, Reading, Stream
 from chartkit.addons.satisfy.wants.pattern import order_of
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
@@ -229,10 +230,12 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
         (marked,) = mark_literals([count])
         return compare(marked)
 
+    there = present()
+    some = (m.some(lambda place: Atom(place, there, source)) for m in _members(reading))
     if not holds(0) and holds(1) and holds(1000):
-        return any_of(*(each.some(lambda _: TRUE) for each in _members(reading)))
+        return any_of(*some)
     if holds(0) and not holds(1) and not holds(1000):
-        return all_of(*(each.every(lambda _: FALSE) for each in _members(reading)))
+        return opposite(any_of(*some))
     (stream,) = reading.streams
     if stream.loops:
         raise NotReadError

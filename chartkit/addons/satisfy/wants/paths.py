@@ -18,34 +18,35 @@ from chartkit.addons.satisfy.formula import (
     any_of,
     every,
     opposite,
+    tested,
     truth,
 )
-from chartkit.addons.satisfy.texts import Language, is_readable
 from chartkit.addons.satisfy.values import MISSING, Test
+from chartkit.addons.satisfy.wants.comparisons import (
+    FLIPPED,
+    NotReadError,
+    comparison,
+    function_test,
+)
+from chartkit.addons.satisfy.wants.images import PARTS, of_part
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.compiler import is_false
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
-from chartkit.engine.jmespath.parser import Comparator, parse
-from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.quantity import quantity_or_none
-from chartkit.go.regexp import compile_regex
-from chartkit.model import Body, Json, same
-
-
-class NotReadError(Exception):
-    """An expression that does more than read fields."""
+from chartkit.engine.jmespath.parser import parse
+from chartkit.model import Body, Json
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The value of a field, or one for every element of the lists that loops go through; condition:
-    of those elements that count."""
+    of those elements that count; part: that of the image there, empty for the whole value."""
 
     loops: tuple[tuple[str, Place], ...]
     place: Place
     condition: Formula = TRUE
+    part: str = ""
 
     def child(self, name: str | int) -> Stream:
         """Return the stream of a field below."""
@@ -61,9 +62,15 @@ class Stream:
         """Return the stream of the values that meet a condition as well."""
         return replace(self, condition=all_of(self.condition, condition))
 
+    def of(self, part: Callable[[Place], Formula]) -> Formula:
+        """Return a formula for the value of one element."""
+        formula = part(self.place)
+        name = self.part
+        return tested(formula, lambda test: of_part(test, name)) if name else formula
+
     def every(self, part: Callable[[Place], Formula]) -> Formula:
         """Return a formula for every value."""
-        formula = part(self.place)
+        formula = self.of(part)
         if self.condition is not TRUE:
             formula = any_of(opposite(self.condition), formula)
         for variable, listed in reversed(self.loops):
@@ -72,7 +79,7 @@ class Stream:
 
     def some(self, part: Callable[[Place], Formula]) -> Formula:
         """Return a formula for some value."""
-        formula = all_of(self.condition, part(self.place))
+        formula = all_of(self.condition, self.of(part))
         for variable, listed in reversed(self.loops):
             formula = Some(variable, listed, formula)
         return formula
@@ -167,6 +174,19 @@ class Reader:
                 return self._read(children[1], current)
             case Kind.COMPARATOR | Kind.NOT_EXPRESSION | Kind.AND_EXPRESSION:
                 return Reading(condition=self.truth(node, current))
+            case Kind.FUNCTION_EXPRESSION:
+                return self._call(node, current)
+            case _:
+                return self._read_list(node, current)
+
+    def _read_list(self, node: Node, current: Reading | None) -> Reading:
+        """Return what an expression of several values reads."""
+        children = node.children
+        match node.kind:
+            case Kind.VALUE_PROJECTION:
+                return self._read(children[1], _of_images(self._read(children[0], current)))
+            case Kind.MULTI_SELECT_DICT if all(map(_keeps_name, children)) and current is not None:
+                return current
             case Kind.FLATTEN:
                 return self._flattened(children[0], current)
             case Kind.PROJECTION:
@@ -178,10 +198,11 @@ class Reader:
                 return self._filtered(node, current)
             case Kind.MULTI_SELECT_LIST:
                 members = [self._read(each, current) for each in children]
-                streams = tuple(stream for each in members for stream in _plain(each))
-                return Reading(streams, is_list=True)
-            case Kind.FUNCTION_EXPRESSION:
-                return self._call(node, current)
+                functions = {each.function for each in members}
+                streams = tuple(stream for each in members for stream in each.streams)
+                if not functions <= {"", _IMAGES} or len(functions) > 1 or not streams:
+                    raise NotReadError
+                return Reading(streams, is_list=True, function=functions.pop())
             case _:
                 raise NotReadError
 
@@ -205,6 +226,8 @@ class Reader:
     def _flattened(self, node: Node, current: Reading | None) -> Reading:
         """Read `list[]`, or `[one, other][]`: the elements of each list."""
         left = self._read(node, current)
+        if left.function in (_IMAGES, _IMAGE) or any(each.part for each in left.streams):
+            return left
         last = node
         while last.kind in (Kind.SUBEXPRESSION, Kind.PIPE):
             last = last.children[1]
@@ -216,11 +239,14 @@ class Reader:
         left = self._read(node.children[0], current)
         if not left.is_list:
             left = _elements(left)
+        if left.function not in ("", _IMAGE):
+            raise NotReadError
         streams = []
-        for stream in _plain(left):
-            element = Reading((replace(stream, loops=(), condition=TRUE),))
+        for stream in left.streams:
+            element = Reading((replace(stream, loops=(), condition=TRUE),), function=left.function)
             streams.append(stream.narrowed(self.truth(node.children[2], element)))
-        return self._read(node.children[1], Reading(tuple(streams), is_list=True))
+        narrowed = Reading(tuple(streams), is_list=True, function=left.function)
+        return self._read(node.children[1], narrowed)
 
     def _call(self, node: Node, current: Reading | None) -> Reading:
         name = str(node.value)
@@ -279,7 +305,7 @@ class Reader:
         left, right = (self._read(each, current) for each in node.children)
         sign = node.value
         if left.is_constant:
-            left, right, sign = right, left, _FLIPPED.get(sign, sign)
+            left, right, sign = right, left, FLIPPED.get(sign, sign)
         if not right.is_constant:
             raise NotReadError
         test = comparison(sign, right.constant, left.is_size)
@@ -296,10 +322,10 @@ class Reader:
         (stream,) = reading.streams
         if stream.loops:
             raise NotReadError
-        own = part(stream.place)
+        own = stream.of(part)
         if reading.otherwise is None:
             return own
-        full = _atom(stream.place, _FULL, self.source)
+        full = stream.of(lambda place: _atom(place, _FULL, self.source))
         other = reading.otherwise
         if other.is_constant and isinstance(own, Atom):
             return replace(own, test=_with_default(own.test, other.constant))
@@ -323,6 +349,42 @@ def _plain(reading: Reading) -> tuple[Stream, ...]:
     return reading.streams
 
 
+_ALL_IMAGES: Final = "images"
+_IMAGES: Final = "images of a list"
+_IMAGE: Final = "image"
+
+
+def images_of(spec: tuple[str, ...]) -> Reading:
+    """Return what the name `images` reads; spec: the path of the Pod's specification."""
+    return Reading((Stream((), Place("request", spec)),), function=_ALL_IMAGES)
+
+
+def _of_images(reading: Reading) -> Reading:
+    """Return the images of lists of containers, which the context has by the containers' names."""
+    if reading.function != _IMAGES:
+        raise NotReadError
+    streams = tuple(each.elements() for each in reading.streams)
+    return Reading(streams, is_list=True, function=_IMAGE)
+
+
+def _of_image(reading: Reading, name: str) -> Reading:
+    if reading.function == _ALL_IMAGES:
+        streams = tuple(each.child(name) for each in reading.streams)
+        return Reading(streams, function=_IMAGES)
+    if name not in PARTS:
+        raise NotReadError
+    streams = tuple(replace(each.child("image"), part=name) for each in reading.streams)
+    return Reading(streams, is_list=reading.is_list)
+
+
+def _keeps_name(node: Node) -> bool:
+    """Report whether a pair of a mapping is `name: name`, or that with a default of no text."""
+    value = node.children[0]
+    if value.kind is Kind.OR_EXPRESSION and value.children[1].value == "":
+        value = value.children[0]
+    return value.kind is Kind.FIELD and value.value == node.value
+
+
 def _elements(reading: Reading) -> Reading:
     return Reading(tuple(each.elements() for each in _plain(reading)), is_list=True)
 
@@ -334,6 +396,8 @@ def _child(reading: Reading, name: str | int) -> Reading:
         if str(name) not in _OF_REQUEST:
             raise NotReadError
         return _OF_REQUEST[str(name)]
+    if reading.function in (_ALL_IMAGES, _IMAGE):
+        return _of_image(reading, str(name))
     if reading.otherwise is not None and not is_false(reading.otherwise.constant):
         raise NotReadError
     streams = tuple(each.child(name) for each in _plain(reading))
@@ -348,18 +412,6 @@ def _of_constant(value: Json, part: Callable[[Place], Formula]) -> Formula:
 
 
 _FULL: Final = Test("set", lambda value: value is not MISSING and not is_false(value))
-_FLIPPED: Final = {
-    Comparator.LT: Comparator.GT,
-    Comparator.LTE: Comparator.GTE,
-    Comparator.GT: Comparator.LT,
-    Comparator.GTE: Comparator.LTE,
-}
-_ORDERS: Final[dict[Comparator, Callable[[float, float], bool]]] = {
-    Comparator.LT: lambda left, right: left < right,
-    Comparator.LTE: lambda left, right: left <= right,
-    Comparator.GT: lambda left, right: left > right,
-    Comparator.GTE: lambda left, right: left >= right,
-}
 
 
 def _with_default(test: Test, default: Json) -> Test:
@@ -377,68 +429,7 @@ def _with_default(test: Test, default: Json) -> Test:
         is_closed=test.is_closed and not takes_default,
         is_positive=test.is_positive and not takes_default,
         needs_value=False,
-    )
-
-
-def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
-    """Return the test that a comparison with a constant makes; a missing field is null."""
-
-    def equal(found: Json) -> bool:
-        known = None if found is MISSING else found
-        if is_size:
-            one, other = quantity_or_none(str(known)), quantity_or_none(str(value))
-            return one is not None and one == other
-        return same(known, value)
-
-    if sign in _ORDERS:
-        order = _ORDERS[sign]
-        points = (str(value),) if isinstance(value, int | float) else ()
-
-        def holds(found: Json) -> bool:
-            numbers = all(
-                isinstance(each, int | float) and not isinstance(each, bool)
-                for each in (found, value)
-            )
-            return numbers and order(float(found), float(value))
-
-        kind = "quantity" if points else ""
-        return Test(f"compared with {value}", holds, (value,), order=kind, points=points)
-    wanted = sign is Comparator.EQ
-    others = () if not isinstance(value, bool) else (not value,)
-    probes = (value,) if wanted else others
-    closed = wanted and not is_size
-    shown = str(value).lower() if isinstance(value, bool) else str(value)
-    text = shown if wanted else f"not {shown}"
-    return Test(text, lambda found: equal(found) is wanted, probes, closed, closed)
-
-
-def function_test(name: str, argument: str) -> Test:
-    """Return the test that a function of texts makes of its subject."""
-    wants = f"{name.replace('_', ' ')} {argument}"
-    if name in ("regex_match", "matches"):
-        regex = compile_regex(argument)
-        language = Language(argument, is_regex=True)
-        known = (language,) if is_readable(argument) else None
-        return Test(
-            wants,
-            lambda value: isinstance(value, str | int) and regex.matches(str(value)),
-            languages=known,
-            is_positive=known is not None,
-        )
-    shape = {"contains": "*{}*", "starts_with": "{}*", "ends_with": "*{}"}[name]
-    if has_wildcard(argument):
-        raise NotReadError
-    checks: dict[str, Callable[[str], bool]] = {
-        "contains": lambda text: argument in text,
-        "starts_with": lambda text: text.startswith(argument),
-        "ends_with": lambda text: text.endswith(argument),
-    }
-    check = checks[name]
-    return Test(
-        wants,
-        lambda value: isinstance(value, str) and check(value),
-        languages=(Language(shape.format(argument)),),
-        is_positive=True,
+        opposite_of=None,
     )
 
 

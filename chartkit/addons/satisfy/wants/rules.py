@@ -24,14 +24,15 @@ from chartkit.addons.satisfy.formula import (
     opposite,
 )
 from chartkit.addons.satisfy.wants.cel import cel_formula
+from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.addons.satisfy.wants.conditions import conditions_formula
 from chartkit.addons.satisfy.wants.match import match_formula, selector_formula
 from chartkit.addons.satisfy.wants.paths import (
     Names,
-    NotReadError,
     Reader,
     Reading,
     Stream,
+    images_of,
     names_of,
 )
 from chartkit.addons.satisfy.wants.pattern import pattern_formula
@@ -43,7 +44,7 @@ from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
-from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, TEMPLATE, kind_of
+from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, POD_SPECS, TEMPLATE, kind_of
 from chartkit.model import Body, Location, Resource, pointer_of, pointer_steps
 
 
@@ -118,7 +119,8 @@ def _of_cluster_policy(policy: CompiledPolicy, resource: Resource) -> Iterator[W
         applies = match_formula(rule, kind, _below(source, "match"), policy.policy.namespace)
         if compiled.exceptions or policy.webhook is not None:
             applies = all_of(applies, Unknown("an exception or a match condition"))
-        names = names_of(rule.context, {}, source)
+        images = images_of(tuple(POD_SPECS.get(kind.kind, "spec").split(".")))
+        names = names_of(rule.context, {"images": images}, source)
         conditions: Formula = TRUE
         if rule.preconditions is not None:
             below = _below(source, "preconditions")

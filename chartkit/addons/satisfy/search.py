@@ -1,0 +1,213 @@
+"""The search for a witness: an object that all policies accept, as small as it can be.
+
+The engine judges; the policies' own text says what to change, and changes are taken back where
+others are refused because of them. What is not found within the limits is not decided.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from chartkit.addons.satisfy.fields import completed
+from chartkit.addons.satisfy.formula import Formula, all_of, atoms, value_at
+from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply, with_value
+from chartkit.addons.satisfy.values import MISSING
+from chartkit.addons.satisfy.wants.rules import Want, location_of, wants_of
+from chartkit.engine import RunnablePolicy
+from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.model import (
+    Body,
+    FieldPath,
+    Json,
+    Location,
+    Resource,
+    RuleResult,
+    RuleType,
+    Status,
+    same,
+)
+
+JudgeObject = Callable[[Body], Sequence[RuleResult]]
+"""Returns the results of an object's admission: mutations first, then validations."""
+
+_BAD: Final = frozenset((Status.FAIL, Status.ERROR))
+_MOST_ROUNDS: Final = 60
+_MOST_WAYS: Final = 12
+
+RuleKey = tuple[str, str]
+"""The policy (`RuleResult.policy_id`) and the rule of a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A rule that wants a field, and the place in its policy that says so."""
+
+    policy: str
+    rule: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """An object that is accepted. reasons: by the path of a field, the rules without which the
+    object could do without it."""
+
+    body: Body
+    reasons: Mapping[FieldPath, tuple[Reason, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    """A search without an end. left: results that no change could help; wants: of the rules that
+    were looked at together; is_refuted: whether these are shown to exclude each other for objects
+    that they match."""
+
+    left: tuple[RuleResult, ...]
+    wants: tuple[Want, ...]
+    is_refuted: bool = False
+
+
+@dataclass(slots=True)
+class Search:
+    """A search for one object. judge: of the environment; deadline: by `time.monotonic`."""
+
+    skeleton: Resource
+    policies: Sequence[RunnablePolicy]
+    judge: JudgeObject
+    seconds: float = 5.0
+    _deadline: float = field(init=False)
+    _wants: dict[RuleKey, Want] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._deadline = time.monotonic() + self.seconds
+        self._wants = {
+            (want.policy, want.rule): want
+            for policy in self.policies
+            for want in wants_of(policy, self.skeleton)
+        }
+
+    def run(self) -> Witness | NotDecided:
+        """Return a witness, or what is in the way."""
+        found = self.find(self.skeleton.body)
+        return found if isinstance(found, NotDecided) else self.minimal(found)
+
+    def find(self, body: Body) -> Body | NotDecided:
+        """Return an object that passes, made of another one with as few changes as the search
+        sees."""
+        active: dict[RuleKey, Want] = {}
+        failing = self.failing(body)
+        for _ in range(_MOST_ROUNDS):
+            if not failing:
+                return body
+            known = {key: self._wants[key] for key in failing if key in self._wants}
+            if known.keys() <= active.keys():
+                return NotDecided(tuple(failing.values()), tuple(active.values()))
+            active |= known
+            way = self._way(body, active)
+            if isinstance(way, NotDecided):
+                return way
+            found, failing = way
+            if not failing:
+                return found
+        return NotDecided(tuple(failing.values()), tuple(active.values()))
+
+    def _way(
+        self, body: Body, active: Mapping[RuleKey, Want]
+    ) -> tuple[Body, dict[RuleKey, RuleResult]] | NotDecided:
+        """Return the first object that meets what is wanted so far, and the rules that it fails:
+        none, or others than before."""
+        solver = Solver(body, kind_of(self.skeleton))
+        goal: Formula = all_of(*(want.repair for want in active.values()))
+        failing: dict[RuleKey, RuleResult] = {}
+        try:
+            for solution in islice(solver.solutions(goal), _MOST_WAYS):
+                changed = completed(kind_of(self.skeleton), apply(body, solution), body)
+                failing = self.failing(changed)
+                if not failing or not failing.keys() <= active.keys():
+                    return changed, failing
+                if time.monotonic() > self._deadline:
+                    break
+            else:
+                is_refuted = not failing and solver.is_complete
+                left = tuple(failing.values())
+                return NotDecided(left, tuple(active.values()), is_refuted)
+        except SearchLimitError:
+            pass
+        return NotDecided(tuple(failing.values()), tuple(active.values()))
+
+    def failing(self, body: Body) -> dict[RuleKey, RuleResult]:
+        """Return the results that refuse an object, by rule."""
+        return {
+            (result.policy_id, result.rule): result
+            for result in self.judge(body)
+            if result.status in _BAD and result.type is RuleType.VALIDATION
+        }
+
+    def minimal(self, body: Body) -> Witness:
+        """Return an object without the changes that no rule wants."""
+        skeleton = self.skeleton.body
+        for path in list(_changed(skeleton, body)):
+            smaller = _without(skeleton, body, path)
+            if smaller is not None and not self.failing(smaller):
+                body = smaller
+        reasons = {}
+        for path in _changed(skeleton, body):
+            smaller = _without(skeleton, body, path)
+            if smaller is not None:
+                reasons[path] = tuple(self._reasons(path, self.failing(smaller)))
+        return Witness(body, {path: found for path, found in reasons.items() if found})
+
+    def _reasons(self, path: FieldPath, failing: Iterable[RuleKey]) -> Iterator[Reason]:
+        for key in failing:
+            want = self._wants.get(key)
+            policy, rule = key
+            if want is None:
+                yield Reason(policy, rule, self.skeleton.location)
+            else:
+                yield Reason(policy, rule, place_of(want, path))
+
+
+def place_of(want: Want, path: FieldPath) -> Location:
+    """Return the place in a policy that speaks of a field: of the rule where none does."""
+    names = [step for step in path if isinstance(step, str)]
+    best, length = want.source, 0
+    for atom in atoms(want.passes):
+        steps = [step for step in atom.place.steps if isinstance(step, str)]
+        ends = [steps[:end] for end in range(len(steps), 0, -1)]
+        found = next((end for end in ends if names[-len(end) :] == end), [])
+        if len(found) > length:
+            best, length = atom.source, len(found)
+    return location_of(want.compiled, best)
+
+
+def _changed(before: Json, after: Json, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """Yield the paths that differ, what is new as a whole before its parts, and the last items of
+    lists first."""
+    if before is MISSING or type(before) is not type(after) or not isinstance(after, dict | list):
+        if not same(before, after):
+            if path:
+                yield path
+            if isinstance(after, dict | list):
+                yield from _parts(MISSING, after, path)
+        return
+    yield from _parts(before, after, path)
+
+
+def _parts(before: Json, after: Json, path: FieldPath) -> Iterator[FieldPath]:
+    for step in after if isinstance(after, dict) else reversed(range(len(after))):
+        own = value_at(before, (step,)) if before is not MISSING else MISSING
+        yield from _changed(own, after[step], (*path, step))
+
+
+def _without(skeleton: Json, body: Body, path: FieldPath) -> Body | None:
+    """Return an object with a field as the skeleton has it; None where it has it already, or is
+    gone."""
+    current, original = value_at(body, path), value_at(skeleton, path)
+    if current is MISSING or same(current, original):
+        return None
+    changed: Body = with_value(body, path, original)
+    return changed

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import filterfalse
+from itertools import filterfalse, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,7 +27,15 @@ from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE, POLICY_RULE
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, is_binding
 from chartkit.errors import CompileError, InputError
-from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
+from chartkit.model import (
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    mapping_at,
+    mappings_at,
+)
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.inputs import (
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
+_CHAINSAW_FILES = ("chainsaw-test.yaml", "chainsaw-test.yml")
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 Namespaces = Mapping[str, Mapping[str, str]]
@@ -295,7 +305,24 @@ def read_policies(
 
 def is_test_file(file: Path) -> bool:
     """Return whether a file is of a test of policies: its policies are not meant themselves."""
-    return file.name in _TEST_FILES or bool(_TEST_FOLDERS.intersection(file.parts))
+    if file.name in _TEST_FILES or _TEST_FOLDERS.intersection(file.parts):
+        return True
+    return file.name in _expected_files(file.parent)
+
+
+def _expected_files(folder: Path) -> frozenset[str]:
+    """Return the files of a folder that its Chainsaw test compares objects with: they have parts of
+    objects."""
+    names: set[str] = set()
+    for test in filter(Path.is_file, (folder / name for name in _CHAINSAW_FILES)):
+        with suppress(*UNREADABLE):
+            for document in read_file(test):
+                steps = mappings_at(document.body, "spec", "steps")
+                operations = (one for step in steps for one in mappings_at(step, "try"))
+                for operation, key in product(operations, ("assert", "error")):
+                    if isinstance(file := mapping_at(operation, key).get("file"), str):
+                        names.add(file)
+    return frozenset(names)
 
 
 def _written_out(file: Path, found: list[Resource]) -> list[Resource]:

@@ -125,6 +125,17 @@ def test_standard_input_is_read(folder: Path) -> None:
     assert "Deployment/default/nginx  <stdin>:10" in done.stdout
 
 
+CHAINSAW = """apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: labels}
+spec:
+  steps:
+  - try:
+    - apply: {file: require.yaml}
+    - assert: {file: expected.yaml}
+"""
+
+
 def test_folders_are_searched_and_what_is_no_object_is_passed_over(folder: Path) -> None:
     manifests = folder / "manifests" / "deep"
     manifests.mkdir(parents=True)
@@ -137,6 +148,8 @@ def test_folders_are_searched_and_what_is_no_object_is_passed_over(folder: Path)
     (policies / "require.yaml").write_text(REQUIRE_LABELS)
     (policies / "kyverno-test.yaml").write_text("kind: Test\napiVersion: cli.kyverno.io/v1alpha1\n")
     (policies / "resource.yaml").write_text(POD)
+    (policies / "chainsaw-test.yaml").write_text(CHAINSAW)
+    (policies / "expected.yaml").write_text(REQUIRE_LABELS.replace("name: ", "name: other-", 1))
     done = chartkit(folder, "scan", "manifests", "-p", "policies", "-o", "json")
     assert json.loads(done.out)["summary"] == {
         "pass": 0,

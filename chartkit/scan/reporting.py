@@ -11,7 +11,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
-from chartkit.engine import World, as_submitted
+from chartkit.engine import OFFLINE, World, as_submitted
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.world import Timings
 from chartkit.errors import InputError
@@ -206,6 +206,7 @@ class ScanReport:
         matcher = open_baseline(reporting.gate, now.date())
         self._gate_options = reporting.gate
         self.running = [each for each in policies if not selection or selection.runs(traits, each)]
+        self._context = requests.context(OFFLINE)
         self._begin = partial(self.recipe.begin, traits, facts)
         self._reports = self._begin(matcher, console.stdout, is_live)
         self._gate = self._reports.gate
@@ -272,7 +273,9 @@ class ScanReport:
         is_broken, is_partial = is_broken or unread, is_partial or unread
         if not is_partial:
             self._gate.require_objects()
-        outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
+        outcome = conclude(
+            self._gate, self._gate_options, is_broken, is_partial, self._nearest_miss
+        )
         timings = self._timing_rows()
         self._reports.outputs.finish(
             self._gate.tally.statuses, timings=timings, unread=self._console.unread
@@ -293,6 +296,11 @@ class ScanReport:
         for diagnostic in outcome.diagnostics:
             self._console.note(diagnostic)
         return EXIT_CODE if unread else outcome.exit_code
+
+    def _nearest_miss(self, objects: Sequence[Resource]) -> str:
+        from chartkit.scan.why.nearest import nearest_miss
+
+        return nearest_miss(self.running, self._context, objects)
 
     def timed(self, context: ScanContext) -> ScanContext:
         """Return a context in which it is measured what policies take, if that is wanted."""

@@ -59,15 +59,15 @@ class MatchReasons:
         return replace(deciding, asked=asked, holds=holds, text=text, parts=tuple(parts))
 
     def _filter(self, one: ResourceFilter, role: Role, path: FieldPath) -> Decision:
-        """Return the decision of a filter; its parts are its checks up to the first that does not
-        hold."""
+        """Return the decision of a filter: the first check that does not hold; its parts are the
+        checks, of an object of another kind the kind alone."""
         parts: list[Decision] = []
         for check in filter_checks(one, role, self.kind, self.subresource):
             parts.append(self._check(check, one, path))
-            if not parts[-1].holds:
+            if check.asked is Asked.KIND and not parts[-1].holds:
                 break
         # What says most of an object that is taken is the last check, beyond its kind.
-        deciding = parts[-1]
+        deciding = next((part for part in parts if not part.holds), parts[-1])
         texts = [part.text for part in parts if part.asked is not Asked.KIND or len(parts) == 1]
         text = " and ".join(texts) if deciding.holds else deciding.text
         return replace(deciding, asked=Asked.FILTER, text=text, parts=tuple(parts))
@@ -90,15 +90,10 @@ class MatchReasons:
         return Decision(check.asked, holds, text, location, pointer, _given(value))
 
 
-def _nearness(decision: Decision) -> int:
-    return sum(bool(part.holds) for part in decision.parts)
-
-
-def nearness(decision: Decision) -> int:
-    """Return how many checks of a match the object passed, of the filter that it came nearest to;
-    at most as many as there are."""
-    filters = [part for part in decision.parts if part.asked is Asked.FILTER]
-    return max(map(_nearness, filters or [decision]), default=0)
+def _nearness(decision: Decision) -> tuple[bool, int]:
+    """Return how near an object came to a filter: its kind fits, and few checks do not hold."""
+    refusing = [part for part in decision.parts if not part.holds]
+    return all(part.asked is not Asked.KIND for part in refusing), -len(refusing)
 
 
 def _given(value: Json) -> Json:

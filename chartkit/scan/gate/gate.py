@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
@@ -86,16 +86,33 @@ DEFINITION: Final = "CustomResourceDefinition"
 _RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 
 
+_MOST_UNMATCHED: Final = 24
+_MOST_ALIKE: Final = 3
+"""The most objects that are kept while no policy matches any: of all kinds, and of one."""
+
+
 @dataclass(slots=True)
 class Tally:
     """The numbers of a run. statuses: of the results that count, accepted ones left out; failing:
     the violations that fail the run; below: those that do not, for they are less severe than
-    `--fail-on`; is_empty: whether there was no result of a policy at all."""
+    `--fail-on`; is_empty: whether there was no result of a policy at all; unmatched: some objects,
+    while that is so."""
 
     statuses: Counter[Status]
     failing: int = 0
     below: int = 0
     is_empty: bool = True
+    unmatched: list[Resource] = field(default_factory=list)
+
+    def see(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Note whether a policy says anything of an object."""
+        if self.is_empty and all(each.kind == DEFINITION for each in results):
+            alike = sum(each.kind == resource.kind for each in self.unmatched)
+            if len(self.unmatched) < _MOST_UNMATCHED and alike < _MOST_ALIKE:
+                self.unmatched.append(resource)
+        elif self.is_empty:
+            self.is_empty = False
+            self.unmatched.clear()
 
     def add(self, other: Tally) -> None:
         """Add the numbers of further results."""
@@ -103,6 +120,7 @@ class Tally:
         self.failing += other.failing
         self.below += other.below
         self.is_empty = self.is_empty and other.is_empty
+        self.unmatched = [*self.unmatched, *other.unmatched][:_MOST_UNMATCHED]
 
 
 class Gate:
@@ -158,7 +176,7 @@ class Gate:
             self.objects.add(object_name(resource))
         accepted = self.acceptor.accepted(resource, results)
         tally = self.tally
-        tally.is_empty = tally.is_empty and all(each.kind == DEFINITION for each in results)
+        tally.see(resource, results)
         counted = results
         if accepted:
             counted = [rule_result for at, rule_result in enumerate(results) if at not in accepted]

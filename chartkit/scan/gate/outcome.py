@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from chartkit.model import Diagnostic, Explanation, Location, Severity, Status
+from chartkit.model import Diagnostic, Explanation, Location, Resource, Severity, Status
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
 from chartkit.scan.gate.gate import Gate
@@ -38,8 +38,8 @@ _EXPLANATIONS: Final = (
         what="No policy matched any object.",
         why="Such a run passes whatever the objects are: a kind may be misspelt, or the wrong "
         "folder scanned.",
-        do="Compare the kinds and namespaces in the policies' match blocks with the objects; "
-        "--fail-on-nothing makes it a failure.",
+        do="Look at the rule that came nearest, which the hint names with what kept it off; "
+        "`chartkit why` shows all rules. --fail-on-nothing makes it a failure.",
     ),
 )
 
@@ -52,7 +52,13 @@ class Outcome:
     exit_code: int
 
 
-def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool) -> Outcome:
+NearestMiss = Callable[[Sequence[Resource]], str]
+"""Names the rule that came nearest to matching objects, and why it does not; empty for none."""
+
+
+def conclude(
+    gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool, nearest: NearestMiss
+) -> Outcome:
     """Return the outcome of a run, and write the baseline where it is to be updated.
 
     is_broken: whether a policy does not compile, or something could not be read; is_partial:
@@ -71,7 +77,8 @@ def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool
     if is_nothing and (options.fail_on_nothing or not is_broken):
         severity = Severity.ERROR if options.fail_on_nothing else Severity.NOTE
         message = "no policy matched any object"
-        hint = "compare the kinds that the policies match with the objects"
+        miss = nearest(tally.unmatched)
+        hint = f"the nearest is {miss}" if miss else "compare the policies' match with the objects"
         found.append(Diagnostic(NOTHING, severity, message, None, hint))
     if tally.below:
         least = options.fail_on or Threshold.NONE

@@ -31,7 +31,7 @@ class PolicyWhy:
     @property
     def is_of_other_kinds(self) -> bool:
         """Report whether the kind of the object alone keeps all of its rules from it."""
-        return all(rule.status is None and _is_of_kind(rule.decision) for rule in self.rules)
+        return all(rule.status is None and is_of_another_kind(rule.decision) for rule in self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _not_sent(reason: Reason, environment: ProjectEnvironment) -> Decision:
     return Decision(asked, False, text)
 
 
-def _is_of_kind(decision: Decision) -> bool:
+def is_of_another_kind(decision: Decision) -> bool:
     """Report whether a match fails over the kind."""
     checks = [part for part in decision.walk() if not part.parts]
     refusing = [check for check in checks if check.holds is False]

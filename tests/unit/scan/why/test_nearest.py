@@ -1,0 +1,60 @@
+"""Which rule came nearest where no policy matched any object, and what kept it off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.documents.reader import read_text, resources
+from chartkit.engine import compile_any
+from chartkit.scan.run import ScanContext
+from chartkit.scan.why.nearest import nearest_miss
+
+CHECK = "      validate: {message: m, pattern: {metadata: {name: a}}}\n"
+OBJECTS = """\
+apiVersion: v1
+kind: Service
+metadata: {name: front, namespace: shop}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop, labels: {app: web}}
+"""
+
+
+def policy(*matches: str) -> str:
+    head = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n"
+    rules = [
+        f"    - name: r{at}\n      match: {{any: [{{resources: {{{match}}}}}]}}\n{CHECK}"
+        for at, match in enumerate(matches)
+    ]
+    return head + "".join(rules)
+
+
+@pytest.mark.parametrize(
+    ("matches", "said"),
+    [
+        (
+            ("kinds: [Deployment]", "kinds: [Pod], namespaces: [shp]"),
+            "p/r1: namespace shop is not shp, p.yaml:10:48; the object: Pod/shop/web",
+        ),
+        (
+            ("kinds: [Pod], namespaces: [shp]", "kinds: [Pod], namespaces: [shop], names: [db]"),
+            "p/r1: name web is not db, p.yaml:10:67; the object: Pod/shop/web",
+        ),
+        (
+            ("kinds: [Deployment]",),
+            "p/r0: kind Service is not Deployment, p.yaml:7:34; the object: Service/shop/front",
+        ),
+    ],
+)
+def test_the_rule_that_came_nearest(matches: tuple[str, ...], said: str) -> None:
+    (resource,) = resources(read_text(policy(*matches), "p.yaml"))
+    compiled: Any = compile_any(resource)
+    objects = resources(read_text(OBJECTS, "o.yaml"))
+    assert nearest_miss([compiled], ScanContext(), objects) == said
+
+
+def test_no_policy_and_no_object() -> None:
+    assert nearest_miss([], ScanContext(), []) == ""

@@ -41,7 +41,7 @@ def policy(*matches: str) -> str:
         ),
         (
             ("kinds: [Pod], namespaces: [shp]", "kinds: [Pod], namespaces: [shop], names: [db]"),
-            "p/r1: name web is not db, p.yaml:10:67; the object: Pod/shop/web",
+            "p/r1: name web is not db, p.yaml:10:68; the object: Pod/shop/web",
         ),
         (
             ("kinds: [Deployment]",),

@@ -351,7 +351,8 @@ class RuleResult:
     rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
     rules are CEL, for policies of several kinds may have one name; empty for all others; fields:
     the fields of the object that a failure is about, as JSON pointers, the most telling one first;
-    a missing field has the pointer that it would have; empty where none can be told.
+    a missing field has the pointer that it would have; empty where none can be told; why: the
+    checks that decided, as lines, where they were asked for.
     """
 
     policy: str
@@ -368,6 +369,7 @@ class RuleResult:
     others: tuple[RuleResult, ...] = ()
     kind: str = ""
     fields: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
 
     @property
     def policy_id(self) -> str:

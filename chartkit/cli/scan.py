@@ -133,7 +133,7 @@ _SECTIONS: Final = {
         "--baseline --update-baseline --fail-on-stale --fail-on --warn-exit-code "
         "--fail-on-nothing --select --skip --suppressions"
     ),
-    "Reports": "--output --query --detailed --quiet --owner-label --report-per --timings",
+    "Reports": "--output --query --detailed --why --quiet --owner-label --report-per --timings",
     "The run": "--fix --diff --jobs --executor --watch --help",
 }
 """The options in the sections of `chartkit scan --help`."""
@@ -196,6 +196,12 @@ _SECTIONS: Final = {
         "--timings",
         is_flag=True,
         help="Show what each policy, rule and context entry took; all is judged in one process.",
+    ),
+    click.option(
+        "--why",
+        is_flag=True,
+        help="Show the checks behind each result, and the rules that say nothing of an object of "
+        "their kinds; all is judged in one process. `chartkit why` asks about one object.",
     ),
     jobs_option("judge objects"),
     click.option(

@@ -66,7 +66,8 @@ class Finding:
 
     result: `fail`, `warn`, `error`, or the severity of a diagnostic; location: of the most telling
     field, else of the object; field: that field, as `spec.containers[0].image`; others: further
-    fields; resource: None for a diagnostic; environment: where several reports are merged.
+    fields; resource: None for a diagnostic; environment: where several reports are merged; why: the
+    checks that decided, as lines.
     """
 
     rule: FindingRule
@@ -81,6 +82,7 @@ class Finding:
     hint: str = ""
     acceptance: Acceptance | None = None
     environment: str = ""
+    why: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -261,6 +263,7 @@ class FindingFormat(ABC):
             resource,
             self._options.action(resource, result),
             acceptance=acceptance,
+            why=result.why,
         )
 
     def _rule_of(self, result: RuleResult) -> FindingRule:

@@ -259,13 +259,14 @@ def identity_text(resource: Resource) -> str:
 
 def other_members(result: RuleResult) -> Body:
     """Return what only some results have, by its key."""
-    if not (result.properties or result.generated or result.updated or result.unmade):
+    if not (result.properties or result.generated or result.updated or result.unmade or result.why):
         return {}
     members = {
         "properties": dict(result.properties),
         "generated": list(result.generated),
         "overwritten": list(result.updated),
         "refused": result.unmade,
+        "why": list(result.why),
     }
     return {name: value for name, value in members.items() if value}
 

@@ -151,7 +151,7 @@ def _scan_files(
     fixer: Fixer | None = None,
 ) -> int:
     request, run, console = options.request, options.run, reporting.console
-    is_timed = options.outputs.timings
+    is_timed = options.outputs.timings or options.outputs.why
     require_paths(request.inputs)
     with console.grouping() as note:
         judges = load_judges(request, note, environment)

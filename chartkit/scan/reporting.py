@@ -38,6 +38,7 @@ from chartkit.scan.run import ScanContext
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner, Deletion
+    from chartkit.scan.why.scanning import ScanReasons
 
 CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
 _GUIDING: Final = frozenset({"html", "sarif"})
@@ -91,7 +92,7 @@ class OutputOptions:
 
     outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
     owner_label: the label of objects by which HTML counts; timings: whether to measure what
-    policies take.
+    policies take; why: whether results have their reasons.
     """
 
     outputs: tuple[str, ...]
@@ -100,6 +101,7 @@ class OutputOptions:
     report_per: str
     detailed: bool
     timings: bool = False
+    why: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,7 @@ class ScanReport:
         self._has_text = Output("text") in outputs
         self._asks_registries = requests.inputs.registry is not None
         self._timings = Timings() if options.timings else None
+        self._reasons = _reasons() if options.why else None
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
     def looks_at(self, resource: Resource) -> bool:
@@ -287,6 +290,8 @@ class ScanReport:
             from chartkit.report.text.timings import timing_lines
 
             self._write_below(timing_lines(timings, self.options.width))
+        if self._reasons is not None:
+            self._write_below(self._reasons.lines())
         self._write_below(map(str, self._deprecations))
         if (unasked := self._reports.unasked) and not self._asks_registries:
             noun = "error" if unasked == 1 else "errors"
@@ -303,7 +308,9 @@ class ScanReport:
         return nearest_miss(self.running, self._context, objects)
 
     def timed(self, context: ScanContext) -> ScanContext:
-        """Return a context in which it is measured what policies take, if that is wanted."""
+        """Return a context in which it is measured what policies take, and asked why, if that is
+        wanted."""
+        context = replace(context, reasons=self._reasons)
         if self._timings is None:
             return context
         return replace(context, world=replace(context.world, timings=self._timings))
@@ -326,6 +333,12 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _reasons() -> ScanReasons:
+    from chartkit.scan.why.scanning import ScanReasons
+
+    return ScanReasons()
 
 
 def _shown_places(formats: Collection[str]) -> Shown:

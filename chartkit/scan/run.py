@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from chartkit.engine import (
     ENFORCE,
@@ -19,6 +20,9 @@ from chartkit.engine.cli_files.user_files import NO_VALUES, Admissions, UserValu
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, GroupVersionKind, kind_of
 from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
+
+if TYPE_CHECKING:
+    from chartkit.scan.why.scanning import ScanReasons
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
@@ -49,7 +53,8 @@ class ScanContext:
     user: what the user says about the requests; audit_warn: whether a failure of a policy that only
     audits is a warning; is_json: whether the objects are any JSON, which only the policies for JSON
     judge; plural_of: gives the name of a kind in URLs, where an API server gave the objects, which
-    are then as Kyverno gets them; custom: the names of the kinds that have definitions.
+    are then as Kyverno gets them; custom: the names of the kinds that have definitions; reasons:
+    judges with the reasons of each result, None where they are not wanted.
     """
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -61,6 +66,7 @@ class ScanContext:
     is_json: bool = False
     plural_of: Callable[[GroupVersionKind], str] | None = None
     custom: CustomNames = UNKNOWN
+    reasons: ScanReasons | None = None
     _judges: list[Judge] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def judge(self, policies: Sequence[RunnablePolicy]) -> Judge:
@@ -110,7 +116,11 @@ def run_scan(
     for given in objects:
         request = context.request(given, admissions)
         resource = request.resource
-        results = with_refusals(resource, judge.results(request))
+        if context.reasons is None:
+            results = judge.results(request)
+        else:
+            results = context.reasons.results(policies, request, context.world)
+        results = with_refusals(resource, results)
         if context.audit_warn:
             labels = request.namespace_labels
             results = [

@@ -85,7 +85,9 @@ def _decisions(
     policy = watch.policy.policy
     matches = {each.rule.name: each.match(facts) for each in watched}
     forms = {
-        written_name(name) for name, match in matches.items() if added_keys(name) and match.holds
+        written_name(name)
+        for name, match in matches.items()
+        if added_keys(name) and not _is_of_another_kind(match)
     }
     for each in watched:
         name, match = each.rule.name, matches[each.rule.name]

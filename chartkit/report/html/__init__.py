@@ -87,10 +87,15 @@ class HtmlWriter(FindingFormat):
         subject = escape(shown(finding.subject or str(location or "")))
         place = escape(str(location)) if location is not None else ""
         others = "".join(f"<br><code>{_escaped_place(each)}</code>" for each in finding.others)
-        return (
+        row = (
             f"{start}{subject}{after_subject}{place}{after_location}{others}"
             f"{after_others}{source}{end}"
         )
+        if not finding.why:
+            return row
+        text = escape("\n".join(map(shown, finding.why)))
+        before, _, after = row.rpartition("</li>")
+        return f"{before}<details><summary>Why</summary><pre>{text}</pre></details></li>{after}"
 
     def part(self) -> tuple[SpoolPart[tuple[str, str]], Tally]:
         tally, self._tally = self._tally, Tally(self._options.owner_label)

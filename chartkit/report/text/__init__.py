@@ -151,6 +151,9 @@ class TextWriter:
         lines = [f"{rule} ({about})", *message]
         places = _place_lines(resource, result, self._options.detailed)
         lines += [f"        {line}" for line in places]
+        if result.why:
+            first, *below = result.why
+            lines += [f"        why: {first}", *(f"        {line}" for line in below)]
         if acceptance is not None:
             lines.append(f"        {shown(str(acceptance))}")
         return lines

@@ -114,6 +114,16 @@ def _policy(policy: PolicyWhy, resource: Resource, is_whole: bool) -> Iterator[s
                 yield from tree.lines(part, "      ")
 
 
+def rule_lines(decision: Decision, resource: Resource) -> Iterator[str]:
+    """Yield the decision of a rule as lines without colours, its parts below it."""
+    tree = _Tree(resource, is_whole=False)
+    parts = tree.parts(decision)
+    yield _headline(decision, parts)
+    yield from tree.place(decision, "  ")
+    for part in parts:
+        yield from tree.lines(part, "  ")
+
+
 def _headline(decision: Decision, parts: Sequence[Decision]) -> str:
     """Return what decided, without the words of a part that is shown below."""
     text = decision.text

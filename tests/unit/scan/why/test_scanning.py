@@ -1,0 +1,84 @@
+"""`scan --why`: the checks behind each result in text, JSON and HTML, and what did not match."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.cli.main import main
+
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+    - name: host
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: m
+        anyPattern:
+          - spec: {=(hostNetwork): false}
+          - metadata: {labels: {net: host}}
+    - name: owner
+      match: {any: [{resources: {kinds: [Pod], namespaces: [shp]}}]}
+      validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec: {hostNetwork: true}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "p.yaml").write_text(POLICY)
+    (tmp_path / "pod.yaml").write_text(POD)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scan(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["scan", "pod.yaml", "-p", "p.yaml", *arguments])
+    assert ended.value.code == 1
+    return capsys.readouterr().out
+
+
+def test_text_has_the_checks_below_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    text = scan(capsys, "--why")
+    assert (
+        """\
+        why: none of 2 patterns holds
+          p.yaml:11:20  pod.yaml:4:8
+          - spec.hostNetwork is true; the pattern wants false
+            pod.yaml:4:8
+          - metadata.labels is missing; the pattern wants {"net": "host"}
+            p.yaml:12:24  pod.yaml:3:1
+"""
+        in text
+    )
+    assert (
+        """\
+rules that say nothing of an object of their kinds:
+  p/owner: namespace shop is not shp: Pod/shop/web  p.yaml:14:48
+"""
+        in text
+    )
+
+
+def test_results_are_those_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    (with_why,) = json.loads(scan(capsys, "--why", "-o", "json"))["results"]
+    assert with_why.pop("why")[0] == "none of 2 patterns holds"
+    assert [with_why] == json.loads(scan(capsys, "-o", "json"))["results"]
+
+
+def test_html_has_them_behind_a_result(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "<details><summary>Why</summary><pre>none of 2 patterns" in scan(
+        capsys, "--why", "-o", "html"
+    )
+    assert "<summary>Why" not in scan(capsys, "-o", "html")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -31,6 +32,8 @@ UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
 
 
+_MOST_FINDINGS: Final = 50
+"""The most findings of a rule in one policy."""
 _NO_LEVELS: Final[Levels] = MappingProxyType({})
 
 
@@ -78,7 +81,11 @@ def _rule_findings(compiled: PolicySet) -> Iterator[Diagnostic]:
     for resource in run:
         subject = Subject(resource, runnable.get(id(resource)), run, compiled.names)
         for rule in RULES:
-            yield from rule.check(subject)
+            found = list(islice(rule.check(subject), _MOST_FINDINGS + 1))
+            yield from found[:_MOST_FINDINGS]
+            if len(found) > _MOST_FINDINGS:
+                message = f"{resource.name}: has more findings of this rule, which are left out"
+                yield Diagnostic(rule.id, Severity.NOTE, message, found[-1].location)
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.schemas.kind_selectors import parse_kind_selector
+
+_MOST_PAIRS: Final = 10_000
 
 
 def filters_of(match: Match) -> Sequence[ResourceFilter]:
@@ -55,7 +58,9 @@ def _lists(wide: Sequence[str], narrow: Sequence[str], covers: Callable[[str, st
     """Return whether each of some texts is covered by another one; no texts are all of them."""
     if not wide:
         return True
-    return bool(narrow) and all(any(covers(other, one) for other in wide) for one in narrow)
+    if not 0 < len(narrow) * len(wide) < _MOST_PAIRS:
+        return False
+    return all(any(covers(other, one) for other in wide) for one in narrow)
 
 
 def _text_covers(wide: str, narrow: str) -> bool:

@@ -32,13 +32,15 @@ class Subject:
 
     resource: as written, with its location; compiled: None for a cleanup policy, and where it does
     not compile, which is a finding of its own; run: all policies of the run, with this one; names:
-    scopes and plurals of custom kinds by their definitions in the run.
+    scopes and plurals of custom kinds by their definitions in the run; searches: the rules
+    that witnesses were searched for, of which there is a limit for a policy.
     """
 
     resource: Resource
     compiled: RunnablePolicy | None = None
     run: Sequence[Resource] = field(default=(), repr=False)
     names: CustomNames = UNKNOWN
+    searches: list[str] = field(default_factory=list, repr=False)
 
     @property
     def cluster_policy(self) -> Policy | None:

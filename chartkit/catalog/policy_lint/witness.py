@@ -34,6 +34,10 @@ from chartkit.model import Body, FieldPath, Json, Resource, Status, pointed_at
 from chartkit.scan.api_defaults.kinds import as_stored
 
 _MOST_TRIED: Final = 24
+_MOST_SEARCHES: Final = 10
+_MOST_RULES: Final = 50
+"""The most rules of a policy with searches, the most searches, and the most objects that each
+tries."""
 _CANDIDATES: Final[dict[str, tuple[Json, ...]]] = {
     "bool": (True, False),
     "int": (1, 0, 100_000),
@@ -42,50 +46,49 @@ _CANDIDATES: Final[dict[str, tuple[Json, ...]]] = {
     "quantity": ("1", "100Gi"),
     "int-or-string": (1, "100%"),
 }
+Edit = Callable[[Body], Body]
+"""Returns a copy of a policy with a correction."""
 Try = tuple[Steps, Json]
 """A field of an object and its value."""
 
 
-def at_key(body: Body, path: FieldPath, key: str) -> Body:
-    """Return a copy of a document in which the last key of a path is another one."""
-    copy = deepcopy(body)
-    owner: Json = copy
-    for step in path[:-1]:
-        owner = owner[step]
-    members = [(key if name == path[-1] else name, value) for name, value in owner.items()]
-    owner.clear()
-    owner.update(members)
-    return copy
+def edited(path: FieldPath, key: str | None = None, text: str | None = None) -> Edit:
+    """Return an edit that changes a key, or the text that it has; path: of the key."""
 
+    def edit(body: Body) -> Body:
+        copy = deepcopy(body)
+        owner: Json = copy
+        for step in path[:-1]:
+            owner = owner[step]
+        if text is not None:
+            owner[path[-1]] = text
+            return copy
+        members = [(key if name == path[-1] else name, value) for name, value in owner.items()]
+        owner.clear()
+        owner.update(members)
+        return copy
 
-def at_text(body: Body, path: FieldPath, text: str) -> Body:
-    """Return a copy of a document with a text at a path."""
-    copy = deepcopy(body)
-    owner: Json = copy
-    for step in path[:-1]:
-        owner = owner[step]
-    owner[path[-1]] = text
-    return copy
+    return edit
 
 
 def witness(
-    subject: Subject, rule: Rule, corrected: Body, tries: Callable[[CompiledPolicy], Iterable[Try]]
+    subject: Subject, rule: Rule, edit: Edit, tries: Callable[[CompiledPolicy], Iterable[Try]]
 ) -> str:
-    """Return the end of a message: an object that shows that a rule should be as in a corrected
-    policy, and what becomes of the object; empty where none is found.
+    """Return the end of a message: an object that shows that a rule should be as an edit makes it,
+    and what becomes of the object; empty where none is found, and after many searches.
 
     tries: fields of the object, with values, that may show it, by the corrected policy.
     """
-    kinds = kinds_selected(rule.match.kinds)
-    if subject.compiled is None or subject.compiled.looks_around or not kinds:
+    kinds, compiled = kinds_selected(rule.match.kinds), _searchable(subject, rule)
+    if compiled is None or not kinds:
         return ""
     try:
-        other = compile_policy(Resource(corrected))
+        other = compile_policy(Resource(edit(subject.resource.body)))
     except ChartkitError:
         return ""
     for steps, value in islice(tries(other), _MOST_TRIED):
         judged = _object(kinds[0], steps, value)
-        passes = _passes(subject.compiled, rule, judged)
+        passes = _passes(compiled, rule, judged)
         if passes is None or _passes(other, rule, judged) in (passes, None):
             continue
         shown = f"{field_text(steps)}: {json.dumps(value)}" if steps else "no optional field"
@@ -96,19 +99,30 @@ def witness(
 def passing_without(subject: Subject, rule: Rule, steps: Steps) -> str:
     """Return the end of a message: that an object passes that has a field's parent and not the
     field, with the defaults of an API server; empty where none is found."""
-    kinds = kinds_selected(rule.match.kinds)
-    if subject.compiled is None or subject.compiled.looks_around or not kinds or len(steps) < 2:
+    kinds, compiled = kinds_selected(rule.match.kinds), _searchable(subject, rule)
+    if compiled is None or not kinds:
         return ""
     # An API server drops an empty map of quantities.
-    is_map = len(steps) > 1 and steps[-2] in ("limits", "requests")
+    is_map = steps[-2:-1] in (("limits",), ("requests",))
     beside: Body = {"cpu" if steps[-1] != "cpu" else "memory": "1"} if is_map else {}
     judged = as_stored(_object(kinds[0], steps[:-1], beside))
     pointer = ["0" if step == "[]" else step for step in steps]
     if pointed_at(judged.body, pointer) is not None:
         return ""
-    if not _passes(subject.compiled, rule, judged):
+    if not _passes(compiled, rule, judged):
         return ""
     return f"; a {kinds[0].kind} with {field_text(steps[:-1])}: {json.dumps(beside)} passes"
+
+
+def _searchable(subject: Subject, rule: Rule) -> RunnablePolicy | None:
+    """Return the policy that may be asked about objects; None for one that looks at others, and
+    after many searches."""
+    subject.searches.append(rule.name)
+    compiled = subject.compiled
+    if compiled is None or compiled.looks_around or len(subject.searches) > _MOST_SEARCHES:
+        return None
+    policy = subject.cluster_policy
+    return compiled if policy is not None and len(policy.rules) <= _MOST_RULES else None
 
 
 def pattern_tries(part: PatternPart, path: FieldPath) -> Callable[[CompiledPolicy], Iterator[Try]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from chartkit.catalog.policy_lint.patterns import members, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.catalog.policy_lint.witness import edited, pattern_tries, witness
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
 from chartkit.model import Diagnostic
 
@@ -34,9 +35,9 @@ validate:
                 if "{{" in key or not {"(", ")"} & set(key) or parse_anchor(key) is not None:
                     continue
                 message = f"rule {part.rule.name}: '{key}' is no anchor, and no field has this name"
-                yield self.finding(subject, (*path, key), message, _hint(key))
-
-
-def _hint(key: str) -> str:
-    name = key.strip("+<=X^() ")
-    return f"write ({name}), =({name}) or another anchor in full, or '{name}' without brackets"
+                name = key.strip("+<=X^() ")
+                hint = f"write ({name}), =({name}) or another anchor in full, or '{name}' without "
+                if not part.is_overlay:
+                    tries = pattern_tries(part, (*path, name))
+                    message += witness(subject, part.rule, edited((*path, key), name), tries)
+                yield self.finding(subject, (*path, key), message, f"{hint}brackets")

@@ -9,7 +9,7 @@ from chartkit.catalog.policy_lint.kind_types import required_fields
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, is_list, values_of
-from chartkit.catalog.policy_lint.witness import at_key, witness
+from chartkit.catalog.policy_lint.witness import edited, witness
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.model import Diagnostic, Json
 
@@ -47,8 +47,8 @@ validate:
     def _required(self, subject: Subject, part: PatternPart, value: PatternValue) -> Diagnostic:
         key, field = value.steps[-1], field_text(value.steps)
         message = f"rule {part.rule.name}: an object without {field} is refused"
-        corrected = at_key(subject.resource.body, value.path, f"=({key})")
-        message += witness(subject, part.rule, corrected, lambda _: [((), None)])
+        edit = edited(value.path, f"=({key})")
+        message += witness(subject, part.rule, edit, lambda _: [((), None)])
         return self.finding(subject, value.path, message, f"write =({key})")
 
 

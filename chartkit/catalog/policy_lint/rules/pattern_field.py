@@ -8,7 +8,7 @@ from chartkit.catalog.policy_lint.kind_types import kinds_selected, meant
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, values_of
-from chartkit.catalog.policy_lint.witness import at_key, pattern_tries, witness
+from chartkit.catalog.policy_lint.witness import edited, pattern_tries, witness
 from chartkit.model import Diagnostic
 from chartkit.suggestions import did_you_mean
 
@@ -46,7 +46,6 @@ validate:
             return self.finding(subject, value.path, message)
         if not part.is_overlay:
             key = str(value.path[-1]).replace(value.steps[-1], name)
-            corrected = at_key(subject.resource.body, value.path, key)
             tries = pattern_tries(part, (*value.path[:-1], key))
-            message += witness(subject, part.rule, corrected, tries)
+            message += witness(subject, part.rule, edited(value.path, key), tries)
         return self.finding(subject, value.path, message, did_you_mean([name]))

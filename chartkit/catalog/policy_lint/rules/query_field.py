@@ -8,7 +8,7 @@ from chartkit.catalog.policy_lint.kind_types import field_types, kinds_selected,
 from chartkit.catalog.policy_lint.queries import UnknownField, unknown_fields
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import field_steps, is_list
-from chartkit.catalog.policy_lint.witness import at_text, field_tries, witness
+from chartkit.catalog.policy_lint.witness import edited, field_tries, witness
 from chartkit.model import Diagnostic, pointed_at
 from chartkit.suggestions import did_you_mean
 
@@ -51,9 +51,8 @@ validate:
             text = pointed_at(subject.resource.body, map(str, fault.path))
             if isinstance(text, str) and text[fault.offset :].startswith(name):
                 end = fault.offset + len(name)
-                corrected = f"{text[: fault.offset]}{near}{text[end:]}"
-                body = at_text(subject.resource.body, fault.path, corrected)
+                edit = edited(fault.path, text=f"{text[: fault.offset]}{near}{text[end:]}")
                 steps = (*field_steps(owner.field), near) if owner.field else (near,)
                 tries = list(field_tries(steps, field_types(owner.types, near)))
-                message += witness(subject, fault.rule, body, lambda _: tries)
+                message += witness(subject, fault.rule, edit, lambda _: tries)
         return self.finding(subject, fault.path, message, hint, fault.offset)

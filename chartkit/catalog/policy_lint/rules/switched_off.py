@@ -44,7 +44,8 @@ spec:
         policy = subject.cluster_policy
         if policy is None:
             return
-        made = any(rule not in policy.rules for rule in all_rules(policy))
+        written = {rule.name for rule in policy.rules}
+        made = any(rule.name not in written for rule in all_rules(policy))
         for index, rule in enumerate(policy.rules):
             path = ("spec", "rules", index, "name")
             if made and rule.name.startswith("autogen-"):
@@ -73,7 +74,7 @@ def _first(policy: Policy, index: int) -> str | None:
     """Return the name of an earlier rule that is applied whenever a rule matches."""
     if not policy.apply_one:
         return None
-    for earlier in policy.rules[:index]:
+    for earlier in policy.rules[: min(index, _MOST_BEFORE)]:
         is_asked = not (earlier.exclude or earlier.preconditions or earlier.cel_preconditions)
         is_asked = is_asked and not _may_skip(earlier)
         rule = policy.rules[index]
@@ -92,4 +93,6 @@ def _may_skip(rule: Rule) -> bool:
     return any(anchor is not None and anchor.kind in _SKIPPING for anchor in anchors)
 
 
+_MOST_BEFORE: Final = 100
+"""The most rules that a rule is compared with."""
 _SKIPPING: Final = frozenset({AnchorKind.CONDITION, AnchorKind.GLOBAL})

@@ -285,3 +285,17 @@ WITNESSES = {
 @pytest.mark.parametrize(("text", "witness"), WITNESSES.items())
 def test_the_worst_come_with_an_object(tmp_path: Path, text: str, witness: str) -> None:
     assert f"; {witness}" in lint(tmp_path, text)[0].message
+
+
+def test_many_findings_of_a_rule_are_cut_with_a_note(tmp_path: Path) -> None:
+    fields = ", ".join(f"nothing{number}: x" for number in range(60))
+    found = lint(tmp_path, pattern(f"{{spec: {{{fields}}}}}"))
+    assert [str(each.severity) for each in found] == [*["warning"] * 50, "note"]
+    assert "more findings" in found[-1].message
+
+
+def test_witnesses_are_searched_for_in_few_rules(tmp_path: Path) -> None:
+    one = pattern("{spec: {=(hostNetwrk): false}}").replace("\n", "\n    ").rstrip(" ")
+    rules = "".join(f"  - {one}".replace("name: r", f"name: r{number}") for number in range(12))
+    found = lint(tmp_path, HEAD + rules)
+    assert [" passes" in each.message for each in found] == [*[True] * 10, False, False]

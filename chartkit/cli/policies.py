@@ -276,8 +276,16 @@ _LEAST = 6
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
 @project_folder_option
 @jobs_option("check policies")
+@click.option(
+    "--mutate",
+    is_flag=True,
+    help="Change one thing at a time in each policy (an operator, a literal, an anchor, a "
+    "condition left out), and list the changes that none of its examples shows.",
+)
 @reports()
-def check(options: OutputOptions, paths: Sequence[Path], project: Path, jobs: int) -> None:
+def check(
+    options: OutputOptions, paths: Sequence[Path], project: Path, jobs: int, mutate: bool
+) -> None:
     """Check the quality of the policies at and below each PATH.
 
     Metadata must be complete, the description must give reasons, both forms must exist and agree,
@@ -293,9 +301,9 @@ def check(options: OutputOptions, paths: Sequence[Path], project: Path, jobs: in
     options.parsed()
     steps, spreading = track("checking"), spread(jobs, _LEAST, close=helm.close)
     if paths:
-        result = together([check_path(path, steps, spreading) for path in paths])
+        result = together([check_path(path, steps, spreading, mutate) for path in paths])
     else:
-        result = check_project(project, steps, spreading)
+        result = check_project(project, steps, spreading, mutate)
     show_report(report(result, known_explanations()), options)
     raise SystemExit(1 if result.failed else 0)
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -24,7 +24,27 @@ _LEAST: Final = 24
 """The test files from which a second process is worth its start."""
 
 
-@click.command()
+class _Test(click.Group):
+    """The command that runs tests; after the word `new`, the one that writes a test."""
+
+    allow_interspersed_args = True
+    parse_args = click.Command.parse_args
+    invoke = click.Command.invoke
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if args and args[0] in self.commands:
+            below = self.commands[args[0]]
+            return below.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.group(cls=_Test, subcommand_metavar="")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option(
     "-f",
@@ -77,7 +97,7 @@ def test(
     watch: bool,
 ) -> None:
     """Run the kyverno-test.yaml files at and below PATH, as `kyverno test` runs them. PATH may be a
-    URL of an archive or of a git repository.
+    URL of an archive or of a git repository. `chartkit test new` writes such a file.
 
     Exits 1 if a result is not the expected one, 2 if a test cannot be run.
     """
@@ -108,6 +128,49 @@ def test(
         return watched_files([Path(path) for path in paths], file_name)
 
     raise SystemExit(repeat_on_changes(files, lambda _: run(), partial(click.echo, err=True)))
+
+
+@test.command(short_help="Write a test of what policies say of objects.")
+@click.argument(
+    "objects",
+    nargs=-1,
+    required=True,
+    metavar="OBJECTS…",
+    type=click.Path(path_type=Path, exists=True),
+)
+@click.option(
+    "-p",
+    "--policies",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="A file or folder of policies; repeatable.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    show_default=True,
+    help="The folder of the test, which is made if it is not there.",
+)
+@click.option(
+    "-f",
+    "--file-name",
+    default="kyverno-test.yaml",
+    show_default=True,
+    help="The name of the test file.",
+)
+def new(objects: Sequence[Path], policies: Sequence[Path], folder: Path, file_name: str) -> None:
+    """Write a test file that expects what policies say of OBJECTS today, one row for each rule,
+    kind and result, and files with the objects that they change and generate.
+
+    Read it before you keep it: it says what the policies do, not what they should do.
+    """
+    from chartkit.testing.new import new_test
+
+    for path in new_test(folder / file_name, policies, objects):
+        click.echo(f"wrote {path}")
 
 
 def _update(results: Sequence[CaseResult]) -> bool:

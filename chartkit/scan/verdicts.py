@@ -17,6 +17,7 @@ from chartkit.documents.reader import read_file, resources
 from chartkit.engine import (
     OFFLINE,
     Cleaner,
+    Operation,
     Request,
     RunnablePolicy,
     World,
@@ -38,7 +39,7 @@ _AT: Final = datetime(2030, 1, 1, tzinfo=UTC)
 class Verdict:
     """acts: whether they act on it; looks: whether they match it at all; error: why they failed,
     empty if they did not; said: the message of a refusal; rules: those that acted, as the policy
-    writes them; changed: the changed object, None if unchanged."""
+    writes them; changed: the changed object, None if unchanged; generated: what they generate."""
 
     acts: bool
     looks: bool
@@ -46,6 +47,7 @@ class Verdict:
     said: str = ""
     rules: frozenset[str] = frozenset()
     changed: Body | None = None
+    generated: tuple[Body, ...] = ()
 
     @property
     def does(self) -> str:
@@ -60,18 +62,20 @@ def judge(
     cleaning: Sequence[Cleaner],
     resource: Resource,
     world: World = OFFLINE,
+    operation: Operation = Operation.CREATE,
 ) -> Verdict:
     """Return the effect of policies on an object that is created, or exists for a cleanup policy.
 
     admitting, cleaning: the policies as `sorted_out` gives them; if any clean, the others are not
-    evaluated; world: what else exists.
+    evaluated; world: what else exists; operation: another one than its creation.
     """
     given = in_namespace(resource)
     if cleaning:
         planned, diagnostics = plan_deletions(cleaning, [as_submitted(given)], _AT, {}, world)
         error = single_line(diagnostics[0].message) if diagnostics else ""
         return Verdict(acts=bool(planned), looks=True, error=error)
-    results = evaluate(admitting, Request(given), world)
+    old = given if operation is Operation.UPDATE else None
+    results = evaluate(admitting, Request(given, old, operation), world)
     acting = [result for result in results if _acts(result, given)]
     errors = [result for result in results if result.status is Status.ERROR]
     patched = [result.patched for result in acting if result.patched is not None]
@@ -83,6 +87,7 @@ def judge(
         said=single_line(refused[0].message) if refused else "",
         rules=frozenset(written_rule(result.rule) for result in acting),
         changed=patched[-1] if patched else None,
+        generated=tuple(body for result in acting for body in result.generated),
     )
 
 

@@ -94,3 +94,18 @@ def test_paths_that_are_not_there(tmp_path: Path) -> None:
     assert done.code == 2
     assert "holds no test" in done.line
     assert chartkit(tmp_path, "test").code == 2
+
+
+def test_a_new_test(tmp_path: Path) -> None:
+    write_test(tmp_path / "in")
+    done = chartkit(
+        *(tmp_path, "test", "new", "in/objects.yaml", "-p", "in/policies.yaml"),
+        *("--folder", "out"),
+    )
+    assert done.out == "wrote out/kyverno-test.yaml\nwrote out/add-label-patched.yaml\n"
+    assert chartkit(tmp_path, "test", "out").code == 0
+    done = chartkit(tmp_path, "test", "new", "in/objects.yaml", "-p", "in/objects.yaml")
+    assert (done.code, done.line) == (
+        2,
+        "in/objects.yaml: there is no policy in it (name one with -p)",
+    )

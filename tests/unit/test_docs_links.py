@@ -95,6 +95,8 @@ def _wrong(line: str) -> str:
             break
         if isinstance(command, click.Group) and not word.startswith("-"):
             found = command.get_command(click.Context(command), word)
+            if found is None and any(isinstance(each, click.Argument) for each in command.params):
+                continue
             if found is None:
                 return f"{' '.join(words[: number + 1])}: no command"
             command = found

@@ -9,7 +9,14 @@ from typing import Final
 from chartkit.catalog.model import FORMS, Kind
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_file, read_text, resources
-from chartkit.engine import NO_ATTACHMENTS, Cleaner, RunnablePolicy, sorted_out
+from chartkit.engine import (
+    NO_ATTACHMENTS,
+    Cleaner,
+    Operation,
+    RunnablePolicy,
+    World,
+    sorted_out,
+)
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
@@ -22,6 +29,7 @@ from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Se
 from chartkit.scan.policies import compile_one
 from chartkit.scan.verdicts import Verdict, example_world, judge
 from chartkit.schemas.json_schema import require_single_keys
+from chartkit.testing.matching import differs
 
 _CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
 
@@ -142,6 +150,11 @@ _EXPLANATIONS = (
         do="Add an object that it refuses.",
     ),
 )
+_LATER: Final = {
+    Operation.UPDATE: "both must say the same of request.operation UPDATE",
+    Operation.DELETE: "leave deletions out: a precondition on request.operation, and operations",
+}
+"""What to do about forms that do not agree about an operation."""
 _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 
@@ -165,6 +178,8 @@ def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]
         for resource, world in found:
             verdicts = [judge(form.admitting, form.cleaning, resource, world) for form in forms]
             yield from _wrong(forms, verdicts, resource, bad)
+            if not any(verdict.error for verdict in verdicts):
+                yield from _later(forms, resource, world)
             for form, verdict in zip(forms, verdicts, strict=True):
                 acted[id(form)] |= verdict.rules
                 looked_at[id(form)] |= verdict.looks and not bad
@@ -190,9 +205,28 @@ def _wrong(
         if first.acts != other.acts:
             message = f"{kinds} do not agree about the {which}"
             yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
-        elif first.changed != other.changed:
+        elif first.changed != other.changed or not _make_the_same(first, other):
             message = f"{kinds} make different objects of the {which}"
             yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
+
+
+def _make_the_same(first: Verdict, other: Verdict) -> bool:
+    """Report whether two forms generate the same objects, but for Kyverno's own labels."""
+    pairs = zip(first.generated, other.generated, strict=False)
+    is_as_many = len(first.generated) == len(other.generated)
+    return is_as_many and not any(differs(made, wanted) for made, wanted in pairs)
+
+
+def _later(forms: Sequence[Form], resource: Resource, world: World) -> Iterator[Diagnostic]:
+    """Require that both forms do the same about an example that is updated or deleted."""
+    if len(forms) < 2 or any(form.cleaning for form in forms):
+        return
+    for operation, name in ((Operation.UPDATE, "update"), (Operation.DELETE, "deletion")):
+        verdicts = [judge(form.admitting, (), resource, world, operation) for form in forms]
+        if len({verdict.acts for verdict in verdicts}) > 1:
+            kinds = " and ".join(form.kind for form in forms)
+            message = f"{kinds} do not agree about the {name} of {resource.kind} {resource.name}"
+            yield Diagnostic(AGREES, Severity.ERROR, message, resource.location, _LATER[operation])
 
 
 def _unseen(

@@ -17,6 +17,7 @@ from typing import Final
 
 from chartkit import bundled
 from chartkit.catalog.authoring.agreement import EXAMPLES, Form, decided, forms_of
+from chartkit.catalog.authoring.mutation import MutationResult, mutate_policy
 from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
@@ -116,11 +117,12 @@ _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """policies: how many were looked at; libraries: how many vendored ones were compared with
-    their lock files."""
+    their lock files; mutation: what examples show of changed policies, None without changes."""
 
     policies: int
     libraries: int
     diagnostics: tuple[Diagnostic, ...]
+    mutation: MutationResult | None = None
 
     @property
     def failed(self) -> bool:
@@ -129,7 +131,7 @@ class CheckResult:
 
 
 def check_project(
-    project: Path, track: Track = untracked, spread: Spread = unspread
+    project: Path, track: Track = untracked, spread: Spread = unspread, mutates: bool = False
 ) -> CheckResult:
     """Return the findings of the built-in library, those that chartkit.yaml names, and the
     vendored ones; raise InputError. A library of policies as Kyverno reads them has nothing to
@@ -137,15 +139,18 @@ def check_project(
     own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
     return together(
         [
-            check_path(path, track, spread)
+            check_path(path, track, spread, mutates)
             for path in (bundled.library_dir(), *own, *vendored(project))
         ]
     )
 
 
-def check_path(path: Path, track: Track = untracked, spread: Spread = unspread) -> CheckResult:
+def check_path(
+    path: Path, track: Track = untracked, spread: Spread = unspread, mutates: bool = False
+) -> CheckResult:
     """Return the findings of a policy's folder, a library, or a vendored library; spread: over
-    processes. Raise InputError where it is none."""
+    processes; mutates: whether to change policies and look which changes their examples show.
+    Raise InputError where it is none."""
     if (path / LOCK_FILE).is_file():
         return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
@@ -155,18 +160,29 @@ def check_path(path: Path, track: Track = untracked, spread: Spread = unspread) 
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
     shared = shared_parameters(path)
-    checked = spread(partial(check_policy, shared=shared), paths)
-    pairs = zip(track(paths), checked, strict=True)
-    diagnostics = [diagnostic for _, diagnostics in pairs for diagnostic in diagnostics]
-    return CheckResult(len(paths), 0, tuple(diagnostics))
+    checked = spread(partial(_checked, shared=shared, mutates=mutates), paths)
+    return together([result for _, result in zip(track(paths), checked, strict=True)])
+
+
+def _checked(folder: Path, shared: Mapping[str, Parameter], mutates: bool) -> CheckResult:
+    result = CheckResult(1, 0, tuple(check_policy(folder, shared)))
+    # Wrong examples show nothing about changes.
+    if not mutates or result.failed:
+        return result
+    mutation = mutate_policy(folder, shared)
+    return replace(
+        result, diagnostics=(*result.diagnostics, *mutation.survivors), mutation=mutation
+    )
 
 
 def together(found: Sequence[CheckResult]) -> CheckResult:
     """Several checks as one."""
+    mutations = [result.mutation for result in found if result.mutation is not None]
     return CheckResult(
         sum(result.policies for result in found),
         sum(result.libraries for result in found),
         tuple(diagnostic for result in found for diagnostic in result.diagnostics),
+        sum(mutations, MutationResult()) if mutations else None,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from chartkit.catalog.authoring.check import CheckResult
-from chartkit.model import Explanation, Severity
+from chartkit.catalog.authoring.mutation import EQUAL_FILE, MutationResult
+from chartkit.model import Body, Explanation, Severity
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.wording import counted
@@ -22,6 +23,26 @@ def _text(found: CheckResult) -> Iterator[str]:
         total += f", {vendored} compared with the lock file"
     counts = f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"
     yield f"{total}: {counts}"
+    if found.mutation is not None:
+        yield _mutants(found.mutation)
+
+
+def _mutants(found: MutationResult) -> str:
+    text = f"examples show {found.killed} of {counted(found.changes, 'change')}"
+    if found.changes:
+        text += f" ({100 * found.killed / found.changes:.1f} %)"
+    if found.equal:
+        text += f"; {found.equal} more that change nothing, with a reason in {EQUAL_FILE}"
+    return f"{text}; {found.untried} not tried for lack of time" if found.untried else text
+
+
+def _changes(found: MutationResult) -> Body:
+    return {
+        "shown": found.killed,
+        "survived": len(found.survivors),
+        "equal": found.equal,
+        "untried": found.untried,
+    }
 
 
 def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
@@ -32,6 +53,7 @@ def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> Comma
             "policies": found.policies,
             "libraries": found.libraries,
             "findings": list(map(diagnostic_body, found.diagnostics)),
+            **({} if found.mutation is None else {"changes": _changes(found.mutation)}),
         },
         rows="findings",
         findings=lambda: diagnostic_findings(found.diagnostics, explanations),

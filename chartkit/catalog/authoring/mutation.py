@@ -1,0 +1,328 @@
+"""Mutation testing of a policy's examples: which changes of the policy they do not show.
+
+A change survives if every example has the same result with and without it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from chartkit.catalog.authoring.mutants import LITERAL, Change, changes
+from chartkit.documents.reader import Source, read_file, read_text, resources
+from chartkit.engine import (
+    NO_ATTACHMENTS,
+    Cleaner,
+    Operation,
+    RunnablePolicy,
+    World,
+    sorted_out,
+)
+from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.library.parameters import filled
+from chartkit.library.policies import read_policy
+from chartkit.library.policy import Examples, FolderPolicy, Parameter
+from chartkit.library.source_mistakes import outline_of, placed
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Explanation,
+    FieldPath,
+    Json,
+    Resource,
+    Severity,
+    list_of,
+    mapping_at,
+    path_text,
+    pointed_at,
+    pointer_of,
+)
+from chartkit.scan.policies import compile_one
+from chartkit.scan.verdicts import example_world, judge
+
+SURVIVOR: Final = "CK521"
+EQUAL_FILE: Final = "mutants.yaml"
+"""The changes that no object shows, each with its form and a reason."""
+_EXPLANATIONS = (
+    Explanation(
+        SURVIVOR,
+        what="A change of a policy that none of its examples shows (`policies check --mutate`).",
+        why="What no example shows can be lost by an edit, and nobody notices.",
+        do=(
+            "Add an object to good.yaml or bad.yaml that has another result with the change; if"
+            f" there is none, name the change in {EQUAL_FILE} with a reason."
+        ),
+    ),
+)
+_SECONDS: Final = 60.0
+"""The processor time for a form of a policy."""
+_CANDIDATES: Final = 300
+"""The most objects that are tried to show a survivor, for each example."""
+
+_Effect = tuple[bool, bool, Json, Json, Json]
+_Compiled = tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]
+_Key = tuple[int, FieldPath, str, int]
+"""A change: the number of the policy in its form, the path, the part, and its number there."""
+
+
+@dataclass(frozen=True, slots=True)
+class MutationResult:
+    """killed: the changes that examples show; equal: those that no object shows, with a reason in
+    `mutants.yaml`; untried: those for which there was no time; survivors: all others."""
+
+    killed: int = 0
+    equal: int = 0
+    untried: int = 0
+    survivors: tuple[Diagnostic, ...] = ()
+
+    @property
+    def changes(self) -> int:
+        """The changes that were tried, without those that change nothing."""
+        return self.killed + len(self.survivors)
+
+    def __add__(self, other: MutationResult) -> MutationResult:
+        return MutationResult(
+            self.killed + other.killed,
+            self.equal + other.equal,
+            self.untried + other.untried,
+            (*self.survivors, *other.survivors),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The policies of a form at the parameters of an example, its objects, and the effects on
+    them."""
+
+    bodies: tuple[Body, ...]
+    compiled: _Compiled
+    objects: tuple[tuple[Resource, World], ...]
+    changes: Mapping[_Key, Change]
+    effects: dict[int, _Effect] = field(default_factory=dict)
+
+    def effect(self, resource: Resource, world: World) -> _Effect:
+        """Return the effect of the unchanged policies, computed once for each object."""
+        key = id(resource)
+        if key not in self.effects:
+            self.effects[key] = _effect(self.compiled, resource, world)
+        return self.effects[key]
+
+    def changed(self, key: _Key) -> _Compiled | None:
+        """Return the policies with a change, compiled; None where Kyverno refuses them."""
+        bodies = list(self.bodies)
+        bodies[key[0]] = self.changes[key].applied(bodies[key[0]])
+        try:
+            return _compiled(bodies)
+        except CompileError:
+            return None
+
+
+def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResult:
+    """Return which changes of a policy its examples show; shared: its library's shared parameters.
+
+    A policy that cannot be read or rendered has no changes: `check` says what is wrong with it.
+    """
+    try:
+        policy = read_policy(folder, "", shared)
+        equal = _equal(folder)
+    except InputError as error:
+        problem = Diagnostic(SURVIVOR, Severity.ERROR, error.message, error.location, error.hint)
+        return MutationResult(survivors=(problem,))
+    result = MutationResult()
+    for source in filter(None, (policy.template, policy.cel)):
+        try:
+            cases = [_case(policy, source, example) for example in policy.examples]
+        except ChartkitError:
+            continue
+        result += _mutated(cases, source, equal)
+    return result
+
+
+def _mutated(
+    cases: Sequence[_Case], source: Source, equal: Collection[tuple[str, str]]
+) -> MutationResult:
+    end = time.process_time() + _SECONDS
+    killed = explained = untried = 0
+    survivors: list[Diagnostic] = []
+    candidates = _candidates(cases)
+    for key in dict.fromkeys(key for case in cases for key in case.changes):
+        if time.process_time() > end:
+            untried += 1
+            continue
+        with_change = [case for case in cases if key in case.changes]
+        mutants = [(case, case.changed(key)) for case in with_change]
+        if any(mutant is None or _differs(case, mutant, case.objects) for case, mutant in mutants):
+            killed += 1
+            continue
+        change = with_change[0].changes[key]
+        if (Path(source.file).name, change.text) in equal:
+            explained += 1
+            continue
+        witness = next(
+            (
+                said
+                for case, mutant in mutants
+                if mutant is not None
+                for said, resource, world in candidates
+                if _differs(case, mutant, [(resource, world)])
+            ),
+            "",
+        )
+        place = placed(with_change[0].bodies[key[0]], source).location
+        survivors.append(
+            Diagnostic(
+                SURVIVOR,
+                Severity.WARNING,
+                f"no example shows {path_text(key[1])}: {change.text}",
+                place.within(pointer_of(*key[1])),
+                f"an object that would: {witness}" if witness else None,
+            )
+        )
+    return MutationResult(killed, explained, untried, tuple(survivors))
+
+
+def _differs(case: _Case, mutant: _Compiled, objects: Iterable[tuple[Resource, World]]) -> bool:
+    return any(
+        _effect(mutant, resource, world) != case.effect(resource, world)
+        for resource, world in objects
+    )
+
+
+def _effect(compiled: _Compiled, resource: Resource, world: World) -> _Effect:
+    verdict = judge(*compiled, resource, world)
+    others = [
+        judge(*compiled, resource, world, operation).acts
+        for operation in (Operation.UPDATE, Operation.DELETE)
+        if not compiled[1]
+    ]
+    return verdict.acts, bool(verdict.error), others, verdict.changed, list(verdict.generated)
+
+
+def _compiled(bodies: Iterable[Body]) -> _Compiled:
+    return sorted_out(compile_one(Resource(body), NO_ATTACHMENTS) for body in bodies)
+
+
+def _case(policy: FolderPolicy, source: Source, example: Examples) -> _Case:
+    text = filled(policy, source, {**policy.defaults, **example.parameters})
+    bodies = tuple(resource.body for resource in resources(read_text(text, source.file)))
+    objects = tuple(
+        (resource, example_world(resource, wants_fields=False))
+        for file in (example.good, example.bad)
+        if file is not None
+        for resource in resources(read_file(file))
+    )
+    found: dict[_Key, Change] = {}
+    for index, body in enumerate(bodies):
+        numbers: dict[tuple[FieldPath, str], int] = {}
+        for change in changes(body):
+            if _is_written(source, body, change):
+                number = numbers[change.path, change.part] = (
+                    numbers.get((change.path, change.part), -1) + 1
+                )
+                found[index, change.path, change.part, number] = change
+    return _Case(bodies, _compiled(bodies), objects, found)
+
+
+def _is_written(source: Source, body: Body, change: Change) -> bool:
+    """Report whether a change is one of the policy's text, not of the value of a parameter, and one
+    that the creation of an object can show."""
+    is_subresource = change.path[-1] == "resources" and "/" in change.text
+    if change.part == "action" or change.path[-1] == "operations" or is_subresource:
+        return False
+    outline = outline_of(source)
+    if outline is None:
+        return True
+    steps = [str(step) for step in change.path]
+    written, rendered = pointed_at(outline.body, steps), pointed_at(body, steps)
+    if isinstance(rendered, list):
+        return len(list_of(written)) == len(rendered)
+    return change.part not in (LITERAL, "element") or written == rendered
+
+
+def _equal(folder: Path) -> frozenset[tuple[str, str]]:
+    """Return the forms and changes that `mutants.yaml` names; raise InputError."""
+    file = folder / EQUAL_FILE
+    found: set[tuple[str, str]] = set()
+    for document in read_file(file) if file.is_file() else ():
+        if not isinstance(document.body, list):
+            raise InputError("must be a list", document.location)
+        for index, item in enumerate(document.body):
+            values = mapping_at({"item": item}, "item")
+            texts = [values.get(key) for key in ("form", "change", "reason")]
+            if not all(isinstance(text, str) and text for text in texts):
+                raise InputError(
+                    "needs form, change and reason, each a text", document.locate(index)
+                )
+            found.add((str(texts[0]), str(texts[1])))
+    return frozenset(found)
+
+
+def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
+    """Return objects that differ in one field from an example, each with the difference."""
+    given = {id(resource): (resource, world) for case in cases for resource, world in case.objects}
+    bodies = [resource.body for resource, _ in given.values()]
+    found = [
+        (
+            f"{resource.location}, {resource.kind} {resource.name}, {said}",
+            Resource(body, resource.location),
+            world,
+        )
+        for resource, world in given.values()
+        for said, body in _neighbours(resource.body, bodies)
+    ]
+    random.Random(0).shuffle(found)
+    return found[:_CANDIDATES]
+
+
+def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]]:
+    for path, value in _nodes(body, ()):
+        name = path_text(path)
+        yield f"without {name}", _replaced(body, path, None)
+        steps = [str(step) for step in path]
+        values = [*_alternatives(value), *(pointed_at(other, steps) for other in others)]
+        for new in values:
+            if new is not None and new != value:
+                yield f"with {name}: {new}", _replaced(body, path, new)
+
+
+def _nodes(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
+    if path and path not in (("apiVersion",), ("kind",), ("metadata",)):
+        yield path, value
+    items: Iterable[tuple[Any, Json]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for key, member in items:
+        yield from _nodes(member, (*path, key))
+
+
+def _alternatives(value: Json) -> Iterator[Json]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, value - 1, 0)
+    elif isinstance(value, str):
+        yield from (f"{value}x", "x", "")
+    elif isinstance(value, list):
+        yield []
+        yield [*value, *value[:1]]
+    elif isinstance(value, dict):
+        yield {}
+
+
+def _replaced(value: Json, path: FieldPath, new: Json) -> Any:
+    """Return a value with another one at a path; None: without it."""
+    step, *rest = path
+    copy: Any = list(value) if isinstance(value, list) else dict(value)
+    if rest:
+        copy[step] = _replaced(copy[step], tuple(rest), new)
+    elif new is None:
+        del copy[step]
+    else:
+        copy[step] = new
+    return copy

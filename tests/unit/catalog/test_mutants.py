@@ -1,0 +1,195 @@
+"""Changes of policies, one at a time, and which of them examples show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.bundled import library_dir
+from chartkit.catalog.authoring.add import write_policy
+from chartkit.catalog.authoring.check import check_path
+from chartkit.catalog.authoring.findings import report
+from chartkit.catalog.authoring.mutants import changes
+from chartkit.catalog.authoring.mutation import EQUAL_FILE, mutate_policy
+from chartkit.catalog.model import Kind
+from chartkit.documents.reader import parse_yaml
+from chartkit.library.policies import read_shared_parameters
+from chartkit.model import Body
+from tests.command_reports import in_format
+
+LEGACY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec: {rules: [{name: r, %s}]}
+"""
+CEL = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec: {%s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "texts"),
+    [
+        ("match: {any: [{resources: {kinds: [Pod]}}]}", ["Pod -> Podx"]),
+        (
+            "match: {any: [{resources: {kinds: [Pod, Job]}}]}",
+            ["without Pod", "without Job", "Pod -> Podx", "Job -> Jobx"],
+        ),
+        ("validate: {message: no, failureAction: Audit}", []),
+        (
+            "validate: {pattern: {spec: {=(hostPID): false}}}",
+            ["=(hostPID) -> hostPID", "false -> true"],
+        ),
+        (
+            "validate: {pattern: {spec: {X(a): x, b: '>=2 & <5'}}}",
+            [
+                *("X(a) -> a", "without X(a)", "without b", "x -> xx"),
+                *("without >=2 in >=2 & <5", "without <5 in >=2 & <5"),
+            ],
+        ),
+        (
+            "validate: {pattern: {spec: {a: '!b | c'}}}",
+            ["without !b in !b | c", "without c in !b | c"],
+        ),
+        ("validate: {pattern: {spec: {a: '>1'}}}", [">1 -> >=1", ">1 -> >1x"]),
+        (
+            "preconditions: {all: [{key: '{{ a || `true` }}', operator: AnyIn, value: [b]}]}",
+            [
+                "without preconditions",
+                "|| -> && in …{{ a || `true` }}…",
+                "`true` -> `false` in …{{ a || `true` }}…",
+                "AnyIn -> AnyNotIn",
+                "b -> bx",
+            ],
+        ),
+        (
+            "validate: {deny: {conditions: {any: [{key: x, operator: In, value: 1}, {key: k}]}}}",
+            ["any -> all", "without item 0", "without item 1", "In -> NotIn", "1 -> 2"],
+        ),
+    ],
+)
+def test_changes_of_a_rule(rule: str, texts: list[str]) -> None:
+    body: Body = parse_yaml(LEGACY % rule)
+    assert [change.text for change in changes(body)] == texts
+
+
+@pytest.mark.parametrize(
+    ("spec", "texts"),
+    [
+        (
+            "validations: [{expression: 'object.spec.replicas > 1'}]",
+            ["object.spec.replicas > 1 -> object.spec.replicas >= 1", "1 -> 2"],
+        ),
+        (
+            "validations: [{expression: '!has(object.a) || object.b', message: no}]",
+            [
+                *("&& for || in !has(object.a) || object.b", "without !has(object.a)"),
+                *("without object.b", "!has(object.a) -> has(object.a)", "has(object.a) -> true"),
+            ],
+        ),
+        (
+            "validations: [{expression: 'has(object.a) ? true : false'}]",
+            [
+                "branches swapped in has(object.a) ? true : false",
+                *("has(object.a) -> true", "true -> false", "false -> true"),
+            ],
+        ),
+        ('validations: [{expression: \'dyn(object).?a.orValue("") == "b"\'}]', ["", "'b' -> 'bx'"]),
+        (
+            "variables: [{name: a, expression: '1'}, {name: b, expression: variables.a}, "
+            "{name: said, expression: '2'}], "
+            "validations: [{expression: 'variables.b == 3', messageExpression: variables.said}]",
+            ["1 -> 2", "", "3 -> 4"],
+        ),
+        (
+            "matchConstraints: {resourceRules: [{resources: [pods, jobs], operations: [CREATE]}]}",
+            ["without pods", "without jobs"],
+        ),
+        ("validationActions: [Deny]", ["Audit"]),
+    ],
+)
+def test_changes_of_a_policy_in_cel(spec: str, texts: list[str]) -> None:
+    made = [change.text for change in changes(parse_yaml(CEL % spec))]
+    assert len(made) == len(texts)
+    assert all(text in ("", said) for text, said in zip(texts, made, strict=True))
+
+
+def test_a_change_leaves_the_policy_as_it_is() -> None:
+    body: Body = parse_yaml(LEGACY % "match: {any: [{resources: {kinds: [Pod]}}]}")
+    (change,) = changes(body)
+    changed = change.applied(body)
+    assert changed == parse_yaml(LEGACY % "match: {any: [{resources: {kinds: [Podx]}}]}")
+    assert body == parse_yaml(LEGACY % "match: {any: [{resources: {kinds: [Pod]}}]}")
+
+
+@pytest.mark.parametrize("kind", [Kind.VALIDATE, Kind.MUTATE, Kind.GENERATE])
+def test_examples_of_a_new_policy_show_most_changes(tmp_path: Path, kind: Kind) -> None:
+    result = mutate_policy(write_policy("mine", kind, tmp_path), {})
+    assert result.killed >= 0.8 * result.changes > 0
+    assert result.untried == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "baseline/disallow-host-ports",
+        "baseline/disallow-host-namespaces",
+        "restricted/disallow-proc-mount-strict",
+    ],
+)
+def test_examples_of_the_built_in_library_show_changes(name: str) -> None:
+    result = mutate_policy(library_dir() / name, read_shared_parameters(library_dir()))
+    assert result.survivors == ()
+    assert result.killed > 20
+
+
+def test_a_survivor_has_its_place_and_an_object_that_would_show_it(tmp_path: Path) -> None:
+    folder = write_policy("mine", Kind.MUTATE, tmp_path)
+    good = folder / "good.yaml"
+    before = mutate_policy(folder, {})
+    # Without the object whose field stays as somebody chose it, nothing shows the anchor.
+    good.write_text(good.read_text("utf-8").partition("---")[0], "utf-8")
+    found = mutate_policy(folder, {}).survivors
+    new = [
+        each for each in found if each.message not in {each.message for each in before.survivors}
+    ]
+    (survivor,) = (
+        each for each in new if "+(enableServiceLinks) -> enableServiceLinks" in each.message
+    )
+    location = survivor.location
+    assert location is not None
+    assert location.file.endswith("policy.yaml")
+    line = (folder / "policy.yaml").read_text("utf-8").splitlines()[location.line - 1]
+    assert line.strip() == "spec:"
+    assert "with spec.enableServiceLinks: True" in (survivor.hint or "")
+
+
+def test_changes_that_change_nothing_have_a_reason(tmp_path: Path) -> None:
+    folder = write_policy("mine", Kind.MUTATE, tmp_path)
+    (folder / "good.yaml").write_text(
+        (folder / "good.yaml").read_text("utf-8").partition("---")[0], "utf-8"
+    )
+    before = mutate_policy(folder, {})
+    change = "+(enableServiceLinks) -> enableServiceLinks"
+    item = f"- form: policy.yaml\n  change: {change}\n"
+    (folder / EQUAL_FILE).write_text(f"{item}  reason: nobody turns them on\n", "utf-8")
+    after = mutate_policy(folder, {})
+    assert (after.equal, len(after.survivors)) == (1, len(before.survivors) - 1)
+    (folder / EQUAL_FILE).write_text(item, "utf-8")
+    (wrong,) = mutate_policy(folder, {}).survivors
+    assert wrong.message == "needs form, change and reason, each a text"
+
+
+def test_the_report_counts(tmp_path: Path) -> None:
+    write_policy("mine", Kind.VALIDATE, tmp_path)
+    result = check_path(tmp_path / "policies", mutates=True)
+    assert result.mutation is not None
+    text = in_format(report(result, {}), "text")
+    assert f"examples show {result.mutation.killed} of {result.mutation.changes} changes" in text
+    assert not result.failed
+    assert check_path(tmp_path / "policies").mutation is None

@@ -14,6 +14,7 @@ from chartkit.catalog.policy_lint.kind_types import (
     kinds_selected,
     types_of,
 )
+from chartkit.catalog.policy_lint.patterns import PatternPart
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import JMESPathError
@@ -61,6 +62,20 @@ def unknown_fields(policy: Policy) -> Iterator[UnknownField]:
         reader = _Reader(rule)
         reader.block(rule.body, ("spec", "rules", index), {"request": request})
         yield from reader.found
+
+
+def element_of(part: PatternPart) -> Types:
+    """Return the types of what a pattern is compared with: the elements of the innermost loop, or
+    the whole object."""
+    whole = types_of(kinds_selected(part.kinds))
+    request = Typed(members={"object": Typed(whole), "oldObject": Typed(whole)})
+    names, element = {"request": request}, whole
+    for loop in part.loops:
+        listed = _Reader(part.rule).query(text_of(loop.get("list")).strip(), (), 0, names)
+        element = element_types(listed.types) or ANY
+        names["element"] = Typed(element)
+        element = whole if loop.get("elementScope") is False else element
+    return element
 
 
 @dataclass(slots=True)

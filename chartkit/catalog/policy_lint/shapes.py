@@ -11,10 +11,9 @@ from chartkit.catalog.policy_lint.kind_types import (
     element_types,
     field_types,
     is_object,
-    kinds_selected,
-    types_of,
 )
 from chartkit.catalog.policy_lint.patterns import PatternPart
+from chartkit.catalog.policy_lint.queries import element_of
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.kubernetes.field_faults import LIST
 from chartkit.model import FieldPath, Json
@@ -52,9 +51,7 @@ class PatternValue:
 def values_of(part: PatternPart) -> Iterator[PatternValue]:
     """Yield every value of a pattern whose field can be named; none below a field of which nothing
     is known, and none of a rule that matches other kinds than Kubernetes' own."""
-    types = types_of(kinds_selected(part.kinds))
-    if types != ANY and not part.loops:
-        yield from _below(PatternValue(part.path, (), part.value, types, ANY))
+    yield from _below(PatternValue(part.path, (), part.value, element_of(part), ANY))
 
 
 def _below(parent: PatternValue) -> Iterator[PatternValue]:

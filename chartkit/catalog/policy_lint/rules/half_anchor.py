@@ -37,7 +37,7 @@ validate:
                 message = f"rule {part.rule.name}: '{key}' is no anchor, and no field has this name"
                 name = key.strip("+<=X^() ")
                 hint = f"write ({name}), =({name}) or another anchor in full, or '{name}' without "
-                if not part.is_overlay:
+                if not (part.is_overlay or part.loops):
                     tries = pattern_tries(part, (*path, name))
                     message += witness(subject, part.rule, edited((*path, key), name), tries)
                 yield self.finding(subject, (*path, key), message, f"{hint}brackets")

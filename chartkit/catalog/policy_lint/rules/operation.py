@@ -56,7 +56,7 @@ validate:
                 if fault := _fault(text):
                     message = f"rule {part.rule.name}: {fault[0]}"
                     yield self.finding(subject, path, message, fault[1])
-            for value in values_of(part):
+            for value in values_of(part) if not part.loops else ():
                 yield from self._missing(subject, part, value)
 
     def _missing(

@@ -38,7 +38,7 @@ validate:
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         policy = subject.cluster_policy
         for part in patterns_of(policy) if policy is not None else ():
-            if part.is_overlay or "anyPattern" in part.path:
+            if part.is_overlay or part.loops or "anyPattern" in part.path:
                 continue
             for value in values_of(part):
                 if _is_optional(value):

@@ -40,11 +40,12 @@ validate:
     def _unknown(self, subject: Subject, part: PatternPart, value: PatternValue) -> Diagnostic:
         kinds = dict.fromkeys(kind.kind for kind in kinds_selected(part.kinds))
         field = field_text(value.steps)
-        message = f"rule {part.rule.name}: no {' or '.join(kinds)} has the field {field}"
+        owner = "element" if part.loops else " or ".join(kinds)
+        message = f"rule {part.rule.name}: no {owner} has the field {field}"
         name = meant(value.owner, value.steps[-1])
         if name is None:
             return self.finding(subject, value.path, message)
-        if not part.is_overlay:
+        if not (part.is_overlay or part.loops):
             key = str(value.path[-1]).replace(value.steps[-1], name)
             tries = pattern_tries(part, (*value.path[:-1], key))
             message += witness(subject, part.rule, edited(value.path, key), tries)

@@ -55,6 +55,12 @@ spec:
 """
 
 
+def looped(text: str) -> str:
+    """A rule with a pattern for elements."""
+    head = "validate: {message: m, foreach: [{list: 'request.object.spec.containers', pattern: "
+    return pattern(text, key=head)
+
+
 FIELD = '"{{ request.object.spec.nodeName }}"'
 
 
@@ -63,6 +69,19 @@ def conditions(block: str, operator: str, first: str, second: str) -> str:
     one = f"{{key: {FIELD}, operator: {operator}, value: "
     listed = f"[{one}{first}}}, §{one}{second}}}]"
     return pattern("{spec: {hostPID: false}}") + f"preconditions: {{{block}: {listed}}}\n"
+
+
+VALIDATING = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {{name: example}}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}}
+  validations:
+    - {}
+"""
 
 
 def excluding(exclude: str, match: str = "any: [{resources: {kinds: [Pod]}}]") -> str:
@@ -98,6 +117,7 @@ PROBLEMATIC = {
         pattern("{spec: {§template: {spec: {hostPID: false}}}}", "Pod, Service"),
         overlay("{spec: {§automountServiceAccountTokn: false}}"),
         pattern("{spec: {§hostNetwork: false}}", "Deployment"),
+        looped("{securityContext: {§privilegd: false}}"),
     ],
     "CK703": [
         deny('"{{ request.object.spec.§hostNetwrk || `false` }}"'),
@@ -138,7 +158,10 @@ PROBLEMATIC = {
         excluding("exclude: {any: [§{}]}"),
     ],
     "CK707": [
-        rules(OTHER, spec="  applyRules: One\n"),
+        rules(
+            OTHER.replace("§", "").replace("{message", "{§failureAction: Audit, message"),
+            spec="  validationFailureActionOverrides: [{action: Enforce, namespaces: [a]}]\n",
+        ),
         rules(OTHER.replace("second", "autogen-second")),
         rules(NAMED).replace("name: first", "§name: first"),
     ],
@@ -160,6 +183,12 @@ PROBLEMATIC = {
         conditions("any", "NotEquals", "a", "b"),
         conditions("all", "Equals", "a", "b"),
     ],
+    "CK711": [
+        pattern("{spec: {hostPID: false}}", key="§validate: {pattern: "),
+        pattern("{spec: {hostPID: false}}", key="§validate: {message: ' ', pattern: "),
+        deny(FIELD).replace("message: m, ", "").replace("validate", "§validate"),
+        VALIDATING.format("§expression: 'true'"),
+    ],
 }
 """Rules of ClusterPolicies and policies with a mistake behind each `§`."""
 CORRECT = {
@@ -173,6 +202,8 @@ CORRECT = {
         pattern("{spec: {template: {spec: {=(hostPID): false}}}}", "Pod, Deployment"),
         pattern("{spec: {anything: x}}", "example.com/v1/Database"),
         pattern("{spec: {anything: x}}", '"*"'),
+        looped("{securityContext: {privileged: false}}"),
+        looped("{spec: {hostPID: false}}, elementScope: false"),
         pattern('{metadata: {labels: {"a/*": x}, =(annotations): {b: c}}}'),
         overlay('{spec: {containers: [{"(name)": "*", "$patch": delete}]}}'),
     ],
@@ -210,7 +241,7 @@ CORRECT = {
     ],
     "CK707": [
         rules(OTHER.replace("§", "")),
-        rules(OTHER.replace("§", "").replace("Pod", "Service"), spec="  applyRules: One\n"),
+        rules(OTHER.replace("§", "").replace("{message", "{failureAction: Audit, message")),
         rules(NAMED.replace("[Pod]", "[Service]").replace(", names: [a]", "")),
         rules(NAMED).replace("kinds: [Pod]}", "kinds: [Deployment]}"),
     ],
@@ -236,6 +267,13 @@ CORRECT = {
         conditions("any", "Equals", "a", "b").replace("§", ""),
         conditions("all", "Equals", "a", "a").replace("§", ""),
         conditions("all", "Equals", "a*", "b*").replace("§", ""),
+    ],
+    "CK711": [
+        pattern("{spec: {hostPID: false}}"),
+        deny(FIELD, value="x, message: n").replace("message: m, ", ""),
+        VALIDATING.format("expression: 'true'\n      message: m"),
+        VALIDATING.format("expression: 'true'\n      messageExpression: '\"m\"'"),
+        overlay("{spec: {hostPID: false}}"),
     ],
 }
 

@@ -1,0 +1,37 @@
+"""CK711: rules without a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.engine.cluster_policy.policy import RuleKind
+from chartkit.model import Diagnostic, FieldPath, Severity, texts_below
+
+
+class Message(PolicyRule):
+    id = "CK711"
+    what = "A rule that refuses objects without a message."
+    why = "People whose objects are refused see a path, or nothing, and not what to change."
+    do = "Write a message that says what to change."
+    problematic = """\
+name: owner
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate: {pattern: {metadata: {labels: {owner: "?*"}}}}
+"""
+    level = Severity.NOTE
+    correct = problematic.replace("{pattern", "{message: Add the label owner., pattern")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy, cel = subject.cluster_policy, subject.cel_policy
+        for index, rule in enumerate(policy.rules if policy is not None else ()):
+            # A condition may have a message of its own.
+            texts = texts_below(rule.body.get("validate"))
+            has_message = any(text.strip() for path, text in texts if path[-1:] == ("message",))
+            if rule.kind is RuleKind.VALIDATE and not has_message:
+                path: FieldPath = ("spec", "rules", index, "validate")
+                yield self.finding(subject, path, f"rule {rule.name}: has no message")
+        for index, validation in enumerate(cel.validations if cel is not None else ()):
+            if not (validation.message.strip() or validation.message_expression.strip()):
+                path = ("spec", "validations", index)
+                yield self.finding(subject, path, "a validation has no message")

@@ -53,6 +53,7 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")
     from chartkit.engine.jmespath import JMESPathError, compile_expression
+    from chartkit.engine.jmespath.advice import advice
     from chartkit.go.fmt import UnsupportedValueError, indented_json
 
     value = _read(source)
@@ -60,6 +61,8 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
         text = indented_json(compile_expression(expression).search(value))
     except (JMESPathError, UnsupportedValueError) as error:
         click.echo(str(error), err=True)
+        if hint := advice(str(error), expression):
+            click.echo(f"→ {shown(hint)}", err=True)
         raise SystemExit(1) from error
     click.echo(text)
 

@@ -18,12 +18,23 @@ from chartkit.cli.terminal import track
 @click.option(
     "--env",
     metavar="NAME",
-    help="Take the levels of rules that chartkit.yaml sets for an environment.",
+    help="Take the levels of rules that chartkit.yaml sets for an environment, and its Kyverno.",
+)
+@click.option(
+    "--kyverno",
+    metavar="VERSION",
+    help="Name what this Kyverno does not have, what it changes or removes, and its faults, where "
+    "a policy meets them.",
 )
 @project_folder_option
 @reports()
 def lint(
-    options: OutputOptions, paths: Sequence[str], project: Path, strict: bool, env: str | None
+    options: OutputOptions,
+    paths: Sequence[str],
+    project: Path,
+    strict: bool,
+    env: str | None,
+    kyverno: str | None,
 ) -> None:
     """Find mistakes in the policies at and below each PATH, which is a file, a folder, a chart or
     the name of a profile.
@@ -38,13 +49,21 @@ def lint(
     from chartkit.catalog.authoring.lint import lint_policies
     from chartkit.catalog.policy_lint.levels import levels
     from chartkit.cli.explain import known_explanations
+    from chartkit.kyverno.matrix import release_of
     from chartkit.model import Severity
     from chartkit.project.project import FILE_NAME, read_project
 
     options.parsed()
     has_levels = env is not None or (project / FILE_NAME).is_file()
-    set_levels = levels(read_project(project), env) if has_levels else {}
-    result = lint_policies(paths, track("checking"), set_levels)
+    read = read_project(project) if has_levels else None
+    set_levels = levels(read, env) if read is not None else {}
+    release = None
+    if kyverno is not None:
+        release = release_of(kyverno)
+    elif read is not None and env is not None:
+        environment = read.environment(env)
+        release = environment.release or release_of(str(environment.kyverno))
+    result = lint_policies(paths, track("checking"), set_levels, release)
     show(report(result, known_explanations()), options)
     warned = strict and any(each.severity is Severity.WARNING for each in result.diagnostics)
     raise SystemExit(1 if result.failed or warned else 0)

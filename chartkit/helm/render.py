@@ -30,6 +30,9 @@ _LONG_WORD = re.compile(rf"\S{{{_WORD + 1},}}")
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
 _PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
 _VALUES_TEXT = re.compile(r"error calling tpl: cannot parse template .*: template: \S+ (.*)$")
+_UNDEFINED = re.compile(r'function "(\w+)" not defined')
+_GIVEN = re.compile(r"request|element\w*|images?|target|serviceAccount\w*")
+_VARIABLE = "write Kyverno's variables as {{ `{{ … }}` }} in a template"
 _ESCAPED = (
     "there Kyverno's {{ x }} is written {{ `{{ x }}` }}; in a policy library chartkit escapes it"
 )
@@ -213,8 +216,19 @@ def _explain(
         in_values = _VALUES_TEXT.search(message)
         if in_values:
             return location, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
-        return location, f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}", None
+        said = f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}"
+        return location, said, _VARIABLE if _is_variable(message) else None
     return Location(str(shown)), f"Helm refuses the chart: {message}", None
+
+
+def _is_variable(message: str) -> bool:
+    """Report whether Helm met an expression of Kyverno's, which it takes for its own."""
+    called = _UNDEFINED.search(message)
+    if called is None:
+        return False
+    from chartkit.engine.jmespath.functions import FUNCTIONS
+
+    return called[1] in FUNCTIONS or _GIVEN.fullmatch(called[1]) is not None
 
 
 def _refused(

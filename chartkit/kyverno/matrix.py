@@ -203,6 +203,17 @@ def fitting_kyverno(kubernetes: Version, data: ReleaseData = BUILT_IN) -> tuple[
     return tuple(row.kyverno for row in rows if row.support(kubernetes) is Support.SUPPORTED)
 
 
+def release_of(text: str) -> Release:
+    """Return the release that a text names: of a version (`1.19`) its newest, or its first where
+    none is known; raise InputError for a text that names none."""
+    if (release := parse_release(text)) is not None:
+        return release
+    version = parse_version(text, "Kyverno")
+    row = matrix().get(version)
+    known = row.newest_release if row is not None else None
+    return known[0] if known is not None else Release(version.major, version.minor, 0)
+
+
 def kube_version_range(
     kyverno: Iterable[Version],
     least: Version | None = None,

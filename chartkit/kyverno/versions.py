@@ -46,6 +46,11 @@ class Release:
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
 
+    @property
+    def minor_version(self) -> Version:
+        """The version that it is a release of."""
+        return Version(self.major, self.minor)
+
 
 def parse_release(text: object) -> Release | None:
     """Return the release in `1.19.0` or `v1.19.0-fips`; None where no final release is named."""

@@ -75,6 +75,10 @@ class Course:
     unread: Sequence[Diagnostic] = ()
 
 
+def _no_advice(_message: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """policies: facts by the ID of the policy (`RuleResult.policy_id`); detailed: whether to
@@ -85,7 +89,8 @@ class ReportOptions:
     whole; owner_label: the label that names an object's owner; comment_limit: the most
     characters of a report in Markdown, 0 for no limit; width: of the terminal that shows the
     report, None for a file or a pipe; course: of the run, which `finish` can ask; fail_on: the
-    least severity that fails the run, `none` if no violation does, None for all."""
+    least severity that fails the run, `none` if no violation does, None for all; advice: gives what
+    to write in place of an expression that an error names."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -100,6 +105,7 @@ class ReportOptions:
     width: int | None = None
     course: Course = field(default_factory=Course)
     fail_on: str | None = None
+    advice: Callable[[str], str | None] = _no_advice
 
     def is_below(self, severity: str) -> bool:
         """Report whether a violation of a severity fails no run; one of unknown severity does: it

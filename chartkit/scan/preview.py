@@ -13,6 +13,7 @@ import click
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import dump_documents, yaml_diff
 from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
+from chartkit.engine.jmespath.advice import advice
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.output.transaction import write_together
@@ -156,6 +157,8 @@ def _text(previews: Sequence[Preview]) -> Iterator[Block]:
         for problem in preview.problems:
             message = shown(" ".join(problem.message.split()))
             lines.append(f"# {problem.status} {shown(rule_id(problem))}: {message}")
+            if hint := advice(message):
+                lines.append(f"#   → {shown(hint)}")
         yield Code([*lines, ""])
     changed = [change for preview in previews for change in preview.changes]
     mutated = sum(change.before is not None for change in changed)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import OFFLINE, World, as_submitted
+from chartkit.engine.jmespath.advice import advice
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.world import Timings
 from chartkit.errors import InputError
@@ -186,6 +187,7 @@ class ScanReport:
             quiet=reporting.gate.quiet,
             fail_on=reporting.gate.fail_on,
             owner_label=options.owner_label,
+            advice=advice,
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )

@@ -16,6 +16,7 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
@@ -38,13 +39,17 @@ _NO_LEVELS: Final[Levels] = MappingProxyType({})
 
 
 def lint_policies(
-    sources: Sequence[str], track: Track = untracked, levels: Levels = _NO_LEVELS
+    sources: Sequence[str],
+    track: Track = untracked,
+    levels: Levels = _NO_LEVELS,
+    kyverno: Release | None = None,
 ) -> CheckResult:
     """Return what Kyverno refuses of policies, what has no effect, and what it will remove.
 
     A source is a file, a folder, a chart, a profile or a pattern. A file that cannot be read is a
-    finding, and the others are checked. levels: those of rules that are not their own. Raise
-    InputError for a source without any policy.
+    finding, and the others are checked. levels: those of rules that are not their own;
+    kyverno: the release that the policies are for, None for any. Raise InputError for a source
+    without any policy.
     """
     resources: list[Resource] = []
     findings: list[Diagnostic] = []
@@ -68,19 +73,22 @@ def lint_policies(
             findings += repeated_keys(document)
     compiled = compile_all(resources)
     findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
-    findings += at_levels(_rule_findings(compiled), levels)
+    findings += at_levels(_rule_findings(compiled, levels, kyverno), levels)
     count = sum(map(is_policy, resources)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
 
 
-def _rule_findings(compiled: PolicySet) -> Iterator[Diagnostic]:
+def _rule_findings(
+    compiled: PolicySet, levels: Levels, kyverno: Release | None
+) -> Iterator[Diagnostic]:
     """Yield the findings of every rule in every policy, those that do not compile among them."""
     runnable = {id(each.policy.resource): each for each in compiled.policies}
     run = tuple(filter(is_policy, compiled.found))
+    rules = [rule for rule in RULES if not rule.is_off or rule.id in levels]
     for resource in run:
-        subject = Subject(resource, runnable.get(id(resource)), run, compiled.names)
-        for rule in RULES:
+        subject = Subject(resource, runnable.get(id(resource)), run, compiled.names, kyverno)
+        for rule in rules:
             found = list(islice(rule.check(subject), _MOST_FINDINGS + 1))
             yield from found[:_MOST_FINDINGS]
             if len(found) > _MOST_FINDINGS:

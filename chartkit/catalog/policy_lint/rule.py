@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.kyverno.versions import Release
 from chartkit.model import (
     Diagnostic,
     Explanation,
@@ -32,14 +33,16 @@ class Subject:
 
     resource: as written, with its location; compiled: None for a cleanup policy, and where it does
     not compile, which is a finding of its own; run: all policies of the run, with this one; names:
-    scopes and plurals of custom kinds by their definitions in the run; searches: the rules
-    that witnesses were searched for, of which there is a limit for a policy.
+    scopes and plurals of custom kinds by their definitions in the run; kyverno: the release that
+    the policy is for, None for any; searches: the rules that witnesses were searched for, of which
+    there is a limit for a policy.
     """
 
     resource: Resource
     compiled: RunnablePolicy | None = None
     run: Sequence[Resource] = field(default=(), repr=False)
     names: CustomNames = UNKNOWN
+    kyverno: Release | None = None
     searches: list[str] = field(default_factory=list, repr=False)
 
     @property
@@ -66,8 +69,9 @@ class PolicyRule:
     """A mistake that Kyverno accepts in policies.
 
     id, what, why, do: see `Explanation`. level: the severity of findings where the project sets no
-    other. problematic: a policy that the rule reports, or one rule of a ClusterPolicy; correct: one
-    without any finding.
+    other; is_off: whether it reports only where the project sets a level;
+    example_kyverno: the release that the examples are for, empty for any. problematic: a policy
+    that the rule reports, or one rule of a ClusterPolicy; correct: one without any finding.
     """
 
     id: ClassVar[str]
@@ -77,6 +81,8 @@ class PolicyRule:
     problematic: ClassVar[str]
     correct: ClassVar[str]
     level: ClassVar[Severity] = Severity.WARNING
+    is_off: ClassVar[bool] = False
+    example_kyverno: ClassVar[str] = ""
 
     def check(self, subject: Subject) -> Iterable[Diagnostic]:
         """Return the findings in one policy."""

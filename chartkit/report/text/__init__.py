@@ -166,10 +166,13 @@ class TextWriter:
             # Where each alternative of a pattern failed is listed below, by place.
             tail = rf" rule {re.escape(result.rule)}\[\d+\] failed at path .*"
             message = re.sub(tail, "", message, flags=re.DOTALL)
+        hint = None
         if result.status is Status.ERROR:
+            hint = self._options.advice(message)
             message = single_line(message)
+        told = shown_lines(message) + ([f"→ {shown(hint)}"] if hint else [])
         rule = f"  {self._status(result.status)} {shown(rule_id(result))}"
-        return rule, severity, [f"        {line}" for line in shown_lines(message)]
+        return rule, severity, [f"        {line}" for line in told]
 
     def _status(self, status: Status) -> str:
         text = f"{status:<5}"

@@ -81,11 +81,10 @@ def scan_stream(
         there, here = completion.split()
         if run.executor and not report.are_divisible:
             there, here = here, there
-        context = replace(requests.context(requests.world()), audit_warn=run.audit_warn)
         is_sent = run.executor is not None or (run.jobs > 1 and can_fork())
         judge = PartJudge(
             report.running,
-            context,
+            replace(requests.context(requests.world()), audit_warn=run.audit_warn),
             report.looks_at,
             environment is not None or bool(options.policies.exceptions),
             judges.identities,

@@ -11,11 +11,13 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import PolicyRule
 from chartkit.registration import declarations, modules
 
+_PACKAGES: Final = ("burdens", "expressions")
 RULES: Final[tuple[PolicyRule, ...]] = tuple(
     sorted(
         (
             declared()
-            for module in modules(__name__)
+            for package in (__name__, *(f"{__name__}.{name}" for name in _PACKAGES))
+            for module in modules(package)
             for declared in declarations(type, vars(module))
             if issubclass(declared, PolicyRule) and declared.__module__ == module.__name__
         ),

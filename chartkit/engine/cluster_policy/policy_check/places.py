@@ -19,6 +19,7 @@ from chartkit.engine.jmespath import (
     JMESPathError,
     compile_expression,
 )
+from chartkit.engine.jmespath.advice import advice
 from chartkit.model import FieldPath, Json, Location, pointer_of, texts_below
 from chartkit.suggestions import nearest, suggestion
 
@@ -92,15 +93,15 @@ def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | 
 def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
     """Return the place in a query that is no JMESPath."""
     query = named[1].strip()
-    offset = 0
+    offset, hint = 0, None
     try:
         compile_expression(query)
-    except ExpressionSyntaxError as error:
-        offset = error.offset
-    except JMESPathError:
-        pass
+    except JMESPathError as error:
+        hint = advice(str(error), query)
+        if isinstance(error, ExpressionSyntaxError):
+            offset = error.offset
     location = _text_place(policy, rule, lambda each: each == query, offset)
-    return None if location is None else (location, None)
+    return None if location is None else (location, hint)
 
 
 def _operator(policy: Policy, rule: FieldPath, _named: re.Match[str]) -> Place | None:

@@ -15,15 +15,18 @@ from tests.unit.catalog.policy_lint.linting import lint
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_for_policies_reports_its_example(tmp_path: Path, rule: PolicyRule) -> None:
-    assert rule.id in {each.rule_id for each in lint(tmp_path, rule.problematic)}
+    assert rule.id in {each.rule_id for each in lint(tmp_path, rule.problematic, rule)}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_correct_example_has_no_finding(tmp_path: Path, rule: PolicyRule) -> None:
-    assert lint(tmp_path, rule.correct) == []
+    assert lint(tmp_path, rule.correct, rule) == []
 
 
 def test_each_module_declares_one_rule_for_policies() -> None:
     declaring = [type(rule).__module__ for rule in RULES]
-    assert sorted(declaring) == sorted(module.__name__ for module in modules(rules.__name__))
+    found = modules(rules.__name__)
+    packages = [each.__name__ for each in found if hasattr(each, "__path__")]
+    found += tuple(module for package in packages for module in modules(package))
+    assert sorted(declaring) == sorted({module.__name__ for module in found} - {*packages})
     assert len({rule.id for rule in RULES}) == len(RULES)

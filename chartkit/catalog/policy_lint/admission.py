@@ -1,0 +1,97 @@
+"""The requests that an API server sends to Kyverno because of a policy, and refuses without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.catalog.policy_lint.rule import Subject
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
+from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, CelKind
+from chartkit.model import FieldPath, mapping_at
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+ANY: Final = "*"
+_WRITES: Final = frozenset({"CREATE", "UPDATE", ANY})
+_NEVER_ASKED: Final = frozenset({*ADMISSION_KINDS, CelKind.DELETING})
+"""Kinds that the API server itself evaluates, or that no request is sent for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Objects whose writing Kyverno is asked about.
+
+    path: of the selector or resource in the policy; text: as written; group, name, subresource:
+    `*` for any; name: a kind of a ClusterPolicy, a resource (`pods`) of a policy in CEL; rule: None
+    for a policy in CEL.
+    """
+
+    path: FieldPath
+    text: str
+    group: str
+    name: str
+    subresource: str
+    rule: Rule | None = None
+    filter: ResourceFilter | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether these are the objects of all kinds."""
+        return self.group == self.name == ANY and self.subresource in ("", ANY)
+
+    @property
+    def shown(self) -> str:
+        """The beginning of a message: `rule NAME: `, empty for a policy in CEL."""
+        return f"rule {self.rule.name}: " if self.rule is not None else ""
+
+
+def asked_of(subject: Subject) -> Iterator[Asked]:
+    """Yield what the webhooks of a policy are about, for requests that create or update."""
+    policy = subject.cluster_policy
+    if policy is not None:
+        if policy.admission:
+            yield from _of_rules(policy)
+        return
+    cel = subject.cel_policy
+    if cel is not None and cel.kind not in _NEVER_ASKED and cel.admission and not cel.json:
+        yield from _of_constraints(cel)
+
+
+def is_fail_closed(subject: Subject) -> bool:
+    """Return whether an API server refuses what a policy is about while Kyverno does not answer,
+    and no condition of the webhook leaves requests out."""
+    spec = mapping_at(subject.resource.body, "spec")
+    webhook = mapping_at(spec, "webhookConfiguration")
+    policy = webhook.get("failurePolicy") or spec.get("failurePolicy") or "Fail"
+    constraints = mapping_at(spec, "matchConstraints")
+    narrowing = (
+        *(webhook.get("matchConditions"), spec.get("matchConditions")),
+        *(constraints.get("namespaceSelector"), constraints.get("objectSelector")),
+    )
+    return policy == "Fail" and not any(narrowing)
+
+
+def _of_rules(policy: Policy) -> Iterator[Asked]:
+    for index, rule in enumerate(policy.rules):
+        for path, each in filters_of(rule):
+            if path[0] != "match" or not _WRITES.intersection(each.operations or (ANY,)):
+                continue
+            for number, text in enumerate(each.kinds):
+                selector = parse_kind_selector(text)
+                where: FieldPath = ("spec", "rules", index, *path, "resources", "kinds", number)
+                group, kind, subresource = selector.group, selector.kind, selector.subresource
+                yield Asked(where, text, group, kind, subresource, rule, each)
+
+
+def _of_constraints(policy: CelPolicy) -> Iterator[Asked]:
+    rules = policy.constraints.rules if policy.constraints is not None else ()
+    for index, rule in enumerate(rules):
+        if rule.names or not _WRITES.intersection(rule.operations):
+            continue
+        for number, text in enumerate(rule.resources):
+            path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+            name, _, subresource = text.partition("/")
+            yield from (Asked(path, text, group, name, subresource) for group in rule.groups)

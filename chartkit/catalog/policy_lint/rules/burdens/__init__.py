@@ -1,0 +1,1 @@
+"""Rules for what locks or burdens a cluster."""

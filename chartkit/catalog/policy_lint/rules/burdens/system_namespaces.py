@@ -1,0 +1,63 @@
+"""CK745: policies that enforce in the namespaces of the cluster's own components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.engine import ENFORCE
+from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
+from chartkit.model import Diagnostic, Severity
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+_PODS: Final = frozenset({"DaemonSet", "Deployment", "Job", "Pod", "StatefulSet"})
+
+
+class SystemNamespaces(PolicyRule):
+    id = "CK745"
+    what = "A rule that enforces on Pods, and leaves no namespace out."
+    why = (
+        "It holds in kube-system, too, unless Kyverno's configuration keeps that namespace away: "
+        "what the cluster needs there may be refused."
+    )
+    do = "Exclude the namespaces of the cluster's own components, in the rule or in Kyverno."
+    level = Severity.NOTE
+    is_off = True
+    problematic = """\
+name: host
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  failureAction: Enforce
+  message: Host networking is not allowed.
+  pattern: {spec: {=(hostNetwork): false}}
+"""
+    correct = problematic.replace(
+        "validate:", "exclude: {any: [{resources: {namespaces: [kube-system]}}]}\nvalidate:"
+    )
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        if policy is None or policy.namespace:
+            return
+        for index, rule in enumerate(policy.rules):
+            if _enforces(policy, rule) and not any(map(_names_namespaces, _filters(rule))):
+                message = f"rule {rule.name}: enforces in all namespaces, kube-system among them"
+                hint = "exclude kube-system, or keep it from Kyverno in its configuration"
+                yield self.finding(subject, ("spec", "rules", index, "match"), message, hint)
+
+
+def _enforces(policy: Policy, rule: Rule) -> bool:
+    kinds = {parse_kind_selector(each).kind for each in rule.match.kinds}
+    action = rule.validate.failure_action or policy.failure_action
+    validates = bool(rule.body.get("validate"))
+    return validates and action.lower() == ENFORCE.lower() and not _PODS.isdisjoint(kinds)
+
+
+def _filters(rule: Rule) -> Iterator[ResourceFilter]:
+    return (each for _, each in filters_of(rule))
+
+
+def _names_namespaces(one: ResourceFilter) -> bool:
+    return bool(one.namespaces) or one.namespace_selector is not None

@@ -1,0 +1,1 @@
+"""Rules for expressions, and for the templates that they stand in."""

@@ -1,0 +1,38 @@
+"""CK730: calls of functions that always fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.expressions import expressions_of
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.engine.jmespath.advice import call_mistakes
+from chartkit.model import Diagnostic
+
+
+class CallMistake(PolicyRule):
+    id = "CK730"
+    what = "A call of a JMESPath function that fails whenever it is reached."
+    why = (
+        "Kyverno looks at the arguments when it evaluates a request. The rule is in error then, "
+        "which denies the request if the policy enforces. Usual mistakes: sum() of two numbers, "
+        "and arithmetic with a label, which is always a text."
+    )
+    do = "Write the call as the message says; `chartkit eval jmespath` tries an expression."
+    problematic = """\
+name: grace-period
+match: {any: [{resources: {kinds: [Pod]}}]}
+mutate:
+  patchStrategicMerge:
+    spec:
+      terminationGracePeriodSeconds: "{{ sum(request.object.spec.activeDeadlineSeconds, `10`) }}"
+"""
+    correct = problematic.replace("sum(", "add(")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for each in expressions_of(policy) if policy is not None else ():
+            for mistake in call_mistakes(each.text, each.is_text):
+                message = f"rule {each.rule.name}: {mistake.problem}: the rule fails with an error"
+                offset = each.offset + max(each.text.find(f"{mistake.function}("), 0)
+                yield self.finding(subject, each.path, message, mistake.hint, offset)

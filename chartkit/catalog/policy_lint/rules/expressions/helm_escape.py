@@ -1,0 +1,39 @@
+"""CK732: Helm's escaping that Helm has not taken away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.model import Diagnostic, texts_below
+
+_ESCAPE: Final = re.compile(r"\{\{-?\s*`\s*\{\{.*?\}\}\s*`\s*-?\}\}", re.DOTALL)
+
+
+class HelmEscape(PolicyRule):
+    id = "CK732"
+    what = "A variable with Helm's escaping, as a chart's template has it, in a finished policy."
+    why = (
+        "Only Helm takes the outer braces and the backticks away. Kyverno takes the variable's "
+        "value for JSON in backticks: of a text it makes an error."
+    )
+    do = "Write {{ variable }} outside a chart, and escape it once inside one."
+    problematic = """\
+name: team
+match: {any: [{resources: {kinds: [Pod]}}]}
+mutate:
+  patchStrategicMerge:
+    metadata: {labels: {team: "{{ `{{ request.namespace }}` }}"}}
+"""
+    correct = problematic.replace("{{ `", "").replace("` }}", "")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        if not subject.resource.api_version.startswith("kyverno.io/"):
+            return
+        for path, text in texts_below(subject.resource.body.get("spec"), ("spec",)):
+            if found := _ESCAPE.search(text):
+                message = "the variable has the escaping of a template of Helm"
+                hint = "write {{ … }} without the outer braces and the backticks"
+                yield self.finding(subject, path, message, hint, found.start())

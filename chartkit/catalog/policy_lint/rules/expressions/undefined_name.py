@@ -1,0 +1,51 @@
+"""CK731: names in JMESPath that are no variable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.expressions import PolicyExpression, expressions_of
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.engine.jmespath.advice import roots_of
+from chartkit.engine.jmespath.expression import WHOLE_INPUT
+from chartkit.model import Diagnostic
+from chartkit.suggestions import did_you_mean, nearest
+
+
+class UndefinedName(PolicyRule):
+    id = "CK731"
+    what = "A name in a JMESPath expression that is no variable, often a text without quotes."
+    why = (
+        "Inside the call of a function Kyverno accepts every name. It has no value: most functions "
+        "fail then, and a comparison with it is false."
+    )
+    do = "Write a text in single quotes, or define the variable in the rule's context."
+    problematic = """\
+name: prefix
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  message: The name of a Pod must begin with app-.
+  deny:
+    conditions:
+      all:
+        - key: "{{ starts_with(request.object.metadata.name, app) }}"
+          operator: Equals
+          value: false
+"""
+    correct = problematic.replace(", app)", ", 'app-')")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        policy = subject.cluster_policy
+        for each in expressions_of(policy) if policy is not None else ():
+            for name in sorted(roots_of(each.text) - {WHOLE_INPUT}):
+                if not each.has(name):
+                    yield self._undefined(subject, each, name)
+
+    def _undefined(self, subject: Subject, each: PolicyExpression, name: str) -> Diagnostic:
+        near = nearest(name, each.names, 1, 0.75)
+        hint = did_you_mean(near) or f"write '{name}' if it is a text"
+        found = re.search(rf"(?<![\w.'\"-]){re.escape(name)}(?![\w'\"-])", each.text)
+        offset = each.offset + (found.start() if found else 0)
+        message = f"rule {each.rule.name}: there is no variable '{name}'"
+        return self.finding(subject, each.path, message, hint, offset)

@@ -1,0 +1,53 @@
+"""CK720: fields and kinds that the Kyverno of a cluster does not have yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.model import Diagnostic
+
+
+class YoungField(PolicyRule):
+    id = "CK720"
+    what = "A field or kind that came with a later Kyverno than --kyverno or the environment has."
+    why = (
+        "An API server drops a field that the definition of the kind does not have: the policy "
+        "says something else then. A kind that is not there cannot be installed."
+    )
+    do = "Upgrade Kyverno first, or write the policy without the field."
+    example_kyverno = "1.12.0"
+    problematic = """\
+name: host
+match: {any: [{resources: {kinds: [Pod]}}]}
+validate:
+  failureAction: Enforce
+  message: Host networking is not allowed.
+  pattern: {spec: {=(hostNetwork): false}}
+"""
+    correct = problematic.replace("  failureAction: Enforce\n", "")
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        version, body = subject.kyverno, subject.resource.body
+        if version is None:
+            return
+        if subject.cluster_policy is not None:
+            uses = cluster_policy_fields.needed(body)
+            for use in uses:
+                if use.field.since > version.minor_version:
+                    yield self._field(subject, use)
+            return
+        if subject.resource.kind in cel_policy_fields.KINDS and subject.cel_policy is not None:
+            needed, newest = cel_policy_fields.minimum_version(body)
+            if needed > version.minor_version and newest is None:
+                message = f"Kyverno {version} has no {subject.resource.kind}: it came with {needed}"
+                yield self.finding(subject, ("kind",), message)
+            elif needed > version.minor_version and newest is not None:
+                yield self._field(subject, newest)
+
+    def _field(self, subject: Subject, use: cluster_policy_fields.Use) -> Diagnostic:
+        message = (
+            f"Kyverno {subject.kyverno} has no {use.field.text}: it came with {use.field.since}"
+        )
+        return self.finding(subject, use.path, message, "an API server drops the field")

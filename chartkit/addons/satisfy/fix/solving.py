@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from chartkit.addons.satisfy.changes import DELETE, Change, Repair, repairs
@@ -31,6 +32,7 @@ from chartkit.model import (
     Resource,
     RuleResult,
     item_number,
+    leaves,
     list_of,
     path_step,
     path_text,
@@ -42,6 +44,8 @@ from chartkit.wording import abridged
 _ROUNDS: Final = 40
 """How often a rule is asked again, at most: each answer may be about one container."""
 _MOST_EDITS: Final = 400
+_MOST_VALUES: Final = 5_000
+"""The values of the largest object that is fixed: its rules are judged once for each change."""
 _Values = dict[Steps, Json]
 
 
@@ -59,6 +63,10 @@ class _Search:
     def run(self) -> None:
         """Ask the rules one by one, as long as one of them wants something that helps."""
         subject = self.subject
+        if next(islice(leaves(subject.own.body), _MOST_VALUES, None), None) is not None:
+            text = f"the object has more than {_MOST_VALUES:,} values"
+            subject.open |= dict.fromkeys(subject.violations, Reason(text, subject.given.location))
+            return
         values: _Values = {}
         verdict = self.judging(subject.own)
         for _ in range(_ROUNDS * len(subject.violations)):
@@ -97,7 +105,7 @@ class _Search:
                 return outcome
             reasons.append(outcome)
         if len(certain) < len(ways):
-            return self._decision(ways[len(certain)])
+            return self._decision(ways[len(certain)], result)
         return next(
             iter(reasons), self._reason(result, "no change of fields is known that ends it")
         )
@@ -168,10 +176,12 @@ class _Search:
         own = self.subject.own
         return Resource(edited(own.body, edits), own.location)
 
-    def _decision(self, changes: Repair) -> Reason:
+    def _decision(self, changes: Repair, result: RuleResult) -> Reason:
         open_changes = [change for change in changes if not change.certain]
         texts = (f"{_field(change.pointer)}: {change.wants}" for change in open_changes)
-        place = self._place(open_changes[0].pointer)
+        first = open_changes[0].pointer
+        below = (pointer for pointer in result.fields if pointer.startswith(first))
+        place = self._place(next(below, first))
         return Reason("; ".join(dict.fromkeys(texts)), place, is_decision=True)
 
     def _reason(self, result: RuleResult, text: str) -> Reason:

@@ -14,7 +14,7 @@ from typing import Final
 
 from chartkit.addons.satisfy.changes import DELETE, Change, Repair, repairs
 from chartkit.addons.satisfy.fix.judging import Judging, Verdict, key_of
-from chartkit.addons.satisfy.fix.known_fields import hardened, is_dodge
+from chartkit.addons.satisfy.fix.known_fields import hardened, is_dodge, is_labelled
 from chartkit.addons.satisfy.fix.model import (
     Edit,
     NoPlaceError,
@@ -97,15 +97,19 @@ class _Search:
             return self._reason(result, "the definition of its kind refuses it")
         found = repairs(verdict.resource, policy, result)
         ways = [way for way in found if not is_dodge(way)]
-        certain = [way for way in ways if all(change.certain for change in way)]
+        certain = [
+            way
+            for way in ways
+            if all(change.certain for change in way) and (len(ways) == 1 or not is_labelled(way))
+        ]
         reasons: list[Reason] = []
         for changes in filter(None, (*certain, hardened(result))):
             outcome = self._tried(changes, result, verdict, values)
             if not isinstance(outcome, Reason):
                 return outcome
             reasons.append(outcome)
-        if len(certain) < len(ways):
-            return self._decision(ways[len(certain)], result)
+        if undecided := [way for way in ways if way not in certain]:
+            return self._decision(undecided[0], result)
         return next(
             iter(reasons), self._reason(result, "no change of fields is known that ends it")
         )
@@ -138,8 +142,9 @@ class _Search:
     def _settle(self, values: _Values, verdict: Verdict) -> None:
         """Keep the values without which a rule fails that passes with them."""
         failing = verdict.failing.keys()
-        edits: list[Edit] = []
-        for steps in [*values]:
+        needed: dict[Steps, frozenset[RuleKey]] = {}
+        # What is set for a whole Pod goes for each of its containers.
+        for steps in sorted(values, key=len, reverse=True):
             fewer = {key: value for key, value in values.items() if key != steps}
             rules = self.subject.violations - self.subject.open.keys()
             # Without it the others may have no place, or break something.
@@ -150,10 +155,10 @@ class _Search:
                     rules = needing
             if rules:
                 neat, values = self._neat(steps, values, verdict)
-                edits.append(Edit(neat, values[neat], rules))
+                needed[neat] = rules
             else:
                 values = fewer
-        self.subject.edits = tuple(edits)
+        self.subject.edits = tuple(Edit(each, values[each], needed[each]) for each in values)
 
     def _neat(self, steps: Steps, values: _Values, verdict: Verdict) -> tuple[Steps, _Values]:
         """Return the values with a field taken away that would be empty, or 0, if that does as
@@ -177,7 +182,7 @@ class _Search:
         return Resource(edited(own.body, edits), own.location)
 
     def _decision(self, changes: Repair, result: RuleResult) -> Reason:
-        open_changes = [change for change in changes if not change.certain]
+        open_changes = [change for change in changes if not change.certain] or changes
         texts = (f"{_field(change.pointer)}: {change.wants}" for change in open_changes)
         first = open_changes[0].pointer
         below = (pointer for pointer in result.fields if pointer.startswith(first))

@@ -94,7 +94,7 @@ class Chart:
         missing: dict[Steps, list[Edit]] = {}
         for edit in subject.edits:
             depth = len(edit.steps)
-            while depth and pointed_at(subject.own.body, edit.steps[:depth]) is None:
+            while depth and pointed_at(subject.given.body, edit.steps[:depth]) is None:
                 depth -= 1
             shown = self._shown(subject, edit.steps[:depth]) if depth else None
             if shown is not None:

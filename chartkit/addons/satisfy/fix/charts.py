@@ -96,7 +96,7 @@ class ChartEdits:
         self._made = {
             number: resource
             for number, resource in self._made.items()
-            if not same(self.judging.stored(resource).body, self.objects[number].body)
+            if not same(resource.body, self.objects[number].body)
         }
         verdicts = self.judging.all([*self._made.values()])
         return not any(

@@ -17,13 +17,11 @@ from chartkit.addons.satisfy.fix.report import batch_lines, open_lines
 from chartkit.addons.satisfy.fix.solving import solve
 from chartkit.documents.input_files import read_stdin
 from chartkit.documents.reader import Document
-from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.helm.kustomize.places import BuiltPlaces
 from chartkit.helm.template_places import TemplatePlaces
-from chartkit.model import Resource, mapping_at, pointed_at, pointer_steps
 from chartkit.report.outputs import Output
-from chartkit.scan.api_defaults.kinds import all_as_stored
+from chartkit.scan.cluster_source import recordings_among
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Gate
@@ -53,15 +51,15 @@ def prepare(
 
 
 def _require_fixable(options: ScanOptions) -> None:
-    run, cluster = options.run, options.cluster
+    run, inputs = options.run, options.request.inputs
     others = {
-        "--cluster": cluster.cluster,
+        "--cluster": options.cluster.cluster,
+        "a recording of a cluster": bool(recordings_among(inputs.paths)),
+        "--api-defaults": inputs.api_defaults,
         "--json": run.is_json,
         "--changed-since": run.changed_since is not None,
-        "--at": run.at is not None,
         "--executor": run.executor is not None,
         "--update-baseline": options.gate.update_baseline,
-        "--timings": options.outputs.timings,
     }
     for name, is_given in others.items():
         if is_given:
@@ -124,7 +122,7 @@ class _Run:
         self._environment = environment
         self._context_of = context_of
         self._judging = self._judging_of(requests)
-        self._verdicts = replace(self._judging, stored=lambda one: one).all(requests.objects)
+        self._verdicts = self._judging.all(requests.objects)
         self._bad = [verdict.bad for verdict in self._verdicts]
 
     def subjects(self, reporting: Reporting) -> list[Subject]:
@@ -143,7 +141,7 @@ class _Run:
                 if result.status in FIXABLE and position not in accepted
             )
             if violations and gate.looks_at(given):
-                subjects.append(Subject(number, given, self._own(given), violations))
+                subjects.append(Subject(number, given, violations))
         policies = {policy.policy.id: policy for policy in running}
         with reporting.console.progress(len(subjects)) as step:
             for subject in subjects:
@@ -180,7 +178,7 @@ class _Run:
         objects = list(self._requests.objects)
         for batch in batches:
             for number, resource in batch.objects.items():
-                objects[number] = self._judging.stored(resource)
+                objects[number] = resource
         labels, namespaces = namespace_labels(objects), namespaces_among(objects)
         return replace(
             self._requests, objects=objects, namespaces=labels, namespace_objects=namespaces
@@ -197,7 +195,7 @@ class _Run:
 
         def works(taken: Sequence[Batch]) -> bool:
             after = self.after(taken)
-            verdicts = replace(self._judging_of(after), stored=lambda one: one).all(after.objects)
+            verdicts = self._judging_of(after).all(after.objects)
             pairs = zip(verdicts, self._bad, strict=True)
             return not any(verdict.bad - before for verdict, before in pairs)
 
@@ -210,35 +208,10 @@ class _Run:
     def _is_fixed(self, subject: Subject) -> bool:
         """Report whether the edits of an object end the violations that they are to end, and bring
         none."""
-        own = subject.own
-        verdict = self._judging(Resource(edited(own.body, subject.edits), own.location))
+        verdict = self._judging(edited(subject.given, subject.edits))
         ended = subject.violations - subject.open.keys()
         return not (verdict.bad - self._bad[subject.number]) and ended.isdisjoint(verdict.failing)
 
     def _judging_of(self, requests: Requests) -> Judging:
-        def stored(resource: Resource) -> Resource:
-            return all_as_stored([resource])[0]
-
-        return Judging(
-            requests.policies.policies,
-            self._context_of(requests),
-            requests.completion(self._environment),
-            stored if self._fixer.options.request.inputs.api_defaults else lambda one: one,
-        )
-
-    def _own(self, given: Resource) -> Resource:
-        """Return an object as its file has it."""
-        places = given.location.places
-        if not self._fixer.options.request.inputs.api_defaults:
-            return given
-        if isinstance(places, Document):
-            return manifests.object_in(places, given)
-        if isinstance(places, BuiltPlaces):
-            return Resource(places.body, given.location)
-        if isinstance(places, TemplatePlaces):
-            body = places.chart.document(places.name, places.number)
-            body = mapping_at(pointed_at(body, pointer_steps(given.location.path)))
-            return in_namespace(
-                Resource(body, given.location), places.chart.inputs.target.namespace
-            )
-        return given
+        completion = requests.completion(self._environment)
+        return Judging(requests.policies.policies, self._context_of(requests), completion)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,16 +34,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The policies and the world of a scan. completed: gives the results that count; stored: gives
-    an object as the scan takes it."""
+    """The policies and the world of a scan. completed: gives the results that count."""
 
     policies: Sequence[RunnablePolicy]
     context: ScanContext
     completed: Completed
-    stored: Callable[[Resource], Resource] = lambda resource: resource
 
     def __call__(self, resource: Resource) -> Verdict:
-        """Return the verdict on an object as its file has it."""
+        """Return the verdict on an object."""
         return self.all([resource])[0]
 
     def all(self, resources: Sequence[Resource]) -> list[Verdict]:
@@ -56,7 +54,7 @@ class Judging:
             bad |= {("", fault) for fault in type_faults(resource.body)}
             verdicts.append(Verdict(as_changed(resource, results), results, frozenset(bad)))
 
-        run_scan(self.policies, map(self.stored, resources), sink, self.context)
+        run_scan(self.policies, resources, sink, self.context)
         return verdicts
 
 

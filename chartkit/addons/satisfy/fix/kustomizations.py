@@ -94,12 +94,10 @@ class _Build:
         old = [self.objects[number] for number in self.numbers]
         if list(map(resource_id, found)) != list(map(resource_id, old)):
             return False
-        wanted = {subject.number: edited(subject.own.body, subject.edits) for subject in subjects}
+        wanted = {subject.number: edited(subject.given, subject.edits).body for subject in subjects}
         self._made = {}
         for number, built in zip(self.numbers, found, strict=True):
-            places = self.objects[number].location.places
-            before = places.body if isinstance(places, BuiltPlaces) else None
-            if not same(built.body, wanted.get(number, before)):
+            if not same(built.body, wanted.get(number, self.objects[number].body)):
                 return False
             if number in wanted:
                 self._made[number] = built
@@ -112,8 +110,8 @@ def _patch(subject: Subject) -> Body:
     6902, with a test of the name of each item that one of them goes through."""
     places = subject.given.location.places
     assert isinstance(places, BuiltPlaces)
-    base = places.base or subject.own
-    kind = kind_of(subject.own)
+    base = places.base or subject.given
+    kind = kind_of(subject.given)
     target = {
         "group": kind.group,
         "version": kind.version,
@@ -121,16 +119,13 @@ def _patch(subject: Subject) -> Body:
         "name": base.name,
         "namespace": base.namespace,
     }
-    operations: dict[str, Body] = {}
-    body = subject.own.body
+    given = subject.given
+    tests = (test for edit in subject.edits for test in _tests(given.body, edit.steps))
+    operations = [*{test["path"]: test for test in tests}.values()]
     for edit in subject.edits:
-        for test in _tests(body, edit.steps):
-            operations.setdefault(repr(test), test)
-    for edit in subject.edits:
-        operation = _operation(body, edit.steps, edit.value)
-        operations[repr(operation)] = operation
-        body = edited(body, [edit])
-    text = dump_yaml([*operations.values()])
+        operations.append(_operation(given.body, edit.steps, edit.value))
+        given = edited(given, [edit])
+    text = dump_yaml(operations)
     return {"target": {key: value for key, value in target.items() if value}, "patch": text}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
@@ -86,11 +86,12 @@ class Edit:
     rules: frozenset[RuleKey] = frozenset()
 
 
-def edited(body: Json, edits: Sequence[Edit]) -> Json:
+def edited(resource: Resource, edits: Iterable[Edit]) -> Resource:
     """Return an object with edits; raise NoPlaceError."""
+    body = resource.body
     for edit in edits:
         body = changed(body, edit.steps, edit.value)
-    return body
+    return Resource(body, resource.location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +106,11 @@ class Reason:
 
 @dataclass(slots=True)
 class Subject:
-    """An object with violations. number: its index among the objects of the scan; own: the object
-    as its file has it, without defaults; violations: the rules that it violates and that nothing
-    accepts; open: those that stay."""
+    """An object with violations. number: its index among the objects of the scan; violations:
+    the rules that it violates and that nothing accepts; open: those that stay."""
 
     number: int
     given: Resource
-    own: Resource
     violations: frozenset[RuleKey]
     edits: tuple[Edit, ...] = ()
     open: dict[RuleKey, Reason] = field(default_factory=dict)

@@ -63,12 +63,12 @@ class _Search:
     def run(self) -> None:
         """Ask the rules one by one, as long as one of them wants something that helps."""
         subject = self.subject
-        if next(islice(leaves(subject.own.body), _MOST_VALUES, None), None) is not None:
+        if next(islice(leaves(subject.given.body), _MOST_VALUES, None), None) is not None:
             text = f"the object has more than {_MOST_VALUES:,} values"
             subject.open |= dict.fromkeys(subject.violations, Reason(text, subject.given.location))
             return
         values: _Values = {}
-        verdict = self.judging(subject.own)
+        verdict = self.judging(subject.given)
         for _ in range(_ROUNDS * len(subject.violations)):
             open_rules = (rule for rule in verdict.failing if self._is_wanted(rule))
             rule = next(open_rules, None)
@@ -165,7 +165,7 @@ class _Search:
         well, and the path of the field."""
         value = values[steps]
         whole = steps
-        if value is DELETE and len(list_of(pointed_at(self.subject.own.body, steps[:-1]))) == 1:
+        if value is DELETE and len(list_of(pointed_at(self.subject.given.body, steps[:-1]))) == 1:
             whole = steps[:-1]
         elif value is DELETE or value is False or value not in (0, "", [], {}):
             return steps, values
@@ -177,9 +177,7 @@ class _Search:
         return steps, values
 
     def _edited(self, values: _Values) -> Resource:
-        edits = [Edit(steps, value) for steps, value in values.items()]
-        own = self.subject.own
-        return Resource(edited(own.body, edits), own.location)
+        return edited(self.subject.given, (Edit(*each) for each in values.items()))
 
     def _decision(self, changes: Repair, result: RuleResult) -> Reason:
         open_changes = [change for change in changes if not change.certain] or changes

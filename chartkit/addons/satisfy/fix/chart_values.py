@@ -18,7 +18,7 @@ from chartkit.addons.satisfy.fix.model import (
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError
-from chartkit.helm.chart_values import merge
+from chartkit.helm.chart_values import merge, read_values
 from chartkit.helm.render import render_chart
 from chartkit.helm.template_places import ChartPlaces, ScopedValues, TemplatePlaces
 from chartkit.model import Body, Json, Resource, pointed_at, pointer_of, pointer_steps, same
@@ -119,7 +119,15 @@ class Chart:
         if location is None:
             return None
         values = self._values_of(subject)
-        key = pointer_steps(location.path)[len(values.scope) :]
+        return self._source(values, pointer_steps(location.path)[len(values.scope) :])
+
+    def _source(self, values: ScopedValues, key: Steps) -> tuple[Document, Steps] | None:
+        """Return the file that gives a value, and its path there; None for one that the object of a
+        release gives, which comes before all files."""
+        inputs = self.places.inputs
+        is_of_files = same(read_values(inputs.documents).merged, inputs.values)
+        if not is_of_files and pointed_at(inputs.values, (*values.scope, *key)) is not None:
+            return None
         return values.source(key, pointed_at(values.merged, key))
 
     def _tried(self, subject: Subject, top: Steps, edits: Sequence[Edit]) -> ValueEdit | Reason:
@@ -134,7 +142,7 @@ class Chart:
         values = self._values_of(subject)
         works: list[ValueEdit] = []
         for key in _empty_values(values.merged, top[-1].lower()):
-            source = values.source(key, pointed_at(values.merged, key))
+            source = self._source(values, key)
             if source is None:
                 continue
             unit = ValueEdit(*source, value, tuple((subject, edit) for edit in edits))

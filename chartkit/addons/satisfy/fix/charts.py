@@ -19,6 +19,7 @@ from chartkit.addons.satisfy.fix.model import (
     changed,
     most_of,
 )
+from chartkit.documents.reader import Document
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.model import Json, Resource, same
@@ -114,6 +115,8 @@ class ChartEdits:
             bodies[unit.file] = changed(before, unit.steps, unit.value)
         texts: list[FileText] = []
         for name, document in documents.items():
+            if type(document) is not Document:
+                raise InputError("has the values in the object of a release")
             path, text = self.files.text(document)
             after = with_documents(text, name, {0: bodies[name]})
             texts.append(FileText(name, path, text, after))

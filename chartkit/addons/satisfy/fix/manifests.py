@@ -27,8 +27,6 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource, mapping_at, pointed_at, pointer_of, pointer_steps
 
 _Unit = tuple[Subject, Edit]
-
-
 Confirm = Callable[[Subject], bool]
 """A function that reports whether the edits of an object that are left do what they should."""
 
@@ -66,9 +64,9 @@ def _batch(subjects: Sequence[Subject], files: SourceFiles, confirm: Confirm) ->
         if units:
             wanted[number] = _body(documents[number].body, units)
     after = with_documents(text, name, wanted)
-    places = dict(enumerate(documents_of(after, name)))
+    places = documents_of(after, name)
     made = {
-        subject.number: object_in(places[number], subject.given)
+        subject.number: _object(places[number], subject.given)
         for number, objects in by_number.items()
         for subject in objects
         if subject.edits
@@ -78,7 +76,7 @@ def _batch(subjects: Sequence[Subject], files: SourceFiles, confirm: Confirm) ->
 
 @dataclass(frozen=True, slots=True)
 class _DocumentEdits:
-    """The edits of the objects of one document. text: that it is a part of."""
+    """The edits of objects of one document. text: the one that the document is a part of."""
 
     text: str
     document: Document
@@ -125,14 +123,16 @@ def _document(resource: Resource) -> Document:
 
 
 def _body(body: Json, units: Sequence[_Unit]) -> Json:
-    """Return a document's value with edits of its objects; raise NoPlaceError."""
-    for subject, edit in units:
-        steps = pointer_steps(subject.given.location.path)
-        body = changed(body, (*steps, *edit.steps), edit.value)
+    """Return a document's value with edits of its objects; raise NoPlaceError. A file that is
+    named twice has each object twice."""
+    paths = ((*pointer_steps(subject.given.location.path), *edit.steps) for subject, edit in units)
+    edits = {path: edit.value for path, (_, edit) in zip(paths, units, strict=True)}
+    for path, value in edits.items():
+        body = changed(body, path, value)
     return body
 
 
-def object_in(document: Document, given: Resource) -> Resource:
+def _object(document: Document, given: Resource) -> Resource:
     """Return an object as an edited document has it."""
     steps = pointer_steps(given.location.path)
     own: Body = mapping_at(pointed_at(document.body, steps))

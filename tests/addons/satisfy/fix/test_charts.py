@@ -118,3 +118,25 @@ def test_values_of_a_subchart_are_changed_where_they_are(tmp_path: Path) -> None
     assert (folder / "values.yaml").read_text() == (
         "db:\n  pod:\n    securityContext:\n      allowPrivilegeEscalation: false\n"
     )
+
+
+def test_values_of_a_release_are_listed(tmp_path: Path) -> None:
+    """What the object itself gives comes before the chart's file, even if both are equal."""
+    release = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: repo}}}
+  values: {host: true}
+"""
+    (tmp_path / ".git").mkdir()
+    chart(tmp_path / "objects")
+    (tmp_path / "objects/objects").rename(tmp_path / "objects/chart")
+    objects = written(tmp_path, release=release.replace("./chart", "./objects/chart"))
+    done = fix(objects)
+    said = "Pod/shop/web pods/host: the file has the values in the object of a release\n"
+    assert f"{said}    {objects}/release.yaml:6:12\n" in done.stdout
+    assert (objects / "release.yaml").read_text().endswith("values: {host: true}\n")
+    # The chart is among the inputs by itself, too.
+    assert (objects / "chart/values.yaml").read_text().splitlines()[1] == "host: false"

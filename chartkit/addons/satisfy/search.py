@@ -150,12 +150,12 @@ class Search:
     def minimal(self, body: Body) -> Witness:
         """Return an object without the changes that no rule wants."""
         skeleton = self.skeleton.body
-        for path in list(_changed(skeleton, body)):
+        for path in list(changed_paths(skeleton, body)):
             smaller = _without(skeleton, body, path)
             if smaller is not None and not self.failing(smaller):
                 body = smaller
         reasons = {}
-        for path in _changed(skeleton, body):
+        for path in changed_paths(skeleton, body):
             smaller = _without(skeleton, body, path)
             if smaller is not None:
                 reasons[path] = tuple(self._reasons(path, self.failing(smaller)))
@@ -184,7 +184,7 @@ def place_of(want: Want, path: FieldPath) -> Location:
     return location_of(want.compiled, best)
 
 
-def _changed(before: Json, after: Json, path: FieldPath = ()) -> Iterator[FieldPath]:
+def changed_paths(before: Json, after: Json, path: FieldPath = ()) -> Iterator[FieldPath]:
     """Yield the paths that differ, what is new as a whole before its parts, and the last items of
     lists first."""
     if before is MISSING or type(before) is not type(after) or not isinstance(after, dict | list):
@@ -200,7 +200,7 @@ def _changed(before: Json, after: Json, path: FieldPath = ()) -> Iterator[FieldP
 def _parts(before: Json, after: Json, path: FieldPath) -> Iterator[FieldPath]:
     for step in after if isinstance(after, dict) else reversed(range(len(after))):
         own = value_at(before, (step,)) if before is not MISSING else MISSING
-        yield from _changed(own, after[step], (*path, step))
+        yield from changed_paths(own, after[step], (*path, step))
 
 
 def _without(skeleton: Json, body: Body, path: FieldPath) -> Body | None:

@@ -50,15 +50,17 @@ class SearchLimitError(Exception):
 class _State:
     """What is wanted on one way through the choices. wants: by path the tests of its field;
     lengths: of lists; loops: by list what is wanted of every element that is added; undecided:
-    fields of which no value is known yet."""
+    fields of which no value is known yet; choices: that are still to be made."""
 
     wants: dict[FieldPath, tuple[Atom, ...]] = field(default_factory=dict)
     lengths: dict[FieldPath, int] = field(default_factory=dict)
     loops: dict[FieldPath, tuple[tuple[Every, Scope], ...]] = field(default_factory=dict)
     undecided: set[FieldPath] = field(default_factory=set)
+    choices: list[Goal] = field(default_factory=list)
 
     def copy(self) -> _State:
-        return _State(dict(self.wants), dict(self.lengths), dict(self.loops), set(self.undecided))
+        maps = (dict(self.wants), dict(self.lengths), dict(self.loops))
+        return _State(*maps, set(self.undecided), list(self.choices))
 
 
 class Solver:
@@ -79,6 +81,7 @@ class Solver:
         self._body = body
         self._kind = kind
         self._left = most_steps
+        self._truths: dict[tuple[int, tuple[FieldPath, ...]], tuple[bool | None, Formula]] = {}
         self.is_complete = True
 
     def solutions(self, formula: Formula) -> Iterator[Solution]:
@@ -96,19 +99,18 @@ class Solver:
                 waiting.pop()
                 continue
             state = way[1].copy()
-            choices = self._settled(way[0], state)
-            if choices:
+            if not self._settle(way[0], state):
+                continue
+            if state.choices:
                 # What the object does not meet comes first, and of that what has the fewest ways.
-                choices.sort(key=self._order)
-                waiting.append(self._branches(*choices[0], choices[1:], state))
-            elif choices is not None:
+                state.choices.sort(key=self._order)
+                waiting.append(self._branches(*state.choices.pop(0), state))
+            else:
                 yield from self._assigned(state)
 
-    def _settled(self, goals: list[Goal], state: _State) -> list[Goal] | None:
-        """Add the wants of goals; return the choices among them, None where a field can have no
-        value."""
+    def _settle(self, goals: list[Goal], state: _State) -> bool:
+        """Add the wants and choices of goals; report whether every field can have a value."""
         goals = goals[::-1]
-        choices: list[Goal] = []
         while goals:
             self._left -= 1
             if self._left < 0:
@@ -118,16 +120,16 @@ class Solver:
             match formula:
                 case Atom():
                     if not self._want(formula, scope, state):
-                        return None
+                        return False
                 case All():
                     goals += [(part, scope) for part in reversed(formula.parts)]
                 case Every():
                     goals += self._every(formula, scope, state)
                 case Any() | Some():
-                    choices.append((formula, scope))
+                    state.choices.append((formula, scope))
                 case Unknown():
                     pass
-        return choices if self._is_open(state) else None
+        return self._is_open(state)
 
     def _is_open(self, state: _State) -> bool:
         """Report whether every field has a value that is known to pass."""
@@ -145,33 +147,37 @@ class Solver:
     def _order(self, goal: Goal) -> tuple[bool, int]:
         formula, scope = goal
         ways = len(formula.parts) if isinstance(formula, Any) else 2
-        return truth(formula, self._body, scope) is True, ways
+        return self._truth(formula, scope) is True, ways
+
+    def _truth(self, formula: Formula, scope: Scope) -> bool | None:
+        key = (id(formula), tuple(scope.values()))
+        if key not in self._truths:
+            self._truths[key] = truth(formula, self._body, scope), formula
+        return self._truths[key][0]
 
     def _branches(
-        self, formula: Formula, scope: Scope, rest: list[Goal], state: _State
+        self, formula: Formula, scope: Scope, state: _State
     ) -> Iterator[tuple[list[Goal], _State]]:
-        """Yield the ways of a choice, what the object does already first; rest: further goals."""
+        """Yield the ways of a choice, what the object does already first."""
         if isinstance(formula, Any):
-            ranked = sorted(formula.parts, key=lambda part: _RANKS[truth(part, self._body, scope)])
+            ranked = sorted(formula.parts, key=lambda part: _RANKS[self._truth(part, scope)])
             for part in ranked:
-                yield [*rest, (part, scope)], state
+                yield [(part, scope)], state
             return
         assert isinstance(formula, Some)
         path = resolved(formula.place, scope)
         count = self._length(path, state)
         inner = [{**scope, formula.variable: (*path, index)} for index in range(count + 1)]
-        ranked_scopes = sorted(
-            inner[:-1], key=lambda each: _RANKS[truth(formula.part, self._body, each)]
-        )
+        ranked_scopes = sorted(inner[:-1], key=lambda each: _RANKS[self._truth(formula.part, each)])
         for each in ranked_scopes:
-            yield [*rest, (formula.part, each)], state
+            yield [(formula.part, each)], state
         grown = state.copy()
         grown.lengths[path] = count + 1
         added = [
             (loop.part, {**outer, loop.variable: (*path, count)})
             for loop, outer in state.loops.get(path, ())
         ]
-        yield [*rest, (formula.part, inner[-1]), *added], grown
+        yield [(formula.part, inner[-1]), *added], grown
 
     def _length(self, path: FieldPath, state: _State) -> int:
         listed = value_at(self._body, path)
@@ -190,10 +196,25 @@ class Solver:
         path = resolved(atom.place, scope)
         atoms = state.wants[path] = (*state.wants.get(path, ()), atom)
         try:
-            return meet(self._tests(path, atoms), value_at(self._body, path)) is not None
+            if self._value(path, atoms, value_at(self._body, path), state) is None:
+                return False
         except Undecided:
             state.undecided.add(path)
-            return True
+        return atom.test.holds(MISSING) or self._has_room(path, state)
+
+    def _has_room(self, path: FieldPath, state: _State) -> bool:
+        """Report whether no field above one that is there is wanted to be away, or no object."""
+        for depth in range(len(path)):
+            above = path[:depth]
+            if above not in state.wants:
+                continue
+            try:
+                current = value_at(self._body, above)
+                if self._value(above, state.wants[above], current, state) is None:
+                    return False
+            except Undecided:
+                state.undecided.add(above)
+        return True
 
     def _tests(self, path: FieldPath, atoms: tuple[Atom, ...]) -> list[Test]:
         typed = None if self._kind is None else type_test(self._kind, path)
@@ -229,7 +250,7 @@ class Solver:
         kept = current if isinstance(current, dict | list) else self._empty(path, state)
         if all(test.holds(kept) for test in tests):
             return Meeting(kept if kept is current else type(kept)(), True)
-        if any(test.is_closed for test in tests):
+        if any(test.is_closed and not _has_container(test) for test in tests):
             return None
         raise Undecided
 
@@ -249,6 +270,10 @@ class Solver:
         paths = [*state.wants, *((*grown, 0) for grown in state.lengths)]
         below = (other[len(path)] for other in paths if other[: len(path)] == path != other)
         return [{}] if any(isinstance(step, int) for step in below) else {"": None}
+
+
+def _has_container(test: Test) -> bool:
+    return any(isinstance(value, dict | list) for value in test.probes)
 
 
 _RANKS: Final = {True: 0, False: 1, None: 2}

@@ -14,6 +14,7 @@ from typing import Final
 
 _MOST_STATES: Final = 4_000
 """The most states of a product: what has more is not decided."""
+_MOST_KNOWN: Final = 10_000
 _MOST_COPIES: Final = 300
 _LAST: Final = 0x10FFFF
 _NICE: Final = "axz019-/.:_"
@@ -49,10 +50,11 @@ class Language:
 @dataclass(slots=True)
 class _Automaton:
     """steps: by state the ranges of characters and the state that each leads to; free: states that
-    need no character."""
+    need no character; known: where characters lead to from sets of states."""
 
     steps: list[list[tuple[Ranges, int]]] = field(default_factory=list)
     free: list[list[int]] = field(default_factory=list)
+    known: dict[tuple[frozenset[int], int], frozenset[int]] = field(default_factory=dict)
 
     def state(self) -> int:
         if len(self.steps) > _MOST_STATES:
@@ -72,12 +74,17 @@ class _Automaton:
         return frozenset(reached)
 
     def after(self, states: frozenset[int], character: int) -> frozenset[int]:
-        return self.closure(
-            target
-            for state in states
-            for ranges, target in self.steps[state]
-            if any(low <= character <= high for low, high in ranges)
-        )
+        found = self.known.get((states, character))
+        if found is None:
+            found = self.closure(
+                target
+                for state in states
+                for ranges, target in self.steps[state]
+                if any(low <= character <= high for low, high in ranges)
+            )
+            if len(self.known) < _MOST_KNOWN:
+                self.known[states, character] = found
+        return found
 
 
 class _Reader:
@@ -286,6 +293,14 @@ def shortest(languages: Sequence[Language]) -> str | None:
 
     Raises TooLargeError where that is not found within a bounded number of states.
     """
+    found = _shortest(tuple(dict.fromkeys(languages)))
+    if isinstance(found, TooLargeError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _shortest(languages: tuple[Language, ...]) -> str | TooLargeError | None:
     parts = [(*_compiled(each.pattern, each.is_regex), each.wanted) for each in languages]
     alphabet = _alphabet([automaton for automaton, _, _ in parts])
     first = tuple(automaton.closure((0,)) for automaton, _, _ in parts)
@@ -309,7 +324,7 @@ def shortest(languages: Sequence[Language]) -> str | None:
             if is_dead or after in seen:
                 continue
             if len(seen) >= _MOST_STATES:
-                raise TooLargeError
+                return TooLargeError()
             seen.add(after)
             waiting.append((after, text + chr(character)))
     return None

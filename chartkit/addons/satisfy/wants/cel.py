@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any as AnyType
 from typing import Final, TypeAlias
 
@@ -107,6 +108,7 @@ def cel_formula(text: str, variables: Mapping[str, str], source: Source) -> Form
         return Unknown(text)
 
 
+@lru_cache(maxsize=2048)
 def _parsed(text: str) -> Expr:
     return bare(read(text, ENVIRONMENTS["vpol"]))
 

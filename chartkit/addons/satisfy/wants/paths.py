@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from chartkit.addons.satisfy.formula import (
@@ -118,6 +119,9 @@ _BOOLEAN: Final = frozenset(("contains", "starts_with", "ends_with", "regex_matc
 _OF_REQUEST: Final = {"object": _OBJECT, "operation": Reading(constant="CREATE")}
 
 
+_tree: Final = lru_cache(maxsize=2048)(parse)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads expressions; source: where they are written."""
@@ -139,7 +143,7 @@ class Reader:
     def expression(self, text: str) -> Reading:
         """Return what an expression reads. Raises NotReadError."""
         try:
-            return self._read(parse(text), None)
+            return self._read(_tree(text), None)
         except (JMESPathError, RecursionError):
             raise NotReadError from None
 

@@ -1,0 +1,121 @@
+"""Mutations that undo each other, or never settle: those of an object are applied until nothing
+changes, a bounded number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from chartkit.addons.satisfy.formula import TRUE, Formula, Source, value_at
+from chartkit.addons.satisfy.search import changed_paths
+from chartkit.addons.satisfy.skeletons import skeletons
+from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply
+from chartkit.addons.satisfy.wants.match import match_formula
+from chartkit.engine import OFFLINE, Phase, Request, RunnablePolicy, as_submitted, evaluate
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, Status, same
+
+_MOST_ROUNDS: Final = 5
+"""The rounds after which mutations that still change the object never settle: an API server asks
+its webhooks a second time at most."""
+
+_Writes = dict[FieldPath, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """Rules that change a field each time that the mutations are applied. rules: policy and rule;
+    field: path in the object; values: that it has one after the other."""
+
+    kind: str
+    rules: tuple[tuple[str, str], ...]
+    field: FieldPath
+    values: tuple[Json, ...]
+
+
+def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
+    """Yield the mutations that undo each other or never settle, each pair of rules once.
+
+    They are applied to the smallest object of each kind, and to those that each rule matches.
+    """
+    mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
+    known: set[frozenset[tuple[str, str]]] = set()
+    for body in skeletons().values() if mutating else ():
+        resource = as_submitted(Resource(body))
+        concerned = [policy for policy in mutating if policy.concerns(Request(resource))]
+        for each in _objects(resource, concerned):
+            for found in _of_object(each, concerned):
+                key = frozenset(found.rules)
+                if key not in known:
+                    known.add(key)
+                    yield found
+
+
+def _objects(resource: Resource, policies: Sequence[RunnablePolicy]) -> Iterator[Body]:
+    """Yield the smallest object, and as it is where it meets the match of each rule."""
+    seen: list[Body] = []
+    for formula in _matches(resource, policies):
+        solver = Solver(resource.body, kind_of(resource))
+        try:
+            solution = next(iter(solver.solutions(formula)), None)
+        except SearchLimitError:
+            continue
+        body = resource.body if solution is None else apply(resource.body, solution)
+        if not any(same(body, other) for other in seen):
+            seen.append(body)
+            yield body
+
+
+def _matches(resource: Resource, policies: Sequence[RunnablePolicy]) -> Iterator[Formula]:
+    kind = kind_of(resource)
+    for policy in policies:
+        if not isinstance(policy, CompiledPolicy):
+            continue
+        for rule in policy.rules_for(kind, "", Phase.MUTATE):
+            source = Source(policy.policy.id, rule.rule.name, "/spec")
+            yield match_formula(rule.rule, kind, source, policy.policy.namespace)
+    yield TRUE
+
+
+def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
+    writes: dict[tuple[str, str], _Writes] = {}
+    for _ in range(_MOST_ROUNDS):
+        before = body
+        body, writes = _round(body, policies)
+        if not any(writes.values()):
+            return
+    kind = str(body.get("kind"))
+    is_found = False
+    for one, other in combinations(writes, 2):
+        for path in writes[one].keys() & writes[other].keys():
+            values = (writes[one][path], writes[other][path])
+            if not same(*values):
+                is_found = True
+                yield Unsettled(kind, (one, other), path, values)
+                break
+    if not is_found and not same(before, body):
+        rule = next(rule for rule, written in writes.items() if written)
+        path = next(iter(writes[rule]))
+        yield Unsettled(kind, (rule,), path, (value_at(before, path), value_at(body, path)))
+
+
+def _round(
+    body: Body, policies: Sequence[RunnablePolicy]
+) -> tuple[Body, dict[tuple[str, str], _Writes]]:
+    """Apply the mutations once; return the object after them, and what each rule wrote."""
+    writes: dict[tuple[str, str], _Writes] = {}
+    results = evaluate(policies, Request(Resource(body)), OFFLINE, (Phase.MUTATE,))
+    for result in results:
+        if result.status is Status.PASS and result.patched and _is_own(result, body):
+            after = result.patched
+            written = {path: value_at(after, path) for path in changed_paths(body, after)}
+            writes.setdefault((result.policy_id, result.rule), {}).update(written)
+            body = after
+    return body, writes
+
+
+def _is_own(result: RuleResult, body: Body) -> bool:
+    return result.patched_target is None and bool(body)

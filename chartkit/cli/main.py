@@ -62,7 +62,7 @@ _CORE: Final = {
 _GROUPS: Final = {
     "Project": ("init", "adopt", "render", "diff", "promote", "package", "push"),
     "Check": ("scan", "why", "test", "preview", "exceptions", "check-compat", "values", "report"),
-    "Policies": ("policies", "migrate", "vendor", "eval"),
+    "Policies": ("policies", "witness", "migrate", "vendor", "eval"),
     "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
     "More": ("explain", "schema", "completion"),
 }
@@ -71,6 +71,7 @@ _ADDONS: Final = {
     "migrate": "migrate",
     "serve": "serve",
     "estimate": "serve",
+    "witness": "satisfy",
     **dict.fromkeys(("adopt", "promote", "package", "push", "plan"), "operate"),
     **dict.fromkeys(("install", "uninstall", "rescue"), "operate"),
 }

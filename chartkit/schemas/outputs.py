@@ -44,6 +44,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "preview": "Preview",
         "why": "Why",
         "estimate": "Estimate",
+        "witness": "Witnesses",
     }
 )
 """The types of outputs by the names of their commands."""

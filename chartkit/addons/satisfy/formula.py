@@ -120,6 +120,8 @@ def all_of(*parts: Formula) -> Formula:
             return FALSE
         else:
             flat.append(part)
+    if not flat:
+        return TRUE
     return flat[0] if len(flat) == 1 else All(tuple(flat))
 
 
@@ -133,6 +135,8 @@ def any_of(*parts: Formula) -> Formula:
             return TRUE
         else:
             flat.append(part)
+    if not flat:
+        return FALSE
     return flat[0] if len(flat) == 1 else Any(tuple(flat))
 
 

@@ -12,9 +12,10 @@ from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_p
 from chartkit.catalog.policy_lint.levels import Levels, at_levels
 from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.catalog.policy_lint.rules import RULES
+from chartkit.catalog.policy_lint.together import RunRule
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document
-from chartkit.engine import is_policy
+from chartkit.engine import RunnablePolicy, is_policy
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
@@ -94,6 +95,14 @@ def _rule_findings(
             if len(found) > _MOST_FINDINGS:
                 message = f"{resource.name}: has more findings of this rule, which are left out"
                 yield Diagnostic(rule.id, Severity.NOTE, message, found[-1].location)
+    yield from run_findings(compiled.policies)
+
+
+def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
+    """Yield the findings of the rules about several policies together."""
+    for rule in RULES:
+        if isinstance(rule, RunRule):
+            yield from rule.check_run(policies)
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:

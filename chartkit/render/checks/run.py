@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
+from chartkit.catalog.authoring.lint import run_findings
+from chartkit.catalog.policy_lint.levels import at_levels, levels
 from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.vendored import Vendored, said
 from chartkit.documents.unread import UNREAD
@@ -16,6 +18,7 @@ from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.library.policy import LibraryPolicy
+from chartkit.model import Severity
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.project.settings import PolicyType
@@ -113,9 +116,11 @@ _NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in th
 
 
 def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
-    """Yield Kyverno's warnings about the policies."""
+    """Yield Kyverno's warnings about the policies, and what lint finds in all of them together."""
     location, name = subject.policies.values.location, subject.environment.name
     warned = [diagnostic for diagnostic in compiled.warnings if diagnostic.rule_id == WARNING_RULE]
+    run = at_levels(run_findings(compiled.policies), levels(subject.project, name))
+    warned += [each for each in run if each.severity is not Severity.NOTE]
     yield from findings(name, POLICY_WARNINGS, warned, location)
     cleaning = (one.resource for one in compiled.cleanup if isinstance(one, CleanupPolicy))
     known = (*(policy.policy.resource for policy in compiled.policies), *cleaning)

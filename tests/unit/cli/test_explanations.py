@@ -35,6 +35,7 @@ POLICY_GROUPS = {
     ("CK72",): "Refused by Kyverno or the API server",
     ("CK73",): "Expressions and templates",
     ("CK74",): "Burdens of a cluster",
+    ("CK75",): "Policies together",
 }
 """The topics of the ids about policies, by how they begin."""
 _SOURCE = Path(chartkit.__file__).parent

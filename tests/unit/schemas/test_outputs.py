@@ -54,6 +54,7 @@ COMMANDS = {
     "migrate-policies": ["migrate", "policies", "legacy.yaml", "--proof-seconds", "0.3"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
     "estimate": ["estimate", "pod.yaml", "-p", "legacy.yaml"],
+    "witness": ["witness", "--kind", "Pod", "-p", "legacy.yaml"],
     "preview": ["preview", "pod.yaml", "-p", "legacy.yaml"],
     "why": ["why", "pod.yaml", "-p", "legacy.yaml"],
     "report-merge": ["report", "merge", "prd=old.json", "new.json"],

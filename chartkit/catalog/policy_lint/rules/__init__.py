@@ -1,7 +1,7 @@
 """The rules for policies, one a module; declaring one registers it.
 
 Ids: CK70x and CK71x are without effect, CK72x what Kyverno or an API server refuses, CK73x about
-expressions and templates, CK74x what burdens a cluster.
+expressions and templates, CK74x what burdens a cluster, CK75x about several policies together.
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ from chartkit.addons.satisfy.formula import (
     atoms,
     opposite,
 )
-from chartkit.addons.satisfy.search import Search, Witness
-from chartkit.addons.satisfy.skeletons import skeletons
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, with_value
 from chartkit.addons.satisfy.wants.rules import Want, wants_of
+from chartkit.addons.satisfy.witness.search import Search, Witness
+from chartkit.addons.satisfy.witness.skeletons import skeletons
 from chartkit.engine import (
     ENFORCE,
     OFFLINE,

@@ -9,11 +9,12 @@ from itertools import combinations
 from typing import Final
 
 from chartkit.addons.satisfy.formula import TRUE, Formula, Source, value_at
-from chartkit.addons.satisfy.search import changed_paths
-from chartkit.addons.satisfy.skeletons import skeletons
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply
 from chartkit.addons.satisfy.wants.match import match_formula
+from chartkit.addons.satisfy.witness.search import changed_paths
+from chartkit.addons.satisfy.witness.skeletons import skeletons
 from chartkit.engine import OFFLINE, Phase, Request, RunnablePolicy, as_submitted, evaluate
+from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, Status, same
@@ -48,7 +49,7 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
         concerned = [policy for policy in mutating if policy.concerns(Request(resource))]
         for each in _objects(resource, concerned):
             for found in _of_object(each, concerned):
-                key = frozenset(found.rules)
+                key = frozenset((policy, written_name(rule)) for policy, rule in found.rules)
                 if key not in known:
                     known.add(key)
                     yield found

@@ -152,7 +152,7 @@ class Search:
         skeleton = self.skeleton.body
         for path in list(changed_paths(skeleton, body)):
             smaller = _without(skeleton, body, path)
-            if smaller is not None and not self.failing(smaller):
+            if smaller is not None and self._is_whole(smaller) and not self.failing(smaller):
                 body = smaller
         reasons = {}
         for path in changed_paths(skeleton, body):
@@ -160,6 +160,10 @@ class Search:
             if smaller is not None:
                 reasons[path] = tuple(self._reasons(path, self.failing(smaller)))
         return Witness(body, {path: found for path, found in reasons.items() if found})
+
+    def _is_whole(self, body: Body) -> bool:
+        """Report whether nothing is left out that an API server asks for."""
+        return same(completed(kind_of(self.skeleton), body, self.skeleton.body), body)
 
     def _reasons(self, path: FieldPath, failing: Iterable[RuleKey]) -> Iterator[Reason]:
         for key in failing:

@@ -1,0 +1,1 @@
+"""Rules that cannot be kept together, and mutations that do not settle."""

@@ -1,0 +1,1 @@
+"""The smallest object that an environment accepts, found and shown."""

@@ -1,0 +1,34 @@
+"""CK751: rules that no object passes together."""
+
+from __future__ import annotations
+
+from chartkit.catalog.policy_lint.together import RunRule
+
+
+class Conflict(RunRule):
+    id = "CK751"
+    port = "conflicting"
+    what = "Rules that no object passes together."
+    why = (
+        "Whatever is written fails one of them; where both are enforced, nothing of the kind can "
+        "be created any more."
+    )
+    do = "Change one of the rules that the message names."
+    problematic = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: example}
+spec:
+  rules:
+  - name: from-registry
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: Images come from registry.example.
+      pattern: {spec: {containers: [{image: registry.example/*}]}}
+  - name: from-mirror
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: Images come from mirror.example.
+      pattern: {spec: {containers: [{image: mirror.example/*}]}}
+"""
+    correct = problematic.replace("{image: mirror.example/*}", '{image: "*:*"}')

@@ -135,6 +135,9 @@ class Expressions:
             word = "always " if is_constant else ""
             text = f"{name} is {word}{'true' if outcome else 'false'}"
             text += "" if is_constant else _reason(tree)
+        elif asked is Asked.VARIABLE:
+            hidden = "hidden" if self._is_secret else shortened(notation(outcome), _LONGEST_VALUE)
+            text = f"{name} is {shown(hidden)}"
         else:
             text = f"{name} was evaluated"
         where = self._locate(asking, 0)

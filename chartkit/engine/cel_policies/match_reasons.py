@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel_policies.constraints import RULE_PARTS, Constraints, labels_of_namespace
@@ -84,50 +85,55 @@ def _taking(rules: tuple[ResourceRule, ...], request: Attributes) -> int:
 
 
 def _of_rules(rules: tuple[ResourceRule, ...], request: Attributes, locate: Locate) -> Decision:
-    parts = [_of_rule(at, rule, request, locate) for at, rule in enumerate(rules)]
+    parts = tuple(_of_rule(at, rule, request, locate) for at, rule in enumerate(rules))
     nearest = min(range(len(rules)), key=lambda at: len(_failing(rules[at], request)))
-    deciding = parts[nearest]
-    text = deciding.text
+    text = parts[nearest].text
     if len(parts) > 1:
         text = f"none of {len(parts)} resourceRules matches; nearest: {text}"
-    found = tuple(parts) if len(parts) > 1 else ()
-    location, pointer = deciding.location, deciding.pointer
-    return Decision(Asked.MATCH, False, text, location, pointer, deciding.value, found)
+    return replace(parts[nearest], asked=Asked.MATCH, text=text, parts=parts)
 
 
 def _of_rule(at: int, rule: ResourceRule, request: Attributes, locate: Locate) -> Decision:
-    field = _failing(rule, request)[0]
-    asked, pointer = _ASKED[field]
-    text, value = _sentence(field, rule, request)
-    return Decision(asked, False, text, locate("resourceRules", at, field), pointer, value)
+    """Return the decision of a rule that does not take a request; its parts are the checks up to
+    the first that does not hold."""
+    failing = _failing(rule, request)[0]
+    checks: list[Decision] = []
+    for field, (asked, pointer) in _ASKED.items():
+        text, value = _sentence(field, rule, request, holds=field != failing)
+        where = locate("resourceRules", at, field)
+        checks.append(Decision(asked, field != failing, text, where, pointer, value))
+        if field == failing:
+            break
+    return replace(checks[-1], asked=Asked.FILTER, parts=tuple(checks))
 
 
-def _sentence(field: str, rule: ResourceRule, request: Attributes) -> tuple[str, Json]:
+def _sentence(
+    field: str, rule: ResourceRule, request: Attributes, *, holds: bool
+) -> tuple[str, Json]:
     """Return a field of a rule beside that of a request: `resource pods is not deployments`."""
     body = request.request.resource.body
     match field:
         case "resources":
             given = request.resource + (f"/{request.subresource}" if request.subresource else "")
-            return _is_not("resource", given, rule.resources), body.get("kind", MISSING)
+            noun, wanted, value = "resource ", rule.resources, body.get("kind", MISSING)
         case "apiGroups":
-            groups = tuple(group or "the core group" for group in rule.groups)
-            text = _is_not("group", request.group or "the core group", groups)
-            return text.replace("group the core", "the core"), body.get("apiVersion", MISSING)
+            wanted = tuple(group or "the core group" for group in rule.groups)
+            given, value = request.group or "the core group", body.get("apiVersion", MISSING)
+            noun = "group " if request.group else ""
         case "apiVersions":
-            text = _is_not("version", request.version, rule.versions)
-            return text, body.get("apiVersion", MISSING)
+            given, wanted, value = request.version, rule.versions, body.get("apiVersion", MISSING)
+            noun = "version "
         case "operations":
-            return _is_not("operation", request.operation, rule.operations), MISSING
+            noun, given, wanted, value = "operation ", request.operation, rule.operations, MISSING
         case "scope":
-            scope = "namespaced" if request.namespace else "cluster-scoped"
-            return f"the object is {scope}, not of scope {rule.scope}", request.namespace or MISSING
+            given = "namespaced" if request.namespace else "cluster-scoped"
+            text = f"the object is {given}, {'' if holds else 'not '}of scope {rule.scope}"
+            return text, request.namespace or MISSING
         case _:
-            return _is_not("name", request.name or "none", rule.names), request.name or MISSING
-
-
-def _is_not(noun: str, given: str, wanted: tuple[str, ...]) -> str:
+            noun, given, wanted = "name ", request.name or "none", rule.names
+            value = request.name or MISSING
     named = shown(abridged(wanted, _NAMED)) or "any: none is named"
-    return f"{noun} {shown(given)} is not {named}"
+    return f"{noun}{shown(given)} {'matches' if holds else 'is not'} {named}", value
 
 
 def _of_namespace(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:

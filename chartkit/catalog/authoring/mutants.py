@@ -18,6 +18,8 @@ from chartkit.engine.cel.syntax import Expr, format_expression, read, tree
 from chartkit.model import Body, FieldPath, Json, mapping_at, mappings_at, texts_below
 from chartkit.wording import shortened
 
+WITHOUT: Final = object()
+"""The new value where a value is taken away."""
 LITERAL: Final = "literal"
 """The part of changes of texts, numbers and booleans."""
 _CEL_GROUP: Final = "policies.kyverno.io/"
@@ -39,7 +41,7 @@ class Change:
 
     def applied(self, body: Body) -> Body:
         """Return a policy with the change; the one that is given stays."""
-        changed: Body = _with(body, self.path, self.value)
+        changed: Body = with_value(body, self.path, self.value)
         return changed
 
 
@@ -75,12 +77,16 @@ def _of_messages(spec: Body) -> set[FieldPath]:
     }
 
 
-def _with(value: Json, path: FieldPath, new: Json) -> Json:
-    if not path:
-        return new
+def with_value(value: Json, path: FieldPath, new: Json) -> Json:
+    """Return a value with another one at a path; new: `WITHOUT` for none."""
     step, *rest = path
     copy: Any = list(value) if isinstance(value, list) else dict(value)
-    copy[step] = _with(copy[step], tuple(rest), new)
+    if rest:
+        copy[step] = with_value(copy[step], tuple(rest), new)
+    elif new is WITHOUT:
+        del copy[step]
+    else:
+        copy[step] = new
     return copy
 
 
@@ -267,7 +273,9 @@ def _values(value: Json, path: FieldPath, key: str) -> Iterator[Change]:
     if isinstance(value, dict):
         yield from _mapping(value, path)
         for name, member in value.items():
-            yield from _values(member, (*path, name), name)
+            # A field that must not be there has no value.
+            if not name.startswith("X("):
+                yield from _values(member, (*path, name), name)
     elif isinstance(value, list):
         yield from _without_items(value, path)
         for at, member in enumerate(value):

@@ -5,14 +5,16 @@ A change survives if every example has the same result with and without it.
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.catalog.authoring.mutants import LITERAL, Change, changes
+from chartkit.catalog.authoring.mutants import LITERAL, WITHOUT, Change, changes, with_value
 from chartkit.documents.reader import Source, read_file, read_text, resources
 from chartkit.engine import (
     NO_ATTACHMENTS,
@@ -35,7 +37,6 @@ from chartkit.model import (
     Json,
     Resource,
     Severity,
-    list_of,
     mapping_at,
     path_text,
     pointed_at,
@@ -43,6 +44,7 @@ from chartkit.model import (
 )
 from chartkit.scan.policies import compile_one
 from chartkit.scan.verdicts import example_world, judge
+from chartkit.wording import shortened
 
 SURVIVOR: Final = "CK521"
 EQUAL_FILE: Final = "mutants.yaml"
@@ -62,11 +64,14 @@ _SECONDS: Final = 60.0
 """The processor time for a form of a policy."""
 _CANDIDATES: Final = 300
 """The most objects that are tried to show a survivor, for each example."""
+_SHOWN: Final = 60
+"""The most characters of a value in what is said of such an object."""
 
 _Effect = tuple[bool, bool, Json, Json, Json]
 _Compiled = tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]
-_Key = tuple[int, FieldPath, str, int]
-"""A change: the number of the policy in its form, the path, the part, and its number there."""
+_Key = tuple[int, str, str, int]
+"""A change: the number of the policy in its form, the part, the text, and the number of the change
+among those of this text. Paths differ where parameters leave rules out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +182,8 @@ def _mutated(
             Diagnostic(
                 SURVIVOR,
                 Severity.WARNING,
-                f"no example shows {path_text(key[1])}: {change.text}",
-                place.within(pointer_of(*key[1])),
+                f"no example shows {path_text(change.path)}: {change.text}",
+                place.within(pointer_of(*change.path)),
                 f"an object that would: {witness}" if witness else None,
             )
         )
@@ -217,13 +222,11 @@ def _case(policy: FolderPolicy, source: Source, example: Examples) -> _Case:
     )
     found: dict[_Key, Change] = {}
     for index, body in enumerate(bodies):
-        numbers: dict[tuple[FieldPath, str], int] = {}
+        numbers: Counter[tuple[str, str]] = Counter()
         for change in changes(body):
             if _is_written(source, body, change):
-                number = numbers[change.path, change.part] = (
-                    numbers.get((change.path, change.part), -1) + 1
-                )
-                found[index, change.path, change.part, number] = change
+                found[index, change.part, change.text, numbers[change.part, change.text]] = change
+                numbers[change.part, change.text] += 1
     return _Case(bodies, _compiled(bodies), objects, found)
 
 
@@ -239,7 +242,7 @@ def _is_written(source: Source, body: Body, change: Change) -> bool:
     steps = [str(step) for step in change.path]
     written, rendered = pointed_at(outline.body, steps), pointed_at(body, steps)
     if isinstance(rendered, list):
-        return len(list_of(written)) == len(rendered)
+        return isinstance(written, list)
     return change.part not in (LITERAL, "element") or written == rendered
 
 
@@ -272,7 +275,9 @@ def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
             world,
         )
         for resource, world in given.values()
-        for said, body in _neighbours(resource.body, bodies)
+        for said, body in _neighbours(
+            resource.body, [other for other in bodies if other.get("kind") == resource.kind]
+        )
     ]
     random.Random(0).shuffle(found)
     return found[:_CANDIDATES]
@@ -281,12 +286,13 @@ def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
 def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]]:
     for path, value in _nodes(body, ()):
         name = path_text(path)
-        yield f"without {name}", _replaced(body, path, None)
+        yield f"without {name}", with_value(body, path, WITHOUT)
         steps = [str(step) for step in path]
         values = [*_alternatives(value), *(pointed_at(other, steps) for other in others)]
         for new in values:
             if new is not None and new != value:
-                yield f"with {name}: {new}", _replaced(body, path, new)
+                said = shortened(json.dumps(new, ensure_ascii=False), _SHOWN)
+                yield f"with {name}: {said}", with_value(body, path, new)
 
 
 def _nodes(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
@@ -313,16 +319,3 @@ def _alternatives(value: Json) -> Iterator[Json]:
         yield [*value, *value[:1]]
     elif isinstance(value, dict):
         yield {}
-
-
-def _replaced(value: Json, path: FieldPath, new: Json) -> Any:
-    """Return a value with another one at a path; None: without it."""
-    step, *rest = path
-    copy: Any = list(value) if isinstance(value, list) else dict(value)
-    if rest:
-        copy[step] = _replaced(copy[step], tuple(rest), new)
-    elif new is None:
-        del copy[step]
-    else:
-        copy[step] = new
-    return copy

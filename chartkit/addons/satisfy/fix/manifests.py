@@ -125,10 +125,11 @@ def _document(resource: Resource) -> Document:
 def _body(body: Json, units: Sequence[_Unit]) -> Json:
     """Return a document's value with edits of its objects; raise NoPlaceError. A file that is
     named twice has each object twice."""
-    paths = ((*pointer_steps(subject.given.location.path), *edit.steps) for subject, edit in units)
-    edits = {path: edit.value for path, (_, edit) in zip(paths, units, strict=True)}
-    for path, value in edits.items():
-        body = changed(body, path, value)
+    first: dict[str, int] = {}
+    for subject, edit in units:
+        pointer = subject.given.location.path
+        if first.setdefault(pointer, subject.number) == subject.number:
+            body = changed(body, (*pointer_steps(pointer), *edit.steps), edit.value)
     return body
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -20,20 +20,18 @@ from chartkit.addons.satisfy.fix.model import (
     NoPlaceError,
     Reason,
     RuleKey,
-    Steps,
     Subject,
+    changed,
     edited,
     steps_in,
 )
 from chartkit.engine import RunnablePolicy
 from chartkit.model import (
-    Json,
     Location,
     Resource,
     RuleResult,
     item_number,
     leaves,
-    list_of,
     path_step,
     path_text,
     pointed_at,
@@ -46,7 +44,7 @@ _ROUNDS: Final = 40
 _MOST_EDITS: Final = 400
 _MOST_VALUES: Final = 5_000
 """The values of the largest object that is fixed: its rules are judged once for each change."""
-_Values = dict[Steps, Json]
+_Edits = tuple[Edit, ...]
 
 
 def solve(subject: Subject, judging: Judging, policies: Mapping[str, RunnablePolicy]) -> None:
@@ -67,30 +65,30 @@ class _Search:
             text = f"the object has more than {_MOST_VALUES:,} values"
             subject.open |= dict.fromkeys(subject.violations, Reason(text, subject.given.location))
             return
-        values: _Values = {}
+        edits: _Edits = ()
         verdict = self.judging(subject.given)
         for _ in range(_ROUNDS * len(subject.violations)):
             open_rules = (rule for rule in verdict.failing if self._is_wanted(rule))
             rule = next(open_rules, None)
             if rule is None:
                 break
-            outcome = self._step(rule, verdict, values)
+            outcome = self._step(rule, verdict, edits)
             if isinstance(outcome, Reason):
                 subject.open[rule] = outcome
             else:
-                values, verdict = outcome
+                edits, verdict = outcome
         for rule in verdict.failing:
             if self._is_wanted(rule):
                 subject.open[rule] = self._reason(verdict.failing[rule], "takes too many changes")
-        self._settle(values, verdict)
+        self._settle(edits, verdict)
 
     def _is_wanted(self, rule: RuleKey) -> bool:
         return rule in self.subject.violations and rule not in self.subject.open
 
     def _step(
-        self, rule: RuleKey, verdict: Verdict, values: _Values
-    ) -> tuple[_Values, Verdict] | Reason:
-        """Return the values and the verdict after the changes that one rule wants, or why there
+        self, rule: RuleKey, verdict: Verdict, edits: _Edits
+    ) -> tuple[_Edits, Verdict] | Reason:
+        """Return the edits and the verdict after the changes that one rule wants, or why there
         are none."""
         result, policy = verdict.failing[rule], self.policies.get(rule[0])
         if policy is None:
@@ -104,7 +102,7 @@ class _Search:
         ]
         reasons: list[Reason] = []
         for changes in filter(None, (*certain, hardened(result))):
-            outcome = self._tried(changes, result, verdict, values)
+            outcome = self._tried(changes, result, verdict, edits)
             if not isinstance(outcome, Reason):
                 return outcome
             reasons.append(outcome)
@@ -115,14 +113,15 @@ class _Search:
         )
 
     def _tried(
-        self, changes: Repair, result: RuleResult, verdict: Verdict, values: _Values
-    ) -> tuple[_Values, Verdict] | Reason:
-        """Return the values and the verdict after changes, or why these do not help."""
-        own, after = self._edited(values), dict(values)
+        self, changes: Repair, result: RuleResult, verdict: Verdict, edits: _Edits
+    ) -> tuple[_Edits, Verdict] | Reason:
+        """Return the edits and the verdict after changes, or why these do not help."""
+        own, after = self._edited(edits), edits
         for change in sorted(changes, key=_in_order):
             try:
                 steps = steps_in(verdict.resource.body, own.body, pointer_steps(change.pointer))
-                after[steps] = change.value
+                others = (each for each in after if each.steps != steps or each.value is DELETE)
+                after = (*others, Edit(steps, change.value))
             except NoPlaceError:
                 return self._reason(result, "is about a part that a mutation or a default adds")
         if len(after) > _MOST_EDITS:
@@ -139,13 +138,12 @@ class _Search:
             return self._reason(result, "stays with what the rule seems to want")
         return after, tried
 
-    def _settle(self, values: _Values, verdict: Verdict) -> None:
-        """Keep the values without which a rule fails that passes with them."""
+    def _settle(self, edits: _Edits, verdict: Verdict) -> None:
+        """Keep the edits without which a rule fails that passes with them."""
         failing = verdict.failing.keys()
-        needed: dict[Steps, frozenset[RuleKey]] = {}
         # What is set for a whole Pod goes for each of its containers.
-        for steps in sorted(values, key=len, reverse=True):
-            fewer = {key: value for key, value in values.items() if key != steps}
+        for edit in sorted(edits, key=lambda edit: len(edit.steps), reverse=True):
+            fewer = tuple(each for each in edits if each is not edit)
             rules = self.subject.violations - self.subject.open.keys()
             # Without it the others may have no place, or break something.
             with suppress(NoPlaceError):
@@ -154,30 +152,30 @@ class _Search:
                 if needing or not without.bad - verdict.bad:
                     rules = needing
             if rules:
-                neat, values = self._neat(steps, values, verdict)
-                needed[neat] = rules
+                neat = self._neat(replace(edit, rules=rules), edit, edits, verdict)
+                edits = tuple(neat if each is edit else each for each in edits)
             else:
-                values = fewer
-        self.subject.edits = tuple(Edit(each, values[each], needed[each]) for each in values)
+                edits = fewer
+        self.subject.edits = edits
 
-    def _neat(self, steps: Steps, values: _Values, verdict: Verdict) -> tuple[Steps, _Values]:
-        """Return the values with a field taken away that would be empty, or 0, if that does as
-        well, and the path of the field."""
-        value = values[steps]
-        whole = steps
-        if value is DELETE and len(list_of(pointed_at(self.subject.given.body, steps[:-1]))) == 1:
-            whole = steps[:-1]
-        elif value is DELETE or value is False or value not in (0, "", [], {}):
-            return steps, values
-        neat = {whole if key == steps else key: value for key, value in values.items()}
-        neat[whole] = DELETE
+    def _neat(self, kept: Edit, edit: Edit, edits: _Edits, verdict: Verdict) -> Edit:
+        """Return an edit that takes a field away which would be empty, or 0, if that does as
+        well."""
+        if edit.value is not DELETE and (edit.value is False or edit.value not in (0, "", [], {})):
+            return kept
+        body, steps = self._edited(edits).body, edit.steps
+        while edit.value is DELETE and pointed_at(body, steps[:-1]) in ({}, []):
+            steps = steps[:-1]
+            body = changed(body, steps, DELETE)
+        neat = replace(kept, steps=steps, value=DELETE)
         with suppress(NoPlaceError):
-            if not self.judging(self._edited(neat)).bad - verdict.bad:
-                return whole, neat
-        return steps, values
+            after = self._edited(tuple(neat if each is edit else each for each in edits))
+            if not self.judging(after).bad - verdict.bad:
+                return neat
+        return kept
 
-    def _edited(self, values: _Values) -> Resource:
-        return edited(self.subject.given, (Edit(*each) for each in values.items()))
+    def _edited(self, edits: _Edits) -> Resource:
+        return edited(self.subject.given, edits)
 
     def _decision(self, changes: Repair, result: RuleResult) -> Reason:
         open_changes = [change for change in changes if not change.certain] or changes

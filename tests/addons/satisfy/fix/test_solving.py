@@ -127,3 +127,16 @@ def test_fewest_changes_end_all_violations(tmp_path: Path) -> None:
         "  securityContext:\n    runAsNonRoot: true\n    seccompProfile:\n"
         "      type: RuntimeDefault\n"
     )
+
+
+def test_items_of_a_list_go_one_after_the_other_and_nothing_empty_stays(tmp_path: Path) -> None:
+    """Two rules take one item each."""
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: x\n"
+        "    securityContext:\n      capabilities:\n        add:\n        - NET_RAW\n"
+        "        - CHOWN\n"
+    )
+    objects = written(tmp_path, pod=text)
+    done = fix(objects, "-p", "pss-restricted", "--select", "rule:adding-*")
+    assert done.exit_code == 0, done.stdout
+    assert (objects / "pod.yaml").read_text().endswith("  - name: x\n"), done.stdout

@@ -219,7 +219,7 @@ def _of_kinds(kinds: tuple[str, ...], kind: GroupVersionKind, sub: str) -> Filte
     names = {parse_kind_selector(selector).kind for selector in kinds}
     full = (kind.group, kind.version, kind.kind, sub)
     is_near = holds is never and kind.kind in names
-    text = "/".join(filter(None, full)) if is_near else kind.kind
+    text = "/".join(filter(None, full if is_near else (kind.kind, sub)))
     return FilterCheck(
         Asked.KIND, (_RESOURCES, "kinds"), holds, kinds, lambda _facts: (("kind",), text)
     )

@@ -303,13 +303,17 @@ def _of_action(
     """Return the decision of what a rule does; own: the checks that belong to it."""
     status = result.status
     holds = {Status.PASS: True, Status.FAIL: False, Status.WARN: False}.get(status)
-    wanted = True if asked is Asked.DENY and status is not Status.PASS else None
+    # Conditions hold where a denial refuses.
+    wanted = status is not Status.PASS if asked is Asked.DENY and holds is not None else None
     deciding = _deciding(own, wanted, holds)
     message = shortened(single_line(result.message), _MOST_CHARACTERS)
     if deciding is None:
         pointer = next(iter(result.fields), None)
         return Decision(asked, holds, message, location, pointer, parts=parts)
     text = deciding.text
+    if wanted is not None and deciding.holds is not wanted:
+        text = "a list of conditions is empty, and never holds"
+        return Decision(asked, wanted, text, location, parts=parts)
     if asked is Asked.DENY:
         holds = None if holds is None else not holds
     elif asked is Asked.ANY_PATTERN and not holds and len(own) > 1:

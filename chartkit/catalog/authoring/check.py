@@ -20,6 +20,7 @@ from chartkit.catalog.authoring.agreement import EXAMPLES, Form, decided, forms_
 from chartkit.catalog.authoring.mutation import MutationResult, mutate_policy
 from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
+from chartkit.catalog.policy_lint.findings import rule_findings
 from chartkit.documents.reader import Source, read_file
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel.shapes import RULE_ID as MISSPELT_FIELD
@@ -348,10 +349,13 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
 
 
 def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
-    """Kyverno's warnings; advice that holds for some policies alone is left out."""
+    """Kyverno's warnings, without advice that holds for some policies alone, and the findings of
+    lint rules."""
     diagnostics = PolicySet(_admitting([forms]), ()).warnings
     warned = (diagnostic for diagnostic in diagnostics if diagnostic.rule_id == WARNING_RULE)
     yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
+    first = PolicySet(_admitting([forms[:1]]), ())
+    yield from rule_findings((each.policy.resource for each in first.policies), first)
 
 
 def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
+from chartkit.catalog.policy_lint.findings import rule_findings, run_findings
 from chartkit.catalog.policy_lint.levels import Levels, at_levels
-from chartkit.catalog.policy_lint.rule import Subject
-from chartkit.catalog.policy_lint.rules import RULES
-from chartkit.catalog.policy_lint.together import RunRule
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document
-from chartkit.engine import RunnablePolicy, is_policy
-from chartkit.errors import InputError
+from chartkit.engine import is_policy
+from chartkit.errors import InputError, RenderError
 from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, is_definition, matching, walk
 from chartkit.scan.policies import (
-    PolicySet,
     as_refusals,
     compile_all,
     is_test_file,
@@ -34,8 +30,6 @@ UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
 
 
-_MOST_FINDINGS: Final = 50
-"""The most findings of a rule in one policy."""
 _NO_LEVELS: Final[Levels] = MappingProxyType({})
 
 
@@ -61,7 +55,7 @@ def lint_policies(
         for file in track(files):
             resources += _read(file, findings)
         for folder in own:
-            findings += check_policy(folder, shared_parameters(folder))
+            findings += at_levels(check_policy(folder, shared_parameters(folder)), levels)
         folders += len(own)
         if before == (len(resources), len(findings), folders):
             raise InputError("holds no policy", Location(source))
@@ -74,35 +68,11 @@ def lint_policies(
             findings += repeated_keys(document)
     compiled = compile_all(resources)
     findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
-    findings += at_levels(_rule_findings(compiled, levels, kyverno), levels)
+    found = rule_findings(compiled.found, compiled, levels, kyverno)
+    findings += at_levels((*found, *run_findings(compiled.policies)), levels)
     count = sum(map(is_policy, resources)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
-
-
-def _rule_findings(
-    compiled: PolicySet, levels: Levels, kyverno: Release | None
-) -> Iterator[Diagnostic]:
-    """Yield the findings of every rule in every policy, those that do not compile among them."""
-    runnable = {id(each.policy.resource): each for each in compiled.policies}
-    run = tuple(filter(is_policy, compiled.found))
-    rules = [rule for rule in RULES if not rule.is_off or rule.id in levels]
-    for resource in run:
-        subject = Subject(resource, runnable.get(id(resource)), run, compiled.names, kyverno)
-        for rule in rules:
-            found = list(islice(rule.check(subject), _MOST_FINDINGS + 1))
-            yield from found[:_MOST_FINDINGS]
-            if len(found) > _MOST_FINDINGS:
-                message = f"{resource.name}: has more findings of this rule, which are left out"
-                yield Diagnostic(rule.id, Severity.NOTE, message, found[-1].location)
-    yield from run_findings(compiled.policies)
-
-
-def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
-    """Yield the findings of the rules about several policies together."""
-    for rule in RULES:
-        if isinstance(rule, RunRule):
-            yield from rule.check_run(policies)
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:
@@ -121,7 +91,7 @@ def _files(source: str) -> tuple[list[str], list[Path]]:
 def _read(source: str, findings: list[Diagnostic]) -> list[Resource]:
     try:
         return read_policies(source, MappingProxyType({}), "ClusterPolicy", findings.append)[0]
-    except InputError as error:
+    except (InputError, RenderError) as error:
         if not is_there(Path(source)):
             raise
         findings.append(

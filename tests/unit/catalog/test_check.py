@@ -214,7 +214,8 @@ def test_a_policy_that_forbids_a_kind_accepts_nothing_that_it_looks_at(tmp_path:
     denial = "      validate:\n        message: No Pods here.\n        deny: {}\n"
     (policy / "policy.yaml").write_text(rule + denial)
     cel = (policy / "cel.yaml").read_text().partition("  variables:\n")[0]
-    (policy / "cel.yaml").write_text(cel + '  validations:\n    - expression: "false"\n')
+    never = '  validations:\n    - {expression: "false", message: No Pods here.}\n'
+    (policy / "cel.yaml").write_text(cel + never)
     (policy / "good.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n")
     assert check_path(policy).diagnostics == ()
 

@@ -203,8 +203,11 @@ def shared_parameters(path: Path) -> Mapping[str, Parameter]:
     return MappingProxyType({})
 
 
-def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnostic]:
-    """Return the faults of one policy; shared: its library's shared parameters."""
+def check_policy(
+    folder: Path, shared: Mapping[str, Parameter], *, with_rules: bool = False
+) -> list[Diagnostic]:
+    """Return the faults of one policy; shared: its library's shared parameters; with_rules: whether
+    the rules of `policies lint` are asked, too."""
     try:
         policy = read_policy(folder, "", shared)
     except InputError as error:
@@ -219,6 +222,9 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
     if len(forms) == 2:
         diagnostics += _same_kind(forms)
     diagnostics += [*_remediation(policy, forms), *_judged(policy, forms)]
+    if with_rules:
+        filled = PolicySet(_admitting([made[:1] for made in forms]), ())
+        diagnostics += rule_findings((each.policy.resource for each in filled.policies), filled)
     return diagnostics + list(_counterparts(policy))
 
 
@@ -349,13 +355,10 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
 
 
 def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
-    """Kyverno's warnings, without advice that holds for some policies alone, and the findings of
-    lint rules."""
+    """Kyverno's warnings; advice that holds for some policies alone is left out."""
     diagnostics = PolicySet(_admitting([forms]), ()).warnings
     warned = (diagnostic for diagnostic in diagnostics if diagnostic.rule_id == WARNING_RULE)
     yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
-    first = PolicySet(_admitting([forms[:1]]), ())
-    yield from rule_findings((each.policy.resource for each in first.policies), first)
 
 
 def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:

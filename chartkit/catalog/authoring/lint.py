@@ -55,7 +55,8 @@ def lint_policies(
         for file in track(files):
             resources += _read(file, findings)
         for folder in own:
-            findings += at_levels(check_policy(folder, shared_parameters(folder)), levels)
+            own_findings = check_policy(folder, shared_parameters(folder), with_rules=True)
+            findings += at_levels(own_findings, levels)
         folders += len(own)
         if before == (len(resources), len(findings), folders):
             raise InputError("holds no policy", Location(source))

@@ -9,7 +9,7 @@ import pytest
 from chartkit.catalog.policy_lint.rules import RULES
 from tests.unit.catalog.policy_lint.linting import lint, marked
 
-OWN = {rule.id: rule for rule in RULES if rule.id >= "CK720"}
+OWN = {rule.id: rule for rule in RULES if "CK720" <= rule.id < "CK750"}
 MATCH = "name: r\nmatch: {any: [{resources: {kinds: [Pod]}}]}\n"
 
 

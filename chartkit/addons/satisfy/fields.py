@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import MISSING, Test
 from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
@@ -43,6 +44,7 @@ _EXAMPLES: Final[dict[str, Json]] = {
 """Values by the names of fields, where a rule leaves them open."""
 
 _CHOICES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
+    ("dnsPolicy",): ("ClusterFirst", "Default", "None", "ClusterFirstWithHostNet"),
     ("imagePullPolicy",): ("IfNotPresent", "Always", "Never"),
     ("os", "name"): ("linux", "windows"),
     ("restartPolicy",): ("Always", "OnFailure", "Never"),
@@ -102,7 +104,7 @@ def type_test(kind: GroupVersionKind, path: FieldPath) -> Test | None:
     if choices := _choices(kind, path):
         return _typed(lambda value: value in choices, choices, is_closed=True)
     holds, values = _TYPES[name]
-    return _typed(holds, (*filter(holds, examples), *values), is_closed=name == "bool")
+    return _typed(holds, (*filter(holds, examples), *values), name, is_closed=name == "bool")
 
 
 def _choices(kind: GroupVersionKind, path: FieldPath) -> tuple[str, ...]:
@@ -111,7 +113,10 @@ def _choices(kind: GroupVersionKind, path: FieldPath) -> tuple[str, ...]:
     return next((_CHOICES[ends] for ends in _CHOICES if path[-len(ends) :] == ends), ())
 
 
-def _typed(holds: _Types, values: tuple[Json, ...], *, is_closed: bool = False) -> Test:
+def _typed(
+    holds: _Types, values: tuple[Json, ...], name: str = "", *, is_closed: bool = False
+) -> Test:
+    is_size = name in _SIZES
     return Test(
         "of its type",
         lambda value: value is MISSING or holds(value),
@@ -119,7 +124,13 @@ def _typed(holds: _Types, values: tuple[Json, ...], *, is_closed: bool = False) 
         is_closed=is_closed,
         is_fallback=True,
         takes_texts=any(isinstance(value, str) for value in values),
+        order="quantity" if is_size else "",
+        languages=(Language("*"),) if name == "string" else None,
+        is_positive=is_size or name == "string",
     )
+
+
+_SIZES: Final = frozenset(("int", "double", "quantity"))
 
 
 def completed(kind: GroupVersionKind, body: Body, before: Body) -> Body:

@@ -7,6 +7,7 @@ no text is in all their languages, or no number is within all their bounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -206,7 +207,8 @@ def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
         waiting += made
         seen += 1
     for order in {test.order for test in tests} - {""}:
-        yield from sizes_around([p for test in tests if test.order == order for p in test.points])
+        own = [point for test in tests if test.order == order for point in test.points]
+        yield from sizes_around(own, "duration" if order == EITHER else order)
     for test in tests:
         if test.is_fallback:
             yield from test.offers
@@ -247,6 +249,10 @@ def filled(wildcard: str, current: Json) -> Iterator[str]:
         yield text.replace("*", end, 1).replace("*", "")
 
 
+EITHER: Final = "either"
+"""The order of what is a duration and a quantity, such as `90m`: it depends on the value."""
+
+
 def size_of(text: Json, order: str) -> Fraction | None:
     """Return a size as a number: of a quantity, or of a duration in nanoseconds."""
     shown = str(text) if isinstance(text, str | int | float) else ""
@@ -262,23 +268,24 @@ def size_of(text: Json, order: str) -> Fraction | None:
 _LARGEST_EXPONENT: Final = 64
 
 
-def sizes_around(points: Iterable[str]) -> Iterator[Json]:
+def sizes_around(points: Iterable[str], order: str) -> Iterator[Json]:
     """Yield a size at, between, below and beyond some points: what comparisons with them can tell
     apart. Whole numbers come as numbers and as texts."""
     known: dict[Fraction, str] = {}
     for point in points:
-        order = "quantity" if quantity_or_none(point) is not None else "duration"
         size = size_of(point, order)
         if size is not None:
             known.setdefault(size, point)
     if not known:
         return
-    is_duration = any(quantity_or_none(point) is None for point in known.values())
+    is_duration = order == "duration"
     sizes = sorted(known)
     between = [(low + high) / 2 for low, high in pairwise(sizes)]
     beyond = [sizes[-1] + 1_000_000_000 if is_duration else sizes[-1] * 2 + 1]
     below = [sizes[0] / 2] if sizes[0] > 0 else [sizes[0] - 1]
-    for size in [*sizes, *beyond, *between, *below]:
+    # Whole numbers near those between, for fields that take no others.
+    whole = [Fraction(math.floor(size) + more) for size in between for more in (0, 1)]
+    for size in [*sizes, *beyond, *between, *whole, *below]:
         if size.denominator == 1 and not is_duration:
             yield int(size)
         yield known.get(size) or _written(size, is_duration)
@@ -294,10 +301,14 @@ def _written(size: Fraction, is_duration: bool) -> str:
 
 def _no_size(tests: Sequence[Test]) -> bool:
     """Report whether a test takes sizes alone, and no size passes those that compare sizes."""
-    for order in {test.order for test in tests if test.is_positive} - {""}:
-        comparing = [test for test in tests if test.order == order]
+    if _passes(MISSING, tests):
+        return False
+    for order in {test.order for test in tests if test.is_positive} - {"", EITHER}:
+        # Of durations, `90m` is one as well: it is a quantity only where no duration is compared.
+        orders = (order, EITHER) if order == "duration" else (order,)
+        comparing = [test for test in tests if test.order in orders]
         points = [point for test in comparing for point in test.points]
-        if not any(_passes(size, comparing) for size in sizes_around(points)):
+        if points and not any(_passes(size, comparing) for size in sizes_around(points, order)):
             return True
     return False
 
@@ -309,6 +320,8 @@ def _languages(tests: Sequence[Test]) -> list[Language]:
 def _no_text(tests: Sequence[Test]) -> bool:
     """Report whether a test takes texts alone, and no text is in all languages."""
     if not any(test.is_positive and test.languages for test in tests):
+        return False
+    if _passes(MISSING, tests):
         return False
     if not all(test.takes_texts for test in tests):
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -209,7 +210,7 @@ def _match_text(want: Want) -> str:
 
 def _in_group(resource: Resource, group: Sequence[Want]) -> Iterator[Conflict | Undecided]:
     """Yield the conflicts of rules that apply to the same objects."""
-    fields = {id(want): _fields_of(want.passes) for want in group}
+    fields = {id(want): _fields_of(_wanted(want)) for want in group}
     for near in _connected([want for want in group if fields[id(want)]], fields):
         if _decided(resource, near) is not False:
             # A rule that refuses whatever it matches conflicts with nothing.
@@ -288,21 +289,32 @@ def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> Iterator[
     left = list(wants)
     while left:
         found = [left.pop(0)]
-        seen = fields[id(found[0])]
+        seen = set(fields[id(found[0])])
         grown = True
         while grown:
-            near = [want for want in left if fields[id(want)] & seen]
+            near = [want for want in left if _touches(fields[id(want)], seen)]
             grown = bool(near)
             found += near
-            seen = seen.union(*(fields[id(want)] for want in near))
+            seen.update(*(fields[id(want)] for want in near))
             left = [want for want in left if want not in near]
         if len(found) > 1:
             yield tuple(found)
 
 
+def _touches(fields: Fields, seen: set[tuple[str, ...]]) -> bool:
+    """Report whether rules speak of a field of some others, or of one above or below it."""
+    if not fields.isdisjoint(seen):
+        return True
+    return not (_above(fields).isdisjoint(seen) and _above(seen).isdisjoint(fields))
+
+
+def _above(fields: AbstractSet[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    return {path[:end] for path in fields for end in range(1, len(path))}
+
+
 def _shared(core: Sequence[Want]) -> tuple[str, ...]:
     """Return the fields that every rule of a core speaks of."""
-    found = [_fields_of(want.passes) for want in core]
+    found = [_fields_of(_wanted(want)) for want in core]
     return tuple(sorted(".".join(filter(None, path)) for path in frozenset.intersection(*found)))
 
 
@@ -321,6 +333,6 @@ def _paths(formula: Formula, scope: Mapping[str, tuple[str, ...]]) -> Iterator[t
             yield from _paths(formula.part, {**scope, formula.variable: (*steps, "[]")})
         case _:
             for atom in atoms(formula):
-                if atom.test.wants not in ("an object", "a list"):
+                if atom.test.wants != "an object":
                     place = atom.place
                     yield (*scope.get(place.variable, ()), *map(str, place.steps))

@@ -49,7 +49,7 @@ from chartkit.engine.cel.syntax.tree import (
 )
 from chartkit.errors import ChartkitError
 from chartkit.go.quantity import quantity_or_none
-from chartkit.model import Json, same
+from chartkit.model import Json, same, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,7 +508,7 @@ def comparison_test(subject: _Field, operator: str, value: Json) -> Test:
     def holds(found: Json) -> bool:
         if not is_size:
             return _relates(found, operator, value)
-        one, other = quantity_or_none(str(found)), quantity_or_none(str(value))
+        one, other = quantity_or_none(text_of(found)), quantity_or_none(str(value))
         if one is None or other is None:
             return False
         if operator in ("==", "!="):

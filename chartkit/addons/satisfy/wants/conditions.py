@@ -18,7 +18,7 @@ from chartkit.addons.satisfy.formula import (
     opposite,
 )
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import MISSING, Test, present
+from chartkit.addons.satisfy.values import EITHER, MISSING, Test, negated, present
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.addons.satisfy.wants.paths import Names, Reader, Reading, Stream
 from chartkit.addons.satisfy.wants.pattern import order_of
@@ -155,10 +155,14 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
     """Return the test of a scalar key that an operator compares with a constant value."""
     compare = OPERATORS[operator](value)
 
+    is_negative = operator in _DIFFERS
+
     def holds(found: Json) -> bool:
+        if needs_value and (found is MISSING or found is None):
+            return False
         (marked,) = mark_literals([None if found is MISSING else found])
         try:
-            return compare(marked)
+            return compare(marked) is not is_negative
         except ChartkitError:
             return False
 
@@ -168,26 +172,20 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
     sizes = tuple(text for text in texts if quantity_or_none(text) is not None)
     order = order_of(tuple(texts)) if texts else ""
     plain = not any(map(has_wildcard, texts)) and not sizes
-    if operator in _EQUALS:
-        test = Test(wants, holds, tuple(values), languages=_languages(values), order=order)
-        takes_default = holds(MISSING)
-        return replace(
-            test,
-            points=sizes if order else (),
-            is_closed=plain and not takes_default,
-            is_positive=(test.languages is not None or bool(order)) and not takes_default,
-            needs_value=needs_value,
-        )
-    if operator in _DIFFERS:
-        return Test(
-            wants,
+    if operator in _EQUALS | _DIFFERS:
+        test = Test(
+            wants.replace("Not", ""),
             holds,
-            (MISSING, *_others(values)),
-            languages=_languages(values, wanted=False),
+            tuple(each for each in values if not has_wildcard(str(each))),
+            is_closed=plain and not holds(MISSING),
+            languages=_languages(values),
             order=order,
             points=sizes if order else (),
             needs_value=needs_value,
         )
+        is_positive = (test.languages is not None or bool(order)) and not holds(MISSING)
+        test = replace(test, is_positive=is_positive and order != EITHER)
+        return negated(test, wants) if is_negative else test
     is_duration = operator.startswith("Duration")
     order = "duration" if is_duration else order
     return Test(
@@ -196,27 +194,21 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
         (*values, MISSING),
         order=order,
         points=tuple(texts),
-        is_positive=bool(order) and not holds(MISSING),
+        is_positive=order not in ("", EITHER) and not holds(MISSING),
         needs_value=needs_value,
     )
 
 
-def _languages(values: list[Json], wanted: bool = True) -> tuple[Language, ...] | None:
-    """Return the languages of texts of which one is wanted, or all are refused."""
+def _languages(values: list[Json]) -> tuple[Language, ...] | None:
+    """Return the language of the texts of which one is wanted."""
     if not all(isinstance(each, str) for each in values):
         return None
     if any(quantity_or_none(each) is not None for each in values):
         return None
-    if not wanted:
-        return tuple(Language(each, wanted=False) for each in values)
     if len(values) == 1:
         return (Language(values[0]),)
     choices = (regular_expression(each).removeprefix("(?s)^")[:-1] for each in values)
     return (Language(f"(?s)^({'|'.join(choices)})$", is_regex=True),)
-
-
-def _others(values: list[Json]) -> list[Json]:
-    return [not each for each in values if isinstance(each, bool)]
 
 
 def _shown(value: Json) -> str:

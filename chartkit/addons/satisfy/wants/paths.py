@@ -22,7 +22,7 @@ from chartkit.addons.satisfy.formula import (
     tested,
     truth,
 )
-from chartkit.addons.satisfy.values import MISSING, Test
+from chartkit.addons.satisfy.values import MISSING, Test, negated
 from chartkit.addons.satisfy.wants.comparisons import (
     FLIPPED,
     NotReadError,
@@ -420,6 +420,8 @@ _FULL: Final = Test("set", lambda value: value is not MISSING and not is_false(v
 
 def _with_default(test: Test, default: Json) -> Test:
     """Return the test of a value that another stands in for where it is empty."""
+    if test.opposite_of is not None:
+        return negated(_with_default(test.opposite_of, default), test.wants)
     holds = test.holds
 
     def settled(value: Json) -> bool:

@@ -24,7 +24,7 @@ from chartkit.addons.satisfy.formula import (
     opposite,
 )
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import MISSING, Test, absent, of_type, present
+from chartkit.addons.satisfy.values import EITHER, MISSING, Test, absent, of_type, present
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
@@ -221,8 +221,9 @@ def _single_test(text: str, operation: Operation, holds: Json) -> Test:
         # A size: `5` is `5.0`, too, and `!5` is whatever is no 5.
         probes = (operand, *_typed(operand))
         others = () if not prefix else ("example", MISSING)
+        bounds = not prefix and order != EITHER
         return Test(
-            text, holds, (*probes, *others), order=order, points=(operand,), is_positive=not prefix
+            text, holds, (*probes, *others), order=order, points=(operand,), is_positive=bounds
         )
     if prefix:
         opposite_of = {"true": False, "false": True}
@@ -252,12 +253,13 @@ def _is_size(text: str) -> bool:
 
 
 def order_of(points: tuple[str, ...]) -> str:
-    """Return the order that sizes are compared in; empty where that depends on the value."""
-    if all(quantity_or_none(point) is not None for point in points):
-        if all(point == "0" or duration_or_none(point) is None for point in points):
-            return "quantity"
-        return ""
-    return "duration" if all(duration_or_none(point) is not None for point in points) else ""
+    """Return the order that sizes are compared in, EITHER where that depends on the value; empty
+    for texts that are no sizes."""
+    quantities = [quantity_or_none(point) is not None for point in points]
+    durations = [point != "0" and duration_or_none(point) is not None for point in points]
+    if all(quantities):
+        return EITHER if all(durations) else "" if any(durations) else "quantity"
+    return "duration" if all(durations) else ""
 
 
 def _typed(text: str) -> tuple[Json, ...]:

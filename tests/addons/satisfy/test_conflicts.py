@@ -1,0 +1,42 @@
+"""Sets of rules: those that no object passes have their smallest core, the others a witness."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.addons.satisfy.conflicts.rules import Conflict, conflicts, together
+from chartkit.addons.satisfy.witness.search import Search, Witness
+from chartkit.addons.satisfy.witness.skeletons import skeleton
+from chartkit.engine import Request, RunnablePolicy, as_submitted, evaluate
+from chartkit.model import Body, Resource, RuleResult, Status
+from tests.addons.satisfy.sets import policies_of, sets
+
+
+def _judged(policies: tuple[RunnablePolicy, ...], body: Body) -> list[RuleResult]:
+    return evaluate(policies, Request(as_submitted(Resource(body))))
+
+
+def _search(policies: tuple[RunnablePolicy, ...]) -> object:
+    return Search(skeleton("Pod"), policies, lambda body: _judged(policies, body)).run()
+
+
+@pytest.mark.parametrize("name", sets())
+def test_rules_that_exclude_each_other_are_named(name: str) -> None:
+    given = sets()[name]["excluding"]
+    policies = policies_of(given["rules"])
+    (conflict,) = conflicts(together(policies))
+    assert isinstance(conflict, Conflict)
+    names = [want.policy.rpartition("/")[2] for want in conflict.wants]
+    assert sorted(names) == [f"p{number}" for number in given["core"]]
+    assert conflict.is_minimal
+    assert not isinstance(_search(policies), Witness)
+
+
+@pytest.mark.parametrize("name", sets())
+def test_rules_that_do_not_have_a_witness(name: str) -> None:
+    policies = policies_of(sets()[name]["passing"])
+    assert not list(conflicts(together(policies)))
+    witness = _search(policies)
+    assert isinstance(witness, Witness)
+    results = _judged(policies, witness.body)
+    assert {result.status for result in results} <= {Status.PASS, Status.SKIP}

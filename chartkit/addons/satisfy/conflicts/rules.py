@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import islice
+from itertools import combinations, islice
 from typing import Final
 
 from chartkit.addons.satisfy.formula import (
@@ -47,6 +47,7 @@ from chartkit.engine.kubernetes.kinds import POD_SPECS, kind_of
 from chartkit.model import Body, Location, Resource, RuleResult
 
 _MOST_STEPS: Final = 3_000
+_MOST_PAIRS: Final = 2_000
 _SECONDS: Final = 0.5
 """The time for the object that shows that a rule is necessary."""
 
@@ -133,8 +134,12 @@ def conflicts(found: Sequence[Together]) -> Iterator[Conflict | Undecided]:
     decided."""
     known: set[frozenset[tuple[str, str]]] = set()
     for each in found:
+        named: set[int] = set()
         for group in _groups(each.wants):
-            for conflict in _in_group(each.resource, group):
+            left = [want for want in group if id(want) not in named]
+            for conflict in _in_group(each.resource, left):
+                # Of a conflict that is named, the others go on to the next groups.
+                named |= {id(conflict.wants[-1])} if isinstance(conflict, Conflict) else set()
                 key = frozenset((want.policy, _written(want)) for want in conflict.wants)
                 if key not in known:
                     known.add(key)
@@ -215,7 +220,7 @@ def _in_group(resource: Resource, group: Sequence[Want]) -> Iterator[Conflict | 
         if _decided(resource, near) is not False:
             # A rule that refuses whatever it matches conflicts with nothing.
             possible = [want for want in near if not _refuted(resource, _wanted(want))]
-            yield from _among(resource, possible)
+            yield from _among(resource, possible, fields)
 
 
 def _wanted(want: Want) -> Formula:
@@ -223,8 +228,17 @@ def _wanted(want: Want) -> Formula:
     return any_of(opposite(want.conditions), want.passes)
 
 
-def _among(resource: Resource, near: Sequence[Want]) -> Iterator[Conflict | Undecided]:
+def _among(
+    resource: Resource, near: Sequence[Want], fields: Mapping[int, Fields]
+) -> Iterator[Conflict | Undecided]:
+    """Yield the conflicts of rules: first those of two, which a search through all of them together
+    may not come to."""
     wants = list(near)
+    pairs = [pair for pair in combinations(wants, 2) if _share(pair, fields)]
+    for one, other in pairs[:_MOST_PAIRS]:
+        if one in wants and other in wants and _decided(resource, (one, other)):
+            yield _conflict(resource, (one, other))
+            wants.remove(other)
     while len(wants) > 1:
         refuted = _decided(resource, wants)
         if refuted is None:
@@ -232,8 +246,17 @@ def _among(resource: Resource, near: Sequence[Want]) -> Iterator[Conflict | Unde
         if not refuted:
             return
         core = _smallest(resource, wants)
-        yield Conflict(resource.kind, core, _is_minimal(resource, core), _shared(core))
+        yield _conflict(resource, core)
         wants.remove(core[-1])
+
+
+def _share(pair: tuple[Want, Want], fields: Mapping[int, Fields]) -> bool:
+    one, other = pair
+    return not fields[id(one)].isdisjoint(fields[id(other)])
+
+
+def _conflict(resource: Resource, core: tuple[Want, ...]) -> Conflict:
+    return Conflict(resource.kind, core, _is_minimal(resource, core), _shared(core))
 
 
 def _smallest(resource: Resource, wants: Sequence[Want]) -> tuple[Want, ...]:
@@ -301,7 +324,7 @@ def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> Iterator[
             yield tuple(found)
 
 
-def _touches(fields: Fields, seen: set[tuple[str, ...]]) -> bool:
+def _touches(fields: Fields, seen: AbstractSet[tuple[str, ...]]) -> bool:
     """Report whether rules speak of a field of some others, or of one above or below it."""
     if not fields.isdisjoint(seen):
         return True

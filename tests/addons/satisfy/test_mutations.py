@@ -1,0 +1,71 @@
+"""Mutations that undo each other or never settle, and rules that others leave nothing to decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from chartkit.addons.satisfy.conflicts.mutations import unsettled
+from chartkit.addons.satisfy.conflicts.rules import shadowed, together
+from chartkit.engine import RunnablePolicy, compile_any, sorted_out
+from chartkit.model import Resource
+
+
+def _policies(*rules: dict[str, Any]) -> tuple[RunnablePolicy, ...]:
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    named = [{"name": f"r{number}", "match": match, **rule} for number, rule in enumerate(rules)]
+    body = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"validationFailureAction": "Enforce", "rules": named},
+    }
+    return sorted_out([compile_any(Resource(body))])[0]
+
+
+def _merge(text: str) -> dict[str, Any]:
+    return {"mutate": {"patchStrategicMerge": yaml.safe_load(text)}}
+
+
+_GROWING = {
+    "mutate": {
+        "foreach": [
+            {
+                "list": "request.object.spec.containers",
+                "patchesJson6902": "- {op: add, path: /spec/tolerations/-, value: {key: a}}",
+            }
+        ]
+    }
+}
+CASES = {
+    "undo": ((_merge("{spec: {hostNetwork: true}}"), _merge("{spec: {hostNetwork: false}}")), 2),
+    "grow": ((_GROWING,), 1),
+    "default": ((_merge("{spec: {+(hostNetwork): true}}"), _merge("{spec: {hostPID: false}}")), 0),
+    "same": ((_merge("{spec: {hostNetwork: true}}"), _merge("{spec: {hostNetwork: true}}")), 0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mutations_settle_or_are_named(name: str) -> None:
+    rules, count = CASES[name]
+    found = [each for each in unsettled(_policies(*rules)) if each.kind == "Pod"]
+    assert [len(each.rules) for each in found] == ([count] if count else [])
+
+
+_DENIED = {"validate": {"message": "a", "pattern": {"spec": {"=(hostNetwork)": False}}}}
+
+
+def _labelled(value: bool) -> dict[str, Any]:
+    key = "{{ request.object.spec.hostNetwork || `false` }}"
+    return {
+        "preconditions": {"all": [{"key": key, "operator": "Equals", "value": value}]},
+        "validate": {"message": "b", "pattern": {"metadata": {"labels": {"owner": "?*"}}}},
+    }
+
+
+@pytest.mark.parametrize(("value", "count"), [(True, 1), (False, 0)])
+def test_a_rule_that_another_leaves_nothing_is_named(value: bool, count: int) -> None:
+    found = list(shadowed(together(_policies(_DENIED, _labelled(value)))))
+    assert [each.rule.rule for each in found] == ["r1"] * count

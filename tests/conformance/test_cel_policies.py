@@ -25,6 +25,7 @@ def test_own_cel_policies_case(case: dict[str, Any]) -> None:
         assert fault is None
 
 
+@pytest.mark.slow
 def test_runs_that_say_why_have_the_recorded_results() -> None:
     wrong = []
     for case in read_cases(OWN):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from chartkit.engine.cel.ast import Ident, nodes
@@ -13,7 +14,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.explain import Part, Places, parts_of
 from chartkit.engine.cel.interpreter.program import Evaluation
 from chartkit.engine.cel.notation import notation
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import OptionalValue, Struct, Value
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.cel_policies.scope import Attributes
@@ -57,6 +58,8 @@ _OF_REQUEST: Final[dict[str, FieldPath]] = {
 _LONGEST_TEXT: Final = 100
 _LONGEST_VALUE: Final = 60
 _LARGEST_VALUE: Final = 1000
+_MOST_MEMBERS: Final = 200
+_DEEPEST: Final = 60
 _OPEN_FIELDS: Final = ("apiVersion", "kind", "metadata", "type")
 """The fields of a Secret that are shown."""
 
@@ -136,10 +139,9 @@ class Expressions:
             text = f"{name} is {word}{'true' if outcome else 'false'}"
             text += "" if is_constant else _reason(tree)
         elif asked is Asked.VARIABLE:
-            hidden = "hidden" if self._is_secret else shortened(notation(outcome), _LONGEST_VALUE)
-            text = f"{name} is {shown(hidden)}"
+            text = f"{name} is {'hidden' if self._is_secret else _Brief(outcome)}"
         else:
-            text = f"{name} was evaluated"
+            text = f"{name} gives {'what is hidden' if self._is_secret else _Brief(outcome)}"
         where = self._locate(asking, 0)
         return Decision(asked, tree.holds, text, where, pointer, MISSING, (tree,))
 
@@ -163,17 +165,17 @@ class Expressions:
             inner += self._variable(part.variable)
         pointer = None if part.path is None else pointer_of(*part.path)
         text = shortened(" ".join(part.text.split()), _LONGEST_TEXT)
-        hidden = self._is_secret and not _is_open(part)
+        hidden, brief = self._is_secret and not _is_open(part), _Brief(part.value)
         if part.error is not None:
             holds, sentence = None, f"{shown(text)} has no value: {single_line(part.error.message)}"
         else:
-            value = "hidden" if hidden else shortened(notation(part.value), _LONGEST_VALUE)
-            place = path_text(part.path) if part.is_element and part.path else value
-            holds, sentence = part.value is not False, f"{shown(text)} is {shown(place)}"
+            place = path_text(part.path) if part.is_element and part.path else ""
+            held = "hidden" if hidden else str(brief)
+            holds, sentence = part.value is not False, f"{shown(text)} is {shown(place) or held}"
         if part.is_element and inner:
             holds = inner[0].holds
         asked = Asked.ELEMENT if part.is_element else Asked.EXPRESSION
-        value = MISSING if hidden or part.error is not None else _json(part.value)
+        value = MISSING if hidden or part.error is not None else brief.json()
         where = self._locate(asking, part.offset)
         return Decision(asked, holds, sentence, where, pointer, value, tuple(inner))
 
@@ -255,13 +257,46 @@ def _is_open(part: Part) -> bool:
     return part.path is not None and part.path[:1] != () and part.path[0] in _OPEN_FIELDS
 
 
-def _json(value: Value) -> Json:
-    """Return a value as JSON has it, or as text; MISSING for what is large."""
-    text = notation(value)
-    if len(text) > _LARGEST_VALUE:
-        return MISSING
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        return text
-    return value
+class _Brief:
+    """A value without what no one reads; is_whole: whether it is all of it."""
+
+    __slots__ = ("_left", "_text", "is_whole", "value")
+
+    def __init__(self, value: Value) -> None:
+        self._left = _MOST_MEMBERS
+        self.is_whole = True
+        self.value = self._of(value, 0)
+        self._text = notation(self.value)
+
+    def __str__(self) -> str:
+        return shown(shortened(self._text, _LONGEST_VALUE))
+
+    def _of(self, value: Value, depth: int) -> Value:
+        self._left -= 1
+        if isinstance(value, OptionalValue) and value.present:
+            return OptionalValue(True, self._of(value.value, depth + 1))
+        if isinstance(value, str):
+            self.is_whole = self.is_whole and len(value) <= _LARGEST_VALUE
+            return value[:_LARGEST_VALUE]
+        if isinstance(value, Struct):
+            fields = {key: self._of(held, depth + 1) for key, held in value.fields.items()}
+            return Struct(value.type, fields, value.unset)
+        if not isinstance(value, list | dict):
+            return value
+        most = max(self._left, 0) if depth < _DEEPEST else 0
+        self.is_whole = self.is_whole and len(value) <= most
+        if isinstance(value, list):
+            return [self._of(member, depth + 1) for member in value[:most]]
+        members = islice(value.items(), most)
+        return {key: self._of(member, depth + 1) for key, member in members}
+
+    def json(self) -> Json:
+        """Return the value as JSON has it, or as text; MISSING for what is large."""
+        text = self._text
+        if not self.is_whole or len(text) > _LARGEST_VALUE:
+            return MISSING
+        try:
+            json.dumps(self.value, allow_nan=False)
+        except (TypeError, ValueError):
+            return text
+        return self.value

@@ -8,7 +8,7 @@ from typing import Any
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.evaluation import evaluate, explain
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Location, Resource, RuleResult
@@ -117,6 +117,11 @@ def results(
     compiled = compile_cel_policy(resource, exceptions, bindings)
     asked = replace(Request(subject or pod()), operation=operation, **request)
     return evaluate([compiled], asked, world)
+
+
+def explained(resource: Resource, subject: Resource | None = None) -> list[RuleResult]:
+    """What a policy says of an object where somebody asks why."""
+    return explain([compile_cel_policy(resource)], Request(subject or pod()))[1]
 
 
 def said(resource: Resource, subject: Resource | None = None, **given: Any) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from tests.unit.engine.cel_policies.policies import (
     KUBERNETES,
     KYVERNO,
     PODS,
+    explained,
     pod,
     policy,
     results,
@@ -88,7 +89,7 @@ def judged(body: Json) -> None:
     except ChartkitError:
         return
     if not resource.kind.endswith("DeletingPolicy"):
-        results(resource)
+        assert explained(resource) == results(resource)
 
 
 @BOUNDED
@@ -110,7 +111,9 @@ def test_objects_of_any_shape(metadata: Json, spec: Json) -> None:
     )
     subject = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     for one in (found, validating("object.spec.size() > 0")):
-        assert all(isinstance(each.status, Status) for each in results(one, Resource(subject)))
+        told = results(one, Resource(subject))
+        assert all(isinstance(each.status, Status) for each in told)
+        assert explained(one, Resource(subject)) == told
 
 
 @pytest.mark.parametrize(
@@ -196,3 +199,4 @@ def test_ends_soon(found: Resource, subject: Resource) -> None:
     results(validating("true"))  # what is made once for all policies
     with ends_soon(), contextlib.suppress(ChartkitError):
         results(found, subject)
+        explained(found, subject)

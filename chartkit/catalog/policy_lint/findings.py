@@ -12,6 +12,7 @@ from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.catalog.policy_lint.rules import RULES
 from chartkit.catalog.policy_lint.together import RunRule
 from chartkit.engine import RunnablePolicy, is_policy
+from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.kyverno.versions import Release
 from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.scan.policies import PolicySet
@@ -31,9 +32,10 @@ def rule_findings(
     them, and objects that are no policies; levels: by which rules are on that otherwise are off;
     kyverno: the release that they are for, None for any."""
     runnable = {id(each.policy.resource): each for each in compiled.policies}
-    run = tuple(filter(is_policy, written))
+    objects = tuple(written)
+    run = tuple(filter(is_policy, objects))
     rules = [rule for rule in RULES if not rule.is_off or rule.id in levels]
-    for resource in run:
+    for resource in (*run, *filter(is_binding, objects)):
         subject = Subject(resource, runnable.get(id(resource)), run, compiled.names, kyverno)
         for rule in rules:
             found = list(islice(rule.check(subject), _MOST_FINDINGS + 1))

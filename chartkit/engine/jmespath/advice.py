@@ -35,6 +35,8 @@ _ERRORS: Final = (
     (r"Invalid type for: .*expected: .*\"string\"", "", "to_string() makes a text of a value"),
 )
 """Patterns of errors and of expressions, with the advice for both."""
+_LONGEST: Final = 4_000
+"""The characters of a message and of an expression that are looked at."""
 _FAILED: Final = re.compile(
     r"failed to resolve (.*?) at path |invalid JMESPath query (.*?): (?=SyntaxError)", re.DOTALL
 )
@@ -45,8 +47,9 @@ def advice(message: str, expression: str = "") -> str | None:
 
     message: the error, alone or in a rule's message, which then names the expression.
     """
+    message = message[:_LONGEST]
     named = _FAILED.search(message)
-    text = expression or ("" if named is None else named[1] or named[2])
+    text = expression[:_LONGEST] or ("" if named is None else named[1] or named[2])
     if "SyntaxError" not in message:
         for mistake in call_mistakes(text):
             return mistake.hint

@@ -140,6 +140,11 @@ _SUBRESOURCES: Final = (
     *("log", "portforward", "proxy", "resize", "scale", "status", "token"),
 )
 """The subresources of Kubernetes' own kinds."""
+_SUBRESOURCE_KINDS: Final = frozenset({"Scale", "TokenRequest"}) | {
+    f"{name}Options"
+    for name in ("NodeProxy", "PodAttach", "PodExec", "PodPortForward", "PodProxy", "ServiceProxy")
+}
+"""The kinds that only subresources of Kubernetes' own resources have."""
 _HINT: Final = "Kyverno's webhook refuses the policy when it is created: a cluster never has it"
 _Path = tuple[str | int, ...]
 
@@ -175,6 +180,9 @@ def _faults(
                         f"{shown}.kinds[{number}]: Forbidden: Cluster wide resource '{kind}' not "
                         "allowed in namespaced policy",
                     )
+                elif _is_subresource(kind):
+                    text = f"path: {shown}.kinds: unable to convert GVK to GVR for kinds {kind}"
+                    yield where, text
                 elif _is_scanned(policy, rule) and _names_subresource(kind):
                     yield (
                         where,
@@ -194,6 +202,14 @@ def filters_of(rule: Rule) -> Iterator[tuple[_Path, ResourceFilter]]:
 
 def _is_scanned(policy: Policy, rule: Rule) -> bool:
     return policy.background and bool(rule.body.get("validate"))
+
+
+def _is_subresource(text: str) -> bool:
+    """Report whether a selector names the kind of a subresource alone, which discovery finds below
+    no resource (`FindResources` of `pkg/clients/dclient`)."""
+    selector = parse_kind_selector(text)
+    is_own = selector.group in ("*", "", "autoscaling", "authentication.k8s.io")
+    return is_own and not selector.subresource and selector.kind in _SUBRESOURCE_KINDS
 
 
 def _names_subresource(selector: str) -> bool:

@@ -55,6 +55,21 @@ def enforced(more: str, action: str = "Enforce") -> str:
     return f"{MATCH}{more}validate: {{failureAction: {action}, message: m, {pattern}}}\n"
 
 
+def admission(head: str, body: str, more: str = "") -> str:
+    """A ValidatingAdmissionPolicy, and a document behind it."""
+    return (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n"
+        f"metadata: {{name: p}}\n{head}\n  matchConstraints:\n    resourceRules:\n"
+        "      - {apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}\n"
+        f"{body}{more}"
+    )
+
+
+TRUE = "  validations: [{expression: 'true', message: m}]\n"
+BINDING = (
+    "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\n"
+    "metadata: {name: b}\nspec:\n  policyName: p\n"
+)
 IGNORE = "  failurePolicy: Ignore\n"
 CONDITIONS = "  webhookConfiguration: {matchConditions: [{name: a, expression: 'true'}]}\n"
 MUTATE = "mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}"
@@ -72,6 +87,14 @@ PROBLEMATIC = {
         f"apiVersion: kyverno.io/v2alpha1{CLEANUP}",
         f"apiVersion: kyverno.io/v2beta1{CLEANUP}",
         about("Pod", IGNORE),
+    ],
+    "CK722": [
+        admission("§spec:", "  validations: []\n"),
+        admission("spec:", "  validations: [{expression: 'true', §reason: Never}]\n"),
+        admission("spec:", TRUE).replace("operations: [CREATE]", "§operations: ['*', CREATE]"),
+        admission("spec:", TRUE + "  variables: [§{name: a-b, expression: '1'}]\n"),
+        admission("spec:", TRUE, "---\n" + BINDING + "  §validationActions: [Deny, Warn]\n"),
+        admission("spec:", TRUE, "---\n" + BINDING.replace("spec:", "§spec:")),
     ],
     "CK730": [
         label("{{ §sum(`1`, `2`) }}"),
@@ -134,6 +157,13 @@ CORRECT = {
         f"apiVersion: kyverno.io/v2{CLEANUP}",
         about("Pod"),
         in_cel("pods", '""', kind="ValidatingAdmission"),
+    ],
+    "CK722": [
+        admission("spec:", TRUE),
+        admission("spec:", TRUE, "---\n" + BINDING + "  validationActions: [Deny, Audit]\n"),
+        admission("spec:", TRUE).replace("[pods]", "['*', 'pods/exec']"),
+        admission("spec:", "  auditAnnotations: [{key: a/b, valueExpression: '\"x\"'}]\n"),
+        in_cel("pods", '""'),
     ],
     "CK730": [
         label("{{ add(to_number(request.object.metadata.labels.grace), `1`) }}"),

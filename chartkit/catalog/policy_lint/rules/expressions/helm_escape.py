@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.model import Diagnostic, texts_below
 
-_ESCAPE: Final = re.compile(r"\{\{-?\s*`\s*\{\{.*?\}\}\s*`\s*-?\}\}", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\{\{-?\s*`\s*\{\{[^`]*\}\}\s*`\s*-?\}\}")
 
 
 class HelmEscape(PolicyRule):

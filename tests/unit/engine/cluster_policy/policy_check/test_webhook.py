@@ -74,6 +74,22 @@ def test_background_scans_of_subresources(kind: str, background: bool, is_refuse
     assert [each.partition(": ")[2] for each in found] == ([text] if is_refused else [])
 
 
+@pytest.mark.parametrize(
+    ("kind", "is_refused"),
+    [
+        ("Scale", True),
+        ("autoscaling/v1/Scale", True),
+        ("PodExecOptions", True),
+        ("Deployment/scale", False),
+        ("example.com/v1/Scale", False),
+    ],
+)
+def test_kinds_of_subresources_alone_are_in_no_discovery(kind: str, is_refused: bool) -> None:
+    found = _said(_validating(kind), "ClusterPolicy", background=False)
+    text = f"path: spec.rules[0].match.any[1].kinds: unable to convert GVK to GVR for kinds {kind}"
+    assert [each.partition(": ")[2] for each in found] == ([text] if is_refused else [])
+
+
 def test_rules_that_validate_nothing_may_match_subresources() -> None:
     own = {"any": [{"resources": {"kinds": ["Pod/status"]}}]}
     body = rule(match=own, mutate={"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}})

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel_policies.constraints import RULE_PARTS, Constraints, labels_of_namespace
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
 from chartkit.engine.cel_policies.scope import Attributes
-from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector, selector_problem
+from chartkit.engine.kubernetes.selector_reasons import label_miss
+from chartkit.engine.kubernetes.selectors import selector_problem
 from chartkit.engine.why import MISSING, Asked, Decision
-from chartkit.model import FieldPath, Json, Location, pointer_of
+from chartkit.model import Json, Location, pointer_of
 from chartkit.safe_text import shown
 from chartkit.wording import abridged
 
@@ -138,32 +139,25 @@ def _sentence(
 
 def _of_namespace(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
     assert source.namespace_selector is not None
-    path, _key, text, value = _label(source.namespace_selector, labels_of_namespace(request))
+    labels = labels_of_namespace(request)
+    miss = label_miss(source.namespace_selector, labels)
+    assert miss is not None
     name = request.name if request.is_namespace else request.namespace
-    sentence = f"namespace {shown(name)}: {text}"
-    location = locate("namespaceSelector", *path)
-    return Decision(Asked.NAMESPACE_LABELS, False, sentence, location, None, value)
+    location = locate("namespaceSelector", *miss.path)
+    text = f"namespace {shown(name)}: {miss.text}"
+    return Decision(Asked.NAMESPACE_LABELS, False, text, location, None, _given(miss.value))
 
 
 def _of_object(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
     assert source.object_selector is not None
-    labels = request.labels[request.object is None]
-    path, key, text, value = _label(source.object_selector, labels)
-    location, pointer = locate("objectSelector", *path), pointer_of("metadata", "labels", key)
-    return Decision(Asked.LABELS, False, text, location, pointer, value)
+    miss = label_miss(source.object_selector, request.labels[request.object is None])
+    if miss is None:
+        text = "there is no object that the objectSelector could select"
+        return Decision(Asked.LABELS, False, text, locate("objectSelector"))
+    location = locate("objectSelector", *miss.path)
+    pointer = pointer_of("metadata", "labels", miss.key)
+    return Decision(Asked.LABELS, False, miss.text, location, pointer, _given(miss.value))
 
 
-def _label(selector: LabelSelector, labels: Mapping[str, str]) -> tuple[FieldPath, str, str, Json]:
-    """Return the part of a selector that labels do not fit, its key, the reason, and the label."""
-    for key, wanted in selector.labels.items():
-        if not compile_selector(LabelSelector({key: wanted}))(labels):
-            given = shown(labels[key]) if key in labels else "missing"
-            text = f"label {shown(key)} is {given}, not {shown(wanted)}"
-            return ("matchLabels", key), key, text, labels.get(key, MISSING)
-    for at, one in enumerate(selector.expressions):
-        if not compile_selector(LabelSelector(expressions=(one,)))(labels):
-            given = shown(labels[one.key]) if one.key in labels else "missing"
-            values = f" [{shown(abridged(one.values))}]" if one.values else ""
-            text = f"label {shown(one.key)} is {given}; wanted: {one.operator}{values}"
-            return ("matchExpressions", at), one.key, text, labels.get(one.key, MISSING)
-    return (), "", "no labels fit", MISSING
+def _given(value: str | None) -> Json:
+    return MISSING if value is None else value

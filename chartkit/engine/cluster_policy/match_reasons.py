@@ -10,11 +10,9 @@ from chartkit.engine.cluster_policy.match import Facts, FilterCheck, Role, filte
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.context.recorder import Sources
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.selector_reasons import label_miss
 from chartkit.engine.kubernetes.selectors import (
     LabelSelector,
-    compile_selector,
-    selector_parts,
-    selector_problem,
     selector_text,
 )
 from chartkit.engine.scalars.wildcard import compile_wildcard
@@ -133,19 +131,9 @@ def _of_selector(
     noun = "label" if check.asked is Asked.LABELS else "namespace label"
     if check.holds is never:
         return "a Namespace is in no namespace that the selector takes", (), None
-    for part in selector_parts(selector):
-        if holds or compile_selector(part)(labels):
-            continue
-        if problem := selector_problem(LabelSelector(expressions=part.expressions)):
-            return f"Kubernetes refuses the selector: {shown(problem)}", (), None
-        key = next(iter((*part.labels, *(one.key for one in part.expressions))))
-        value = labels.get(key)
-        wanted = part.labels.get(key)
-        if wanted is not None:
-            given = "missing" if value is None else value_text(value)
-            return f"{noun} {shown(key)} is {given}, not {value_text(wanted)}", (key,), value
-        given = "is missing" if value is None else f"is {value_text(value)}"
-        return f"{noun} {shown(key)} {given}; wanted: {shown(selector_text(part))}", (key,), value
+    miss = None if holds else label_miss(selector, labels, noun)
+    if miss is not None:
+        return miss.text, (miss.key,) if miss.key else (), miss.value
     return f"{noun}s match {shown(selector_text(selector))}", (), None
 
 

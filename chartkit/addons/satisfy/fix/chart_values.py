@@ -24,7 +24,7 @@ from chartkit.helm.template_places import ChartPlaces, ScopedValues, TemplatePla
 from chartkit.model import Body, Json, Resource, pointed_at, pointer_of, pointer_steps, same
 from chartkit.wording import abridged
 
-_TRIALS: Final = 60
+_TRIALS: Final = 30
 """The renders of a chart with a value on trial, at most."""
 _DEPTH: Final = 6
 _EMPTY: Final[tuple[Json, ...]] = (None, "", {}, [])

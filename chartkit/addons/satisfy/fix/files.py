@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from chartkit.output.yaml_edit import NOT_EDITABLE, rewritten
 _MOST_BYTES: Final = 16 << 20
 BOM: Final = "\ufeff"
 """The byte order mark, which is part of no document."""
+_LONG: Final = 2_000
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -101,16 +102,28 @@ def documents_of(text: str, name: str) -> list[Document]:
 
 
 def diff(files: Iterable[FileText]) -> Iterator[str]:
-    """Yield a unified diff in pieces that end with a line break."""
+    """Yield a unified diff in lines."""
     for file in files:
-        lines = difflib.unified_diff(
-            _LINE.findall(file.before),
-            _LINE.findall(file.after),
-            file.name,
-            file.name,
-        )
-        for line in lines:
-            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        old, new = _LINE.findall(file.before), _LINE.findall(file.after)
+        # Lines that many objects have are no junk, but cost time.
+        matcher = SequenceMatcher(None, old, new, len(old) > _LONG)
+        yield f"--- {file.name}\n+++ {file.name}\n"
+        for group in matcher.get_grouped_opcodes():
+            start, end = group[0], group[-1]
+            yield f"@@ -{_span(start[1], end[2])} +{_span(start[3], end[4])} @@\n"
+            for tag, a, b, c, d in group:
+                lines = [f" {line}" for line in old[a:b]] if tag == "equal" else []
+                if tag != "equal":
+                    lines = [*(f"-{line}" for line in old[a:b]), *(f"+{line}" for line in new[c:d])]
+                for line in lines:
+                    is_whole = line.endswith("\n")
+                    yield line if is_whole else f"{line}\n\\ No newline at end of file\n"
+
+
+def _span(start: int, end: int) -> str:
+    """Return lines as a unified diff names them; start: from 0."""
+    count = end - start
+    return f"{start + bool(count)}" + ("" if count == 1 else f",{count}")
 
 
 def write(files: Sequence[FileText]) -> None:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 Steps = tuple[str, ...]
 RuleKey = tuple[str, str]
 """The ID of a policy and the name of a rule, as results have them."""
-_TRIALS: Final = 100
+_TRIALS: Final = 40
 
 
 class NoPlaceError(Exception):
@@ -104,7 +104,7 @@ class Reason:
     is_decision: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Subject:
     """An object with violations. number: its index among the objects of the scan; violations:
     the rules that it violates and that nothing accepts; open: those that stay."""
@@ -145,7 +145,7 @@ class FileText:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Edits that are written together: the files, and the objects that come of them by their
     numbers."""

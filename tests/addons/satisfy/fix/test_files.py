@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 
 import pytest
 
+from chartkit.addons.satisfy.fix.files import diff
+from chartkit.addons.satisfy.fix.model import FileText
 from chartkit.errors import InputError
 from tests.addons.satisfy.fix.runs import fix, written
 
@@ -79,3 +82,22 @@ def test_other_reports_leave_standard_output_alone(tmp_path: Path) -> None:
 def test_options_that_do_not_go_with_a_fix(tmp_path: Path, arguments: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         fix(written(tmp_path, pod=POD), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a\nb\n", "b\n"),
+        ("a\n", "a\nb\n"),
+        ("", "a\n"),
+        ("".join(f"{n}\n" for n in range(30)), "".join(f"{n % 29}\n" for n in range(1, 31))),
+    ],
+)
+def test_diffs_are_those_of_the_library(before: str, after: str) -> None:
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), "f", "f")
+    assert "".join(diff([FileText("f", None, before, after)])) == "".join(lines)
+
+
+def test_a_diff_says_where_the_last_line_has_no_end() -> None:
+    text = "".join(diff([FileText("f", None, "a", "b\n")]))
+    assert text.endswith("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n")

@@ -14,7 +14,7 @@ from chartkit.engine.cluster_policy.pattern import (
     PatternDepthError,
     compile_pattern,
 )
-from chartkit.engine.cluster_policy.pattern.build import Part
+from chartkit.engine.cluster_policy.pattern.build import Part, Places
 from chartkit.engine.cluster_policy.pattern.recorded import record_pattern
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Rule
@@ -51,9 +51,7 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
         if value is NO_ELEMENT:
             return None
-        mismatch = pattern.check(value, context.budget)
-        if context.recorder is not None:
-            record_pattern(context.recorder, block.pattern, (), mismatch)
+        mismatch = _asked(context, pattern, value, block.pattern, ())
         if mismatch is None:
             return passed
         if mismatch.kind is MismatchKind.SKIP:
@@ -84,9 +82,7 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
             return None
         mismatches: list[Mismatch] = []
         for index, pattern in enumerate(patterns):
-            mismatch = pattern.check(value, context.budget)
-            if context.recorder is not None:
-                record_pattern(context.recorder, block.any_pattern, (index,), mismatch)
+            mismatch = _asked(context, pattern, value, block.any_pattern, (index,))
             if mismatch is None:
                 while len(passed) <= index:
                     text = f"validation rule '{rule.name}' anyPattern[{len(passed)}] passed."
@@ -96,6 +92,19 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
         return _none_holds(mismatches, explain, context) if mismatches else empty
 
     return judge
+
+
+def _asked(
+    context: Context, pattern: Pattern, value: Json, written: Json, above: FieldPath
+) -> Mismatch | None:
+    """Return the answer of a pattern, and record it where somebody asks why; written, above: where
+    it is in the policy."""
+    if context.recorder is None:
+        return pattern.check(value, context.budget)
+    absent: list[tuple[Part, Places]] = []
+    mismatch = pattern.check(value, context.budget, absent)
+    record_pattern(context.recorder, written, above, mismatch, absent)
+    return mismatch
 
 
 def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldPath]:

@@ -35,6 +35,8 @@ _COLOURS: Final = {
     Status.ERROR: "magenta",
     Status.SKIP: "cyan",
 }
+_FEW: Final = 3
+"""The most policies about other kinds that are shown with their reasons."""
 _NONE: Final = "none"
 """The result of a rule that says nothing."""
 _GRANTED: Final = frozenset({Asked.MATCH, Asked.FILTER, Asked.KIND, Asked.PRECONDITIONS})
@@ -86,8 +88,9 @@ def object_lines(one: ObjectWhy, is_whole: bool = False) -> Iterator[str]:
         if one.unsent.location is not None:
             yield f"    {one.unsent.location}"
     others: list[str] = []
+    is_short = is_whole or sum(each.is_of_other_kinds for each in one.policies) <= _FEW
     for policy in one.policies:
-        if policy.is_of_other_kinds and not is_whole:
+        if policy.is_of_other_kinds and not is_short:
             others.append(shown(policy.policy))
         else:
             yield from _policy(policy, one.resource, is_whole)

@@ -96,12 +96,25 @@ Pod/shop/web  o.yaml:1
       p.yaml:7:48  metadata.namespace (o.yaml:3:23)
     host: fail: spec.hostNetwork is true; the pattern wants false
       p.yaml:11:47  o.yaml:4:8
+  services
+    type: no result: kind Pod is not Service
+      p.yaml:19:34  o.yaml:2:1
   old
     fail: {{ target.metadata.name }} is web: Equals gone does not hold
       p.yaml:28:22  o.yaml:3:12
-  1 policy is about other kinds: services
 """
     )
+
+
+def test_many_policies_about_other_kinds_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (rest,) = [text for text in POLICIES.split("---\n") if "services" in text]
+    several = [rest.replace("services", f"services-{at}") for at in range(6)]
+    (folder / "p.yaml").write_text("---\n".join(several))
+    text = run(capsys, "o.yaml", "-p", "p.yaml", "--object", "web")
+    names = ", ".join(f"services-{at}" for at in range(4))
+    assert text.endswith(f"  6 policies are about other kinds: {names} and 2 more\n")
 
 
 def test_one_rule_with_every_check(capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,6 +177,18 @@ def test_the_pattern_and_what_is_there() -> None:
     )
 
 
+def test_optional_parts_that_the_object_lacks() -> None:
+    (one,) = decisions(ANY + NO_HOST.replace("hostNetwork", "hostNetwrk"))
+    assert one.decision.text == "the pattern holds; optional, and missing: spec.hostNetwrk"
+    (pattern,) = one.decision.parts
+    (part,) = pattern.parts
+    assert (part.text, str(part.location), part.pointer) == (
+        "spec.hostNetwrk is missing, which =( ) allows",
+        "p.yaml:14:13",
+        "/spec/hostNetwrk",
+    )
+
+
 def test_the_form_for_pod_controllers_at_the_line_of_the_rule() -> None:
     assert decided(decisions(ANY + NO_HOST, DEPLOYMENT)) == (
         "autogen-r",

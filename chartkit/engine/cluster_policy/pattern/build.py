@@ -121,12 +121,16 @@ class Run:
 
     found: for each anchored key that was looked for, whether any object had it; metadata: label
     patterns by their place, once wildcards in their keys were replaced, which lasts for the rest
-    of the comparison; budget: that of the rule.
+    of the comparison; budget: that of the rule; absent: takes the optional parts that the value
+    does not have, None where nobody asks.
     """
 
-    __slots__ = ("budget", "found", "metadata")
+    __slots__ = ("absent", "budget", "found", "metadata")
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(
+        self, budget: Budget | None = None, absent: list[tuple[Part, Places]] | None = None
+    ) -> None:
+        self.absent = absent
         self.budget = Budget() if budget is None else budget
         self.found: dict[str, bool] = {}
         self.metadata: dict[tuple[str, ...], Body] = {}

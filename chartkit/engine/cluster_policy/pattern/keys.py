@@ -83,10 +83,15 @@ def _global(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
 
 def _equality(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     check = build.part(pattern, spot)
+    part = Part(spot.path, pattern, spot.position)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
-        return None if value is _MISSING else check(value, places, run)
+        if value is not _MISSING:
+            return check(value, places, run)
+        if run.absent is not None:
+            run.absent.append((part, places))
+        return None
 
     return entry
 

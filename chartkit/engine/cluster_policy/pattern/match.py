@@ -121,12 +121,18 @@ class Pattern:
     def __init__(self, check: Check) -> None:
         self._check = check
 
-    def check(self, value: Json, budget: Budget | None = None) -> Mismatch | None:
-        """Compares a value; None where the pattern holds. budget: that of the rule.
+    def check(
+        self,
+        value: Json,
+        budget: Budget | None = None,
+        absent: list[tuple[Part, Places]] | None = None,
+    ) -> Mismatch | None:
+        """Compares a value; None where the pattern holds. budget: that of the rule; absent: takes
+        the optional parts that the value does not have.
 
         Raises `PatternDepthError` for a value that is nested too deep to be shown, `BudgetError`.
         """
-        run = Run(budget)
+        run = Run(budget, absent)
         try:
             failure = self._check(value, (), run)
         except RecursionError:

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cluster_policy.pattern.build import Mismatch, MismatchKind
+from collections.abc import Sequence
+
+from chartkit.engine.cluster_policy.pattern.build import Mismatch, MismatchKind, Part, Places
 from chartkit.engine.context.recorder import Recorder, field_below
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
 from chartkit.model import FieldPath, Json, path_text
 from chartkit.safe_text import shown
+from chartkit.wording import abridged
 
 _ANSWERS = {MismatchKind.FAIL: False, MismatchKind.SKIP: False, MismatchKind.ERROR: None}
 _SHORT = 40
+_ALLOWED = " is missing, which =( ) allows"
+_MOST_ABSENT = 64
+_NAMED = 3
 
 
 def record_pattern(
-    recorder: Recorder, written: Json, above: FieldPath, mismatch: Mismatch | None
+    recorder: Recorder,
+    written: Json,
+    above: FieldPath,
+    mismatch: Mismatch | None,
+    absent: Sequence[tuple[Part, Places]],
 ) -> None:
-    """Record the answer of a pattern; written, above: where it is in the policy."""
+    """Record the answer of a pattern; written, above: where it is in the policy; absent: its
+    optional parts that the object does not have."""
     place = None if mismatch is None else mismatch.place
     if mismatch is None:
         location = recorder.sources.location(written, *above)
-        recorder.add(Decision(Asked.PATTERN, True, "the pattern holds", location))
+        parts = tuple(_optional(recorder, written, above, *one) for one in absent[:_MOST_ABSENT])
+        text = "the pattern holds"
+        if parts:
+            names = abridged([part.text.removesuffix(_ALLOWED) for part in parts], _NAMED)
+            text = f"{text}; optional, and missing: {names}"
+        recorder.add(Decision(Asked.PATTERN, True, text, location, parts=parts))
         return
     answer = _ANSWERS[mismatch.kind]
     skips = "does not apply: " if mismatch.kind is MismatchKind.SKIP else ""
@@ -29,8 +45,7 @@ def record_pattern(
         recorder.add(Decision(Asked.PATTERN, answer, text, location))
         return
     part, indices = place
-    steps = iter(indices)
-    path = tuple(next(steps) if step is None else step for step in part.path.steps)
+    path = _path(part, indices)
     pointer, value = field_below(recorder.judged, path)
     location = recorder.sources.location(written, *above, *part.position)
     if recorder.hides(pointer):
@@ -39,6 +54,22 @@ def record_pattern(
         return
     text = f"{skips}{_field(pointer, path)} {_sides(part.pattern, value)}"
     recorder.add(Decision(Asked.PATTERN, answer, text, location, pointer, value))
+
+
+def _optional(
+    recorder: Recorder, written: Json, above: FieldPath, part: Part, indices: Places
+) -> Decision:
+    """Return the decision of a part that an object need not have."""
+    path = _path(part, indices)
+    pointer, _ = field_below(recorder.judged, path)
+    location = recorder.sources.location(written, *above, *part.position)
+    text = f"{_field(pointer, path)}{_ALLOWED}"
+    return Decision(Asked.PATTERN, True, text, location, pointer)
+
+
+def _path(part: Part, indices: Places) -> FieldPath:
+    steps = iter(indices)
+    return tuple(next(steps) if step is None else step for step in part.path.steps)
 
 
 def _field(pointer: str | None, path: FieldPath) -> str:

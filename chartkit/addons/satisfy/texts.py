@@ -14,6 +14,7 @@ from typing import Final
 
 _MOST_STATES: Final = 4_000
 """The most states of a product: what has more is not decided."""
+_MOST_LANGUAGES: Final = 40
 _MOST_KNOWN: Final = 10_000
 _MOST_COPIES: Final = 300
 _LAST: Final = 0x10FFFF
@@ -301,8 +302,15 @@ def shortest(languages: Sequence[Language]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _shortest(languages: tuple[Language, ...]) -> str | TooLargeError | None:
-    parts = [(*_compiled(each.pattern, each.is_regex), each.wanted) for each in languages]
+    if len(languages) > _MOST_LANGUAGES:
+        return TooLargeError()
+    try:
+        parts = [(*_compiled(each.pattern, each.is_regex), each.wanted) for each in languages]
+    except (TooLargeError, UnreadableError, RecursionError):
+        return TooLargeError()
     alphabet = _alphabet([automaton for automaton, _, _ in parts])
+    if len(alphabet) * len(languages) > _MOST_LANGUAGES * _MOST_LANGUAGES:
+        return TooLargeError()
     first = tuple(automaton.closure((0,)) for automaton, _, _ in parts)
     seen = {first}
     waiting = deque([(first, "")])

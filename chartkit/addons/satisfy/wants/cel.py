@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any as AnyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from chartkit.addons.satisfy.formula import (
     FALSE,
@@ -26,12 +26,23 @@ from chartkit.addons.satisfy.formula import (
     every,
     opposite,
 )
-from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
+from chartkit.addons.satisfy.values import MISSING, Test, absent, present
+from chartkit.addons.satisfy.wants.cel_terms import (
+    Constant,
+    FieldTerm,
+    ListTerm,
+    Part,
+    Term,
+    comparison_test,
+    membership_test,
+    of_function,
+    relates,
+    settled_test,
+)
 from chartkit.addons.satisfy.wants.comparisons import NotReadError, function_test
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.syntax.reading import read
 from chartkit.engine.cel.syntax.tree import (
     Binary,
@@ -48,51 +59,11 @@ from chartkit.engine.cel.syntax.tree import (
     bare,
 )
 from chartkit.errors import ChartkitError
-from chartkit.go.quantity import quantity_or_none
-from chartkit.model import Json, same, text_of
+from chartkit.model import Json
 
-
-@dataclass(frozen=True, slots=True)
-class _Constant:
-    value: Json
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """A field; default: its value where it is not there; MISSING: none. function: `size` or
-    `quantity` of it."""
-
-    place: Place
-    default: Json = MISSING
-    function: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The elements of a list that meet a condition, and what is taken of each."""
-
-    listed: Place
-    condition: Callable[[Place], Formula] = lambda _place: TRUE
-    element: Callable[[Place], _Term] = lambda place: _Field(place)
-
-
-@dataclass(frozen=True, slots=True)
-class _List:
-    """Lists one behind the other."""
-
-    parts: tuple[_Part, ...]
-
-
-_Term: TypeAlias = _Constant | _Field | _List
 _MAPS: Final = frozenset(
     (*("labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests"),)
 )
-_RELATIONS: Final[dict[str, Callable[[AnyType, AnyType], bool]]] = {
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-}
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _OPPOSITES: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _PASSED_ON: Final = frozenset(("dyn", "string", "int", "double"))
@@ -104,7 +75,7 @@ def cel_formula(text: str, variables: Mapping[str, str], source: Source) -> Form
     """Return what makes an expression true; variables: the expressions of the policy's own."""
     try:
         return _Translation(source, variables).truth(_parsed(text), True)
-    except (NotReadError, CelError, RecursionError):
+    except (NotReadError, CelError, CelCompileError, RecursionError):
         return Unknown(text)
 
 
@@ -117,10 +88,10 @@ def _parsed(text: str) -> Expr:
 class _Translation:
     source: Source
     variables: Mapping[str, str]
-    bound: Mapping[str, _Term] = field(default_factory=dict)
+    bound: Mapping[str, Term] = field(default_factory=dict)
     depth: int = 0
 
-    def with_name(self, name: str, term: _Term) -> _Translation:
+    def with_name(self, name: str, term: Term) -> _Translation:
         return replace(self, bound={**self.bound, name: term})
 
     def _atom(self, place: Place, test: Test) -> Formula:
@@ -130,7 +101,7 @@ class _Translation:
         """Return what makes an expression true, or false; what is not understood is Unknown."""
         try:
             return self._truth(bare(expr), wanted)
-        except (NotReadError, CelError, ChartkitError):
+        except (NotReadError, CelError, CelCompileError, ChartkitError):
             return Unknown("an expression")
 
     def _truth(self, expr: Expr, wanted: bool) -> Formula:
@@ -173,23 +144,23 @@ class _Translation:
             return _Inner(self.source, self.variables, {}, self.depth + 1, _parsed(text))
         return None
 
-    def term(self, expr: Expr) -> _Term:
+    def term(self, expr: Expr) -> Term:
         """Return the value of an expression. Raises NotReadError."""
         expr = bare(expr)
         match expr:
             case Literal():
-                return _Constant(expr.value)
+                return Constant(expr.value)
             case Unary() if expr.operator == "-" and isinstance(expr.operand, Literal):
                 number: AnyType = expr.operand.value
-                return _Constant(-number)
+                return Constant(-number)
             case ListLiteral():
                 terms = [self.term(each) for each in expr.elements]
-                if not all(isinstance(each, _Constant) for each in terms):
+                if not all(isinstance(each, Constant) for each in terms):
                     raise NotReadError
-                return _Constant([each.value for each in terms if isinstance(each, _Constant)])
+                return Constant([each.value for each in terms if isinstance(each, Constant)])
             case Ident():
                 if expr.name == "object":
-                    return _Field(Place())
+                    return FieldTerm(Place())
                 if expr.name in self.bound:
                     return self.bound[expr.name]
                 raise NotReadError
@@ -200,7 +171,7 @@ class _Translation:
                 return self._child(self.term(expr.operand), expr.field)
             case Index():
                 key = self.term(expr.key)
-                if not isinstance(key, _Constant) or isinstance(key.value, bool | float):
+                if not isinstance(key, Constant) or isinstance(key.value, bool | float):
                     raise NotReadError
                 return self._child(self.term(expr.operand), key.value)
             case Binary() if expr.operator == "+":
@@ -210,58 +181,58 @@ class _Translation:
             case _:
                 raise NotReadError
 
-    def _child(self, term: _Term, name: str | int) -> _Term:
-        if not isinstance(term, _Field) or term.function:
+    def _child(self, term: Term, name: str | int) -> Term:
+        if not isinstance(term, FieldTerm) or term.function:
             raise NotReadError
         if term.default is not MISSING and term.default not in ({}, []):
             raise NotReadError
-        return _Field(term.place.child(name if isinstance(name, str) else int(name)))
+        return FieldTerm(term.place.child(name if isinstance(name, str) else int(name)))
 
-    def _sum(self, expr: Binary) -> _Term:
-        parts: list[_Part] = []
+    def _sum(self, expr: Binary) -> Term:
+        parts: list[Part] = []
         for side in (expr.left, expr.right):
             term = self.term(side)
-            if isinstance(term, _Constant) and term.value == []:
+            if isinstance(term, Constant) and term.value == []:
                 continue
             parts += self._listed(term).parts
-        return _List(tuple(parts))
+        return ListTerm(tuple(parts))
 
-    def _listed(self, term: _Term) -> _List:
-        if isinstance(term, _List):
+    def _listed(self, term: Term) -> ListTerm:
+        if isinstance(term, ListTerm):
             return term
-        if isinstance(term, _Field) and not term.function:
-            return _List((_Part(term.place),))
+        if isinstance(term, FieldTerm) and not term.function:
+            return ListTerm((Part(term.place),))
         raise NotReadError
 
-    def _called(self, expr: Call) -> _Term:
+    def _called(self, expr: Call) -> Term:
         name, target, args = expr.function, expr.target, expr.args
         if target is None:
             if name in _PASSED_ON and len(args) == 1:
                 return self.term(args[0])
             if name in ("size", "quantity") and len(args) == 1:
-                return _of_function(self.term(args[0]), name)
+                return of_function(self.term(args[0]), name)
             raise NotReadError
         if name == "orValue" and len(args) == 1:
             return self._with_default(target, args[0])
         if name == "size" and not args:
-            return _of_function(self.term(target), name)
+            return of_function(self.term(target), name)
         if name == "value" and not args:
             return self.term(target)
         if name in ("filter", "map") and len(args) == 2:
             return self._filtered(expr, target)
         raise NotReadError
 
-    def _with_default(self, target: Expr, default: Expr) -> _Term:
+    def _with_default(self, target: Expr, default: Expr) -> Term:
         term = self.term(target)
         if not isinstance(bare(default), ListLiteral | Literal):
             # Such as {}: what is below is not there either.
             return term
         value = self.term(default)
-        if not isinstance(value, _Constant):
+        if not isinstance(value, Constant):
             raise NotReadError
-        return replace(term, default=value.value) if isinstance(term, _Field) else term
+        return replace(term, default=value.value) if isinstance(term, FieldTerm) else term
 
-    def _filtered(self, expr: Call, target: Expr) -> _Term:
+    def _filtered(self, expr: Call, target: Expr) -> Term:
         name = bare(expr.args[0])
         if not isinstance(name, Ident):
             raise NotReadError
@@ -269,9 +240,9 @@ class _Translation:
         parts = []
         for part in self._listed(self.term(target)).parts:
             parts.append(self._narrowed(part, name.name, body, expr.function))
-        return _List(tuple(parts))
+        return ListTerm(tuple(parts))
 
-    def _narrowed(self, part: _Part, name: str, body: Expr, function: str) -> _Part:
+    def _narrowed(self, part: Part, name: str, body: Expr, function: str) -> Part:
         if function == "map":
             return replace(
                 part,
@@ -290,44 +261,44 @@ class _Translation:
         if isinstance(compared, Call) and compared.function == "compareTo":
             return self._compared_sizes(compared, operator, self.term(right), wanted)
         one, other = self.term(left), self.term(right)
-        if isinstance(one, _Constant) and not isinstance(other, _Constant):
+        if isinstance(one, Constant) and not isinstance(other, Constant):
             one, other, operator = other, one, _FLIPPED[operator]
-        if not isinstance(other, _Constant):
+        if not isinstance(other, Constant):
             raise NotReadError
         if not wanted:
             operator = _OPPOSITES[operator]
         return self._compared(one, operator, other.value)
 
-    def _compared_sizes(self, call: Call, operator: str, against: _Term, wanted: bool) -> Formula:
-        if against != _Constant(0) or call.target is None or len(call.args) != 1:
+    def _compared_sizes(self, call: Call, operator: str, against: Term, wanted: bool) -> Formula:
+        if against != Constant(0) or call.target is None or len(call.args) != 1:
             raise NotReadError
         if not wanted:
             operator = _OPPOSITES[operator]
         return self._sizes(self.term(call.target), operator, self.term(call.args[0]))
 
-    def _sizes(self, one: _Term, operator: str, other: _Term) -> Formula:
-        if isinstance(one, _Constant) and not isinstance(other, _Constant):
+    def _sizes(self, one: Term, operator: str, other: Term) -> Formula:
+        if isinstance(one, Constant) and not isinstance(other, Constant):
             one, other, operator = other, one, _FLIPPED[operator]
-        if not isinstance(one, _Field) or not isinstance(other, _Constant):
+        if not isinstance(one, FieldTerm) or not isinstance(other, Constant):
             raise NotReadError
         return self._compared(one, operator, other.value)
 
-    def _compared(self, term: _Term, operator: str, value: Json) -> Formula:
+    def _compared(self, term: Term, operator: str, value: Json) -> Formula:
         match term:
-            case _Constant():
-                return TRUE if _relates(term.value, operator, value) else FALSE
-            case _Field(function="size"):
-                return self._sized(_List((_Part(term.place),)), operator, value, term.place)
-            case _Field():
+            case Constant():
+                return TRUE if relates(term.value, operator, value) else FALSE
+            case FieldTerm(function="size"):
+                return self._sized(ListTerm((Part(term.place),)), operator, value, term.place)
+            case FieldTerm():
                 return self._atom(term.place, comparison_test(term, operator, value))
-            case _List() if term.parts and isinstance(value, int):
+            case ListTerm() if term.parts and isinstance(value, int):
                 return self._sized(term, operator, value, None)
             case _:
                 raise NotReadError
 
-    def _sized(self, listed: _List, operator: str, value: Json, place: Place | None) -> Formula:
+    def _sized(self, listed: ListTerm, operator: str, value: Json, place: Place | None) -> Formula:
         def holds(count: int) -> bool:
-            return _relates(count, operator, value)
+            return relates(count, operator, value)
 
         some = any_of(*(self._some(part, self._present) for part in listed.parts))
         if not holds(0) and holds(1) and holds(1000):
@@ -343,7 +314,7 @@ class _Translation:
     def _present(self, place: Place) -> Formula:
         return self._atom(place, present())
 
-    def _every(self, part: _Part, body: Callable[[Place], Formula]) -> Formula:
+    def _every(self, part: Part, body: Callable[[Place], Formula]) -> Formula:
         variable = fresh()
         place = Place(variable)
         condition = part.condition(place)
@@ -352,31 +323,31 @@ class _Translation:
             return every(variable, part.listed, wants)
         return every(variable, part.listed, any_of(opposite(condition), wants))
 
-    def _some(self, part: _Part, body: Callable[[Place], Formula]) -> Formula:
+    def _some(self, part: Part, body: Callable[[Place], Formula]) -> Formula:
         variable = fresh()
         place = Place(variable)
         return Some(variable, part.listed, all_of(part.condition(place), body(place)))
 
     def _membership(self, expr: Binary, wanted: bool) -> Formula:
         one, other = self.term(expr.left), self.term(expr.right)
-        if isinstance(other, _Constant) and isinstance(other.value, list):
-            if isinstance(one, _Constant):
+        if isinstance(other, Constant) and isinstance(other.value, list):
+            if isinstance(one, Constant):
                 return TRUE if (one.value in other.value) is wanted else FALSE
-            if isinstance(one, _Field) and not one.function:
+            if isinstance(one, FieldTerm) and not one.function:
                 return self._atom(one.place, membership_test(one, other.value, wanted))
-        if isinstance(one, _Constant) and isinstance(other, _Field) and not other.function:
+        if isinstance(one, Constant) and isinstance(other, FieldTerm) and not other.function:
             if other.place.steps[-1:] and other.place.steps[-1] in _MAPS:
                 test = present() if wanted else absent()
                 return self._atom(other.place.child(str(one.value)), test)
-            return self._contains(_List((_Part(other.place),)), one.value, wanted)
-        if isinstance(one, _Constant) and isinstance(other, _List):
+            return self._contains(ListTerm((Part(other.place),)), one.value, wanted)
+        if isinstance(one, Constant) and isinstance(other, ListTerm):
             return self._contains(other, one.value, wanted)
         raise NotReadError
 
-    def _contains(self, listed: _List, value: Json, wanted: bool) -> Formula:
+    def _contains(self, listed: ListTerm, value: Json, wanted: bool) -> Formula:
         operator = "==" if wanted else "!="
 
-        def body(part: _Part) -> Callable[[Place], Formula]:
+        def body(part: Part) -> Callable[[Place], Formula]:
             return lambda place: self._compared(part.element(place), operator, value)
 
         if wanted:
@@ -387,13 +358,13 @@ class _Translation:
         name, target, args = expr.function, expr.target, expr.args
         if name == "has" and target is None:
             term = self.term(args[0])
-            if isinstance(term, _Field):
+            if isinstance(term, FieldTerm):
                 return self._atom(term.place, present() if wanted else absent())
         elif target is None:
             raise NotReadError
         elif name == "hasValue" and not args:
             term = self.term(target)
-            if isinstance(term, _Field):
+            if isinstance(term, FieldTerm):
                 return self._atom(term.place, present() if wanted else absent())
         elif name in ("all", "exists") and len(args) == 2:
             return self._quantified(expr, target, wanted)
@@ -412,13 +383,13 @@ class _Translation:
             raise NotReadError
         variable = name.name
         term = self.term(target)
-        if isinstance(term, _Constant) and isinstance(term.value, list):
-            inner = [self.with_name(variable, _Constant(each)) for each in term.value]
+        if isinstance(term, Constant) and isinstance(term.value, list):
+            inner = [self.with_name(variable, Constant(each)) for each in term.value]
             truths = [each.truth(body, wanted) for each in inner]
             is_all = (expr.function == "all") is wanted
             return all_of(*truths) if is_all else any_of(*truths)
 
-        def of(part: _Part) -> Callable[[Place], Formula]:
+        def of(part: Part) -> Callable[[Place], Formula]:
             return lambda place: self.with_name(variable, part.element(place)).truth(body, wanted)
 
         parts = self._listed(term).parts
@@ -428,14 +399,14 @@ class _Translation:
 
     def _of_text(self, expr: Call, target: Expr, wanted: bool) -> Formula:
         subject, argument = self.term(target), self.term(expr.args[0])
-        if isinstance(subject, _List) or not isinstance(argument, _Constant):
+        if isinstance(subject, ListTerm) or not isinstance(argument, Constant):
             raise NotReadError
         test = function_test(_TEXTS.get(expr.function, expr.function), str(argument.value))
-        if isinstance(subject, _Constant):
+        if isinstance(subject, Constant):
             return TRUE if test.holds(subject.value) is wanted else FALSE
         if subject.function:
             raise NotReadError
-        return self._atom(subject.place, _settled(test, subject, wanted))
+        return self._atom(subject.place, settled_test(test, subject, wanted))
 
 
 _MOST_VARIABLES: Final = 20
@@ -448,100 +419,3 @@ class _Inner(_Translation):
 
 def _has_size(value: Json) -> bool:
     return isinstance(value, list | dict | str)
-
-
-def _of_function(term: _Term, name: str) -> _Term:
-    if isinstance(term, _Field) and not term.function:
-        return replace(term, function=name)
-    if isinstance(term, _Constant) and name == "quantity":
-        return term
-    if isinstance(term, _List) and name == "size":
-        return term
-    raise NotReadError
-
-
-def _relates(left: Json, operator: str, right: Json) -> bool:
-    if operator in ("==", "!="):
-        return same(left, right) is (operator == "==")
-    if isinstance(left, bool) or isinstance(right, bool):
-        return False
-    numbers = isinstance(left, int | float) and isinstance(right, int | float)
-    if not numbers and not (isinstance(left, str) and isinstance(right, str)):
-        return False
-    return _RELATIONS[operator](left, right)
-
-
-def _settled(test: Test, subject: _Field, wanted: bool) -> Test:
-    """Return a test of a field, or its opposite, that refuses a field that is not there, unless it
-    has a default."""
-    default, holds = subject.default, test.holds
-
-    def settled(value: Json) -> bool:
-        known = default if value is MISSING or value is None else value
-        return known is not MISSING and known is not None and holds(known) is wanted
-
-    languages = test.languages
-    if not wanted and languages is not None:
-        languages = (
-            tuple(replace(each, wanted=False) for each in languages)
-            if len(languages) == 1
-            else None
-        )
-    is_open = settled(MISSING)
-    probes = (*test.probes, MISSING)
-    return replace(
-        test,
-        wants=test.wants if wanted else f"not {test.wants}",
-        holds=settled,
-        probes=probes,
-        languages=languages,
-        is_closed=test.is_closed and wanted and not is_open,
-        is_positive=test.is_positive and wanted and not is_open,
-        opposite_of=None,
-    )
-
-
-def comparison_test(subject: _Field, operator: str, value: Json) -> Test:
-    """Return the test of a field that a relation compares with a constant."""
-    is_size = subject.function == "quantity"
-
-    def holds(found: Json) -> bool:
-        if not is_size:
-            return _relates(found, operator, value)
-        one, other = quantity_or_none(text_of(found)), quantity_or_none(str(value))
-        if one is None or other is None:
-            return False
-        if operator in ("==", "!="):
-            return (one == other) is (operator == "==")
-        return _RELATIONS[operator](one, other)
-
-    wants = f"{operator} {str(value).lower() if isinstance(value, bool) else value}"
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    ordered = is_size or is_number
-    points = (str(value),) if ordered else ()
-    probes: tuple[Json, ...] = (value,)
-    if operator == "!=":
-        probes = (not value,) if isinstance(value, bool) else ()
-    elif is_number and operator in (">", "<"):
-        probes = (value + (1 if operator == ">" else -1),)
-    languages = None
-    if isinstance(value, str) and not is_size and operator in ("==", "!="):
-        literal = "".join(f"\\{each}" if not each.isalnum() else each for each in value)
-        languages = (Language(f"^{literal}$", True, operator == "=="),)
-    test = Test(
-        wants,
-        holds,
-        probes,
-        is_closed=not ordered and (operator == "==" or isinstance(value, bool)),
-        is_safe=value is False or operator == "==" or isinstance(value, bool),
-        languages=languages,
-        order="quantity" if ordered else "",
-        points=points,
-        is_positive=(ordered and operator != "!=") or operator == "==",
-    )
-    return _settled(test, subject, True)
-
-
-def membership_test(subject: _Field, values: list[Json], wanted: bool) -> Test:
-    """Return the test of a field that is, or is not, among some constants."""
-    return _settled(one_of(values), subject, wanted)

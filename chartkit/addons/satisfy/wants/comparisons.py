@@ -9,6 +9,7 @@ from chartkit.addons.satisfy.texts import Language, is_readable
 from chartkit.addons.satisfy.values import MISSING, Test
 from chartkit.engine.jmespath.parser import Comparator
 from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go import GoError
 from chartkit.go.quantity import quantity_or_none
 from chartkit.go.regexp import compile_regex
 from chartkit.model import Json, same
@@ -69,7 +70,10 @@ def function_test(name: str, argument: str) -> Test:
     """Return the test that a function of texts makes of its subject."""
     wants = f"{name.replace('_', ' ')} {argument}"
     if name in ("regex_match", "matches"):
-        regex = compile_regex(argument)
+        try:
+            regex = compile_regex(argument)
+        except GoError:
+            raise NotReadError from None
         language = Language(argument, is_regex=True)
         known = (language,) if is_readable(argument) else None
         return Test(

@@ -1,0 +1,156 @@
+"""Values of CEL's expressions as far as formulas know them, and the tests that relations make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any as AnyType
+from typing import Final, TypeAlias
+
+from chartkit.addons.satisfy.formula import TRUE, Formula, Place
+from chartkit.addons.satisfy.texts import Language
+from chartkit.addons.satisfy.values import MISSING, Test, one_of
+from chartkit.addons.satisfy.wants.comparisons import NotReadError
+from chartkit.go.quantity import quantity_or_none
+from chartkit.model import Json, same, text_of
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that the expression has itself."""
+
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTerm:
+    """A field. default: its value where it is not there, MISSING for none; function: `size` or
+    `quantity` of it."""
+
+    place: Place
+    default: Json = MISSING
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The elements of a list that meet a condition, and what is taken of each."""
+
+    listed: Place
+    condition: Callable[[Place], Formula] = lambda _place: TRUE
+    element: Callable[[Place], Term] = lambda place: FieldTerm(place)
+
+
+@dataclass(frozen=True, slots=True)
+class ListTerm:
+    """Lists one behind the other."""
+
+    parts: tuple[Part, ...]
+
+
+Term: TypeAlias = Constant | FieldTerm | ListTerm
+RELATIONS: Final[dict[str, Callable[[AnyType, AnyType], bool]]] = {
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+
+
+def of_function(term: Term, name: str) -> Term:
+    """Return `size` or `quantity` of a term. Raises NotReadError."""
+    if isinstance(term, FieldTerm) and not term.function:
+        return replace(term, function=name)
+    if isinstance(term, Constant) and name == "quantity":
+        return term
+    if isinstance(term, ListTerm) and name == "size":
+        return term
+    raise NotReadError
+
+
+def relates(left: Json, operator: str, right: Json) -> bool:
+    """Return whether a relation of two values is true; one that is an error is not."""
+    if operator in ("==", "!="):
+        return same(left, right) is (operator == "==")
+    if isinstance(left, bool) or isinstance(right, bool):
+        return False
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if not numbers and not (isinstance(left, str) and isinstance(right, str)):
+        return False
+    return RELATIONS[operator](left, right)
+
+
+def settled_test(test: Test, subject: FieldTerm, wanted: bool) -> Test:
+    """Return a test of a field, or its opposite, that refuses a field that is not there, unless it
+    has a default."""
+    default, holds = subject.default, test.holds
+
+    def settled(value: Json) -> bool:
+        known = default if value is MISSING or value is None else value
+        return known is not MISSING and known is not None and holds(known) is wanted
+
+    languages = test.languages
+    if not wanted and languages is not None:
+        languages = (
+            tuple(replace(each, wanted=False) for each in languages)
+            if len(languages) == 1
+            else None
+        )
+    is_open = settled(MISSING)
+    probes = (*test.probes, MISSING)
+    return replace(
+        test,
+        wants=test.wants if wanted else f"not {test.wants}",
+        holds=settled,
+        probes=probes,
+        languages=languages,
+        is_closed=test.is_closed and wanted and not is_open,
+        is_positive=test.is_positive and wanted and not is_open,
+        opposite_of=None,
+    )
+
+
+def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
+    """Return the test of a field that a relation compares with a constant."""
+    is_size = subject.function == "quantity"
+
+    def holds(found: Json) -> bool:
+        if not is_size:
+            return relates(found, operator, value)
+        one, other = quantity_or_none(text_of(found)), quantity_or_none(str(value))
+        if one is None or other is None:
+            return False
+        if operator in ("==", "!="):
+            return (one == other) is (operator == "==")
+        return RELATIONS[operator](one, other)
+
+    wants = f"{operator} {str(value).lower() if isinstance(value, bool) else value}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    ordered = is_size or is_number
+    points = (str(value),) if ordered else ()
+    probes: tuple[Json, ...] = (value,)
+    if operator == "!=":
+        probes = (not value,) if isinstance(value, bool) else ()
+    elif is_number and operator in (">", "<"):
+        probes = (value + (1 if operator == ">" else -1),)
+    languages = None
+    if isinstance(value, str) and not is_size and operator in ("==", "!="):
+        literal = "".join(f"\\{each}" if not each.isalnum() else each for each in value)
+        languages = (Language(f"^{literal}$", True, operator == "=="),)
+    test = Test(
+        wants,
+        holds,
+        probes,
+        is_closed=not ordered and (operator == "==" or isinstance(value, bool)),
+        is_safe=value is False or operator == "==" or isinstance(value, bool),
+        languages=languages,
+        order="quantity" if ordered else "",
+        points=points,
+        is_positive=(ordered and operator != "!=") or operator == "==",
+    )
+    return settled_test(test, subject, True)
+
+
+def membership_test(subject: FieldTerm, values: list[Json], wanted: bool) -> Test:
+    """Return the test of a field that is, or is not, among some constants."""
+    return settled_test(one_of(values), subject, wanted)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.command import chartkit, snapshot
 
 POD = """\
@@ -24,6 +26,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_manifests_are_fixed_as_far_as_nobody_decides(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     (tmp_path / "values.yaml").write_text("no: object\n")

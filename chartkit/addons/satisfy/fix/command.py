@@ -159,7 +159,7 @@ class _Run:
         named = [path for path in matching(paths) if path != STDIN]
         values = [path for path in options.request.world.values if not is_remote(path)]
         fixer = self._fixer
-        files = SourceFiles.of([*named, *values], fixer.stdin, not fixer.is_diff)
+        files = SourceFiles([*named, *values], fixer.stdin, not fixer.is_diff)
         plain = by_places.pop(Document, [])
         rendered = by_places.pop(TemplatePlaces, [])
         built = by_places.pop(BuiltPlaces, [])

@@ -29,17 +29,12 @@ _WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """The files of the inputs. roots: the real paths of the files and folders that the user
-    names; stdin: the text of standard input; writes: whether files are written."""
+    """The files of the inputs. paths: the files and folders that the user names; stdin: the text
+    of standard input; writes: whether files are written."""
 
-    roots: Sequence[str]
+    paths: Sequence[str]
     stdin: str
     writes: bool
-
-    @classmethod
-    def of(cls, paths: Iterable[str | Path], stdin: str, writes: bool) -> SourceFiles:
-        """Return the files at paths that the user names."""
-        return cls([os.path.realpath(path) for path in paths], stdin, writes)
 
     def text(self, document: Document) -> tuple[Path | None, str]:
         """Return the file of a document, None for standard input, and its whole text with its own
@@ -49,7 +44,7 @@ class SourceFiles:
             return None, self.stdin
         path, location = Path(name), Location(name)
         real = os.path.realpath(path)
-        if not any(Path(real).is_relative_to(root) for root in self.roots):
+        if not any(Path(real).is_relative_to(os.path.realpath(each)) for each in self.paths):
             raise InputError("is outside of the inputs", location)
         if path.suffix in SUFFIXES:
             raise InputError("is compressed", location)

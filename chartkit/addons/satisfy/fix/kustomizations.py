@@ -51,6 +51,7 @@ class _Build:
     objects: Sequence[Resource]
     files: SourceFiles
     numbers: list[int] = field(default_factory=list)
+    _why: str = ""
     _file: FileText | None = None
     _made: dict[int, Resource] = field(default_factory=dict)
 
@@ -61,17 +62,10 @@ class _Build:
     def batch(self, subjects: Sequence[Subject]) -> Batch:
         """Return the edits of the kustomization's file."""
         with_edits = [subject for subject in subjects if subject.edits]
-        try:
-            self.files.text(self._kustomization.document)
-        except InputError as error:
-            for subject in with_edits:
-                reason = Reason(f"the file {error.message}", self._kustomization.document.location)
-                subject.give_up(reason)
-            return Batch(subjects, (), {})
         kept = most_of(with_edits, self._works)
         for subject in with_edits:
             if subject not in kept:
-                subject.give_up(Reason(_UNFIT, subject.given.location))
+                subject.give_up(Reason(self._why, self._kustomization.document.location))
         if not kept or not self._works(kept) or self._file is None:
             return Batch(subjects, (), {})
         return Batch(subjects, [self._file], self._made)
@@ -88,8 +82,10 @@ class _Build:
             path, text = self.files.text(document)
             after = with_documents(text, name, {0: body})
             [new] = documents_of(after, name)
-        except InputError:
+        except InputError as error:
+            self._why = f"the file {error.message}"
             return False
+        self._why = _UNFIT
         found, _ = build(self.places.tree.rewritten(self._kustomization, new))
         old = [self.objects[number] for number in self.numbers]
         if list(map(resource_id, found)) != list(map(resource_id, old)):

@@ -189,7 +189,10 @@ class _Search:
         return Reason(text, self._place(next(iter(result.fields), "")))
 
     def _place(self, pointer: str) -> Location:
-        return self.subject.given.location.within(pointer)
+        """Return the place of the chart's value that decides a field, else of the field."""
+        location = self.subject.given.location
+        value = location.value_of(pointer)
+        return value if value is not None and value.line else location.within(pointer)
 
 
 def _in_order(change: Change) -> tuple[int, list[int]]:

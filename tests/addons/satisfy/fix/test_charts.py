@@ -81,6 +81,24 @@ def test_a_person_decides_between_several_values(tmp_path: Path) -> None:
     assert f"a person decides:\n  Pod/default/web pods/escalation: {said}\n" in done.stdout
 
 
+def test_a_decision_is_listed_at_the_value(tmp_path: Path) -> None:
+    policy = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: images}
+spec:
+  rules:
+    - name: registry
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate: {message: denied, pattern: {spec: {containers: [{image: "registry/*"}]}}}
+"""
+    template = f"{POD}      image: {{{{ .Values.image }}}}\n"
+    folder = chart(tmp_path, template, f"{VALUES}image: a\n", **{"policies/images": policy})
+    done = fix(folder, "--select", "policy:images")
+    assert done.stdout.startswith("a person decides:\n  Pod/default/web images/registry: spec.")
+    assert done.stdout.splitlines()[2] == f"    {folder}/values.yaml:5:1"
+
+
 def test_a_value_that_two_objects_want_otherwise_is_listed(tmp_path: Path) -> None:
     other = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {host: '{{ .Values.host }}'}"

@@ -44,9 +44,15 @@ SCENARIOS: Final = (*ENGINE_SCENARIOS, *PROJECT_SCENARIOS, *REACHED_SCENARIOS)
 _GROUPS: Final = frozenset(
     ("policies", "values", "eval", "vendor", "migrate", "report", "exceptions")
 )
-_COMMANDS: Final = frozenset(
-    " ".join(each[: 2 if each[0] in _GROUPS else 1]) for one in SCENARIOS for each in one.arguments
-)
+
+
+def _name_of(arguments: Sequence[str]) -> str:
+    """Return the words of a command; `test new` is one below another."""
+    is_below = arguments[:1] and (arguments[0] in _GROUPS or list(arguments[:2]) == ["test", "new"])
+    return " ".join(arguments[: 2 if is_below else 1])
+
+
+_COMMANDS: Final = frozenset(_name_of(each) for one in SCENARIOS for each in one.arguments)
 _BATCH: Final = 2_000
 _MINUTE: Final = 60.0
 _LARGEST: Final = 2_000_000
@@ -124,7 +130,7 @@ def make_input(seed: int, scenarios: Sequence[Scenario] = SCENARIOS) -> Input:
 
 def command_of(arguments: Sequence[str]) -> str:
     """Return the name of a command; of what is none the text `another`."""
-    name = " ".join(arguments[: 2 if arguments[:1] and arguments[0] in _GROUPS else 1])
+    name = _name_of(arguments)
     if name == REVIEW:
         return "serve"
     return name if name in _COMMANDS else "another"

@@ -112,7 +112,10 @@ def _libraries() -> list[Scenario]:
         ]
         taken = [["policies", "vendor", "own", "--name", "lib"]]
         pages = [["policies", "docs", "own", "--output", "pages"]]
-        checks = [["policies", "check", "own"], ["policies", "check", "own", "-o", "json"]]
+        checks = [
+            ["policies", "check", "own"],
+            ["policies", "check", "own", "-o", "json", "--mutate"],
+        ]
         checks.append(["policies", "lint", "own"])
         found += [
             Scenario(f"policies {short}", seen, files, weight=12),

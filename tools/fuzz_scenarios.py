@@ -202,6 +202,8 @@ def _scans() -> list[Scenario]:
         ["preview", *judged, *more, "-o", output] for output in ("text", "json") for more in asked
     ]
     webhooks = [["serve", "-p", "p.yaml", "--tls-folder", "certificates", "--print-webhooks"]]
+    answers = [["why", *judged, *more] for more in ([], ["-o", "json"])]
+    answers += [["witness", "-p", "p.yaml", "objects.yaml"]]
     estimates = [["estimate", *judged, "-o", output] for output in ("text", "json", "markdown")]
     found = []
     for name, text in (("rules", POLICY), ("cel", CEL)):
@@ -210,6 +212,7 @@ def _scans() -> list[Scenario]:
             files = {**base, "p.yaml": one}
             found.append(Scenario(f"scan {name} {part}", scans, files, weight=8))
             found.append(Scenario(f"preview {name} {part}", previews, files, weight=4))
+            found.append(Scenario(f"why {name} {part}", answers, files, weight=4))
             found.append(Scenario(f"estimate {name} {part}", estimates, files, weight=4))
     scan = ["scan", *judged]
     set_all = ["--set", "a=b", "--param", "x=1", "--at", "now", "-n", "n", "--release", "r"]
@@ -304,6 +307,7 @@ def _tests() -> list[Scenario]:
         ["-o", "json"],
         ["-o", "junit"],
         ["-o", "markdown"],
+        ["--update", "--select", "*/*"],
     )
     found = []
     for folder in sorted(_CASES.iterdir()):
@@ -315,6 +319,9 @@ def _tests() -> list[Scenario]:
             of_case = texts(_CASES / name, "*.yaml", "*.json")
             files |= {f"{name}/{each}": text for each, text in of_case.items()}
         arguments = [["test", folder.name, *each] for each in options]
+        policies, objects = (f"{folder.name}/{name}.yaml" for name in ("policy", "resources"))
+        if policies in files and objects in files:
+            arguments.append(["test", "new", objects, "-p", policies, "--folder", "new"])
         found.append(Scenario(f"test {folder.name}", arguments, files, weight=11))
     return found
 

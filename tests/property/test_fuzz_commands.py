@@ -223,7 +223,7 @@ def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[str]:
         one = group.get_command(context, name)
         if isinstance(one, click.Group):
             yield from commands(one, (*words, name))
-        else:
+        if not isinstance(one, click.Group) or one.params:
             yield " ".join((*words, name))
 
 

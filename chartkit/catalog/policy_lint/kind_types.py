@@ -72,14 +72,11 @@ def field_types(types: Types, name: str) -> Types:
 
 def element_types(types: Types) -> Types:
     """Return the types of the elements of lists; none where no type is a list."""
-    if any(is_open(each) for each in types):
+    if not all(
+        each.startswith((LIST, MAP)) or each in SCALARS or fields_of(each) for each in types
+    ):
         return ANY
     return frozenset(each.removeprefix(LIST) for each in types if each.startswith(LIST))
-
-
-def is_open(name: str) -> bool:
-    """Return whether nothing is known about the values of a type."""
-    return not (name.startswith((LIST, MAP)) or name in SCALARS or fields_of(name))
 
 
 def is_object(name: str) -> bool:

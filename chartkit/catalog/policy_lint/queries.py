@@ -24,7 +24,6 @@ from chartkit.engine.kubernetes.field_faults import LIST
 from chartkit.model import Body, FieldPath, Json, list_of, mappings_at, text_of
 
 _NOTHING: Final[Types] = frozenset()
-_BOOL: Final[Types] = frozenset({"bool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,24 +225,6 @@ class _Checker:
             return _UNKNOWN
         return Typed(left.types | right.types, left.field)
 
-    def both(self, node: Node, current: Typed) -> Typed:
-        """Return the last of two values."""
-        return [self.typed(child, current) for child in node.children][-1]
-
-    def test(self, node: Node, current: Typed) -> Typed:
-        """Return a boolean."""
-        for child in node.children:
-            self.typed(child, current)
-        return Typed(_BOOL)
-
-    def same(self, _node: Node, current: Typed) -> Typed:
-        """Return the current value."""
-        return current
-
-    def reference(self, _node: Node, _current: Typed) -> Typed:
-        """Return nothing: a reference is about elements of another list."""
-        return _UNKNOWN
-
 
 _NODES: Final[dict[Kind, Callable[[_Checker, Node, Typed], Typed]]] = {
     Kind.FIELD: _Checker.field,
@@ -257,13 +238,11 @@ _NODES: Final[dict[Kind, Callable[[_Checker, Node, Typed], Typed]]] = {
     Kind.VALUE_PROJECTION: _Checker.values,
     Kind.MULTI_SELECT_LIST: _Checker.selected,
     Kind.OR_EXPRESSION: _Checker.either,
-    Kind.AND_EXPRESSION: _Checker.both,
-    Kind.COMPARATOR: _Checker.test,
-    Kind.NOT_EXPRESSION: _Checker.test,
-    Kind.SLICE: _Checker.same,
-    Kind.IDENTITY: _Checker.same,
-    Kind.CURRENT: _Checker.same,
-    Kind.EXPREF: _Checker.reference,
+    # A reference is about the elements of another list.
+    Kind.EXPREF: lambda _checker, _node, _current: _UNKNOWN,
+    **dict.fromkeys(
+        (Kind.SLICE, Kind.IDENTITY, Kind.CURRENT), lambda _checker, _node, current: current
+    ),
 }
 
 

@@ -10,7 +10,6 @@ from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, values_of
 from chartkit.catalog.policy_lint.witness import passing_without
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
     Range,
@@ -23,7 +22,6 @@ from chartkit.go.duration import duration_or_none
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Diagnostic, texts_below
 
-_UNANCHORED: Final = (None, AnchorKind.EXISTENCE)
 _LESS: Final = re.compile(r"\s*<")
 
 

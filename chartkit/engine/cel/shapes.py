@@ -217,7 +217,8 @@ def served_elsewhere(
     """Return where one of Kubernetes' own kinds is, such as `apps/v1`, for groups and versions in
     which no API server has it; empty where one has, and for groups that may have others."""
     own = [kind for kind in known_kinds() if kind.kind not in _YOUNG and is_meant(kind)]
-    if not SETTLED.issuperset(groups):
+    # The group of a custom kind has a dot.
+    if not all(group in SETTLED or group.isalpha() for group in groups):
         return ""
     fits = [compile_wildcard(version) for version in versions]
     if any(kind.group in groups and any(fit(kind.version) for fit in fits) for kind in own):

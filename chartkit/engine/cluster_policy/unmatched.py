@@ -70,7 +70,10 @@ def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault
 def _of_kind(at: int, selector: str) -> Iterator[_Fault]:
     from chartkit.engine.cel.shapes import served_elsewhere
 
-    group, version, kind, _ = parse_kind_selector(selector)
+    group, version, kind, subresource = parse_kind_selector(selector)
+    if subresource[:1].isupper():
+        text = f"'{selector}' is the subresource '{subresource}' of the kind '{kind}'"
+        yield ("kinds", at), text, f"write GROUP/VERSION/{subresource}, or {subresource} alone"
     places = served_elsewhere((group,), (version,), lambda known: known.kind == kind)
     if places:
         yield ("kinds", at), f"no API server has the kind '{selector}'", f"{kind} is in {places}"

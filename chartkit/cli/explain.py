@@ -15,7 +15,6 @@ from textwrap import indent
 
 import click
 
-from chartkit.catalog.policy_lint.rules import RULES as POLICY_RULES
 from chartkit.cli.terminal import show_rows, show_text
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
@@ -45,6 +44,8 @@ _NAMED = Path(__file__).with_name("named_checks.yaml")
 
 def explanations() -> Iterator[Explanation]:
     """Yield the meaning of every id."""
+    from chartkit.catalog.policy_lint.rules import RULES as POLICY_RULES
+
     yield from (rule.explanation for rule in RULES)
     yield from (rule.explanation for rule in POLICY_RULES)
     for name in _MODULES:

@@ -22,7 +22,8 @@ from chartkit.cli.options.project import (
 )
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.errors import InputError
-from chartkit.model import Location
+from chartkit.model import Diagnostic, Location, Severity
+from chartkit.scan import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     from chartkit.scan.cluster_source import ClusterSource
@@ -95,6 +96,9 @@ def why(
     with ExitStack() as stack:
         if source is None:
             environment = _environment(options, env, path)
+            if environment is None and not options.policies.named_policies:
+                message = f"the policies are those of {DEFAULT_PROFILE}"
+                notes(Diagnostic("why", Severity.NOTE, message, None, "-p names others"))
             inputs = load_why(options, sys.stdin, notes, environment)
         else:
             warn = partial(click.echo, err=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from chartkit.model import Body, Json, Location, Status, kind_of, pointed_at, pointer_steps
+from chartkit.model import Json, Location, Status
 from chartkit.safe_text import shown
 from chartkit.wording import shortened
 
@@ -104,19 +104,6 @@ class RuleDecision:
     status: Status | None
     decision: Decision
     message: str = ""
-
-
-def value_at_pointer(body: Body, pointer: str) -> Json:
-    """Return the value of an object at a JSON pointer; MISSING where it has none, and for the data
-    of a Secret, which is not shown."""
-    steps = pointer_steps(pointer)
-    if kind_of(body) == "Secret" and steps[:1] in (("data",), ("stringData",)):
-        return MISSING
-    found = pointed_at(body, steps)
-    if found is not None:
-        return found
-    parent = pointed_at(body, steps[:-1])
-    return None if isinstance(parent, dict) and steps and steps[-1] in parent else MISSING
 
 
 _MOST_CHARACTERS: Final = 60

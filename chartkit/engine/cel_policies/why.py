@@ -6,7 +6,7 @@ fields of the specification are found by the texts of the programs that were eva
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -133,11 +133,24 @@ class _Why:
         named = [one for one in failing if one.list != "variables"] or failing
         if named:
             return self.expressions.decision(named[-1])
+        if result.message.startswith("compilation error"):
+            path = next(self._unevaluated(), ())
+            where = self.policy.resource.location.within(pointer_of("spec", *path))
+            return replace(self._said(result), asked=Asked.EXPRESSION, location=where)
         if not asked:
             return self._said(result)
         return replace(
             self.expressions.decision(asked[-1]), holds=None, text=single_line(result.message)
         )
+
+    def _unevaluated(self) -> Iterator[FieldPath]:
+        """Yield the paths of entries without an evaluation: of the first one, the expression does
+        not compile."""
+        evaluated = {asking.path[:2] for asking in self.expressions.asked}
+        for name in ("matchConditions", "validations", "mutations"):
+            for at, entry in enumerate(self.policy.spec.get(name) or ()):
+                if (name, at) not in evaluated:
+                    yield (name, at, "expression") if "expression" in entry else (name, at)
 
     def _passed(self, asked: Sequence[Asking], result: RuleResult) -> Decision:
         if len(asked) == 1:

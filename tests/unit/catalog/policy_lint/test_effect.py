@@ -84,6 +84,13 @@ spec:
 """
 
 
+def without(key: str, operations: str, resources: str) -> str:
+    """A ValidatingPolicy about Pods with excluded resources."""
+    rule = f"{{apiGroups: [''], apiVersions: ['*'], operations: [{operations}]"
+    excluded = f"    {key}\n      - {rule}, resources: [{resources}]}}\n  validations:"
+    return VALIDATING.format("{expression: 'true', message: m}").replace("  validations:", excluded)
+
+
 def excluding(exclude: str, match: str = "any: [{resources: {kinds: [Pod]}}]") -> str:
     """A rule with a match and an exclude."""
     return (
@@ -156,6 +163,7 @@ PROBLEMATIC = {
             "all: [{resources: {kinds: [Pod], namespaces: [team-a, team-b]}}]",
         ),
         excluding("exclude: {any: [§{}]}"),
+        without("§excludeResourceRules:", '"*"', "pods, services"),
     ],
     "CK707": [
         rules(
@@ -238,6 +246,8 @@ CORRECT = {
         excluding("exclude: {any: [{subjects: [{kind: User, name: '*'}]}]}"),
         excluding("exclude: {all: [{resources: {kinds: [Pod]}}, {resources: {names: [a]}}]}"),
         excluding("exclude: {}"),
+        without("excludeResourceRules:", "CREATE, UPDATE", "services"),
+        without("excludeResourceRules:", "UPDATE", "pods"),
     ],
     "CK707": [
         rules(OTHER.replace("§", "")),

@@ -18,11 +18,11 @@ from tests.shared import shared
 @pytest.mark.parametrize(
     ("file", "least"),
     [
-        ("patterns", 640),
-        ("conditions", 1150),
+        pytest.param("patterns", 640, marks=pytest.mark.slow),
+        pytest.param("conditions", 1150, marks=pytest.mark.slow),
         ("variables", 170),
         ("match", 227),
-        ("podsecurity", 91),
+        pytest.param("podsecurity", 91, marks=pytest.mark.slow),
     ],
 )
 def test_recorded_cases_agree_where_they_convert(

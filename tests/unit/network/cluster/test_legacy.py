@@ -10,7 +10,7 @@ import pytest
 from chartkit.cli.main import main
 from chartkit.model import Body
 from tests.unit.network.cluster.conftest import World
-from tests.unit.network.cluster.server import forbidden, labelled, pod
+from tests.unit.network.cluster.server import forbidden, labelled, pod, policy
 
 _EXCEPTION: Body = {
     "apiVersion": "kyverno.io/v2",
@@ -25,6 +25,13 @@ _EXCEPTION: Body = {
         "exceptions": [{"policyName": "inside", "ruleNames": ["rule"]}],
     },
 }
+
+
+def by_hand(name: str) -> Body:
+    """A policy of which a person converts the rule: no proof takes time."""
+    chance = {"key": "{{ random('[a-z]{3}') }}", "operator": "Equals", "value": "abc"}
+    deny = {"conditions": {"any": [chance]}}
+    return policy(name, ("Pod",), {"validate": {"message": "by chance", "deny": deny}})
 
 
 def _plan(world: World, *arguments: str) -> tuple[int, str, str]:
@@ -44,7 +51,7 @@ def test_a_cluster_without_legacy_policies(world: World) -> None:
 
 
 def test_legacy_policies_of_a_cluster_and_its_recording(world: World) -> None:
-    world.server.add(labelled("inside"), labelled("other"), _EXCEPTION)
+    world.server.add(by_hand("inside"), by_hand("other"), _EXCEPTION)
     live = _plan(world, "--cluster", "--record", "rec")
     code, out, err = live
     assert (code, err) == (1, "")

@@ -10,7 +10,9 @@ from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
 from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
-from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, CelKind
+from chartkit.engine.kubernetes.field_faults import known_kinds
+from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, CelKind, resource_name
+from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import FieldPath, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
@@ -25,8 +27,8 @@ class Asked:
     """Objects whose writing Kyverno is asked about.
 
     path: of the selector or resource in the policy; text: as written; group, name, subresource:
-    `*` for any; name: a kind of a ClusterPolicy, a resource (`pods`) of a policy in CEL; rule: None
-    for a policy in CEL.
+    `*` for any; versions: patterns of them; name: a kind of a ClusterPolicy, a resource (`pods`) of
+    a policy in CEL; rule: None for a policy in CEL.
     """
 
     path: FieldPath
@@ -34,6 +36,7 @@ class Asked:
     group: str
     name: str
     subresource: str
+    versions: tuple[str, ...]
     rule: Rule | None = None
     filter: ResourceFilter | None = None
 
@@ -41,6 +44,15 @@ class Asked:
     def is_everything(self) -> bool:
         """Whether these are the objects of all kinds."""
         return self.group == self.name == ANY and self.subresource in ("", ANY)
+
+    def has_served(self, group: str, kind: str) -> bool:
+        """Return whether a kind of Kubernetes' own is among these, in a version that is served."""
+        if self.group not in (ANY, group) or self.name not in (kind, resource_name(kind)):
+            return False
+        served = [
+            each.version for each in known_kinds() if (each.group, each.kind) == (group, kind)
+        ]
+        return any(compile_wildcard(each)(version) for each in self.versions for version in served)
 
     @property
     def shown(self) -> str:
@@ -83,7 +95,8 @@ def _of_rules(policy: Policy) -> Iterator[Asked]:
                 selector = parse_kind_selector(text)
                 where: FieldPath = ("spec", "rules", index, *path, "resources", "kinds", number)
                 group, kind, subresource = selector.group, selector.kind, selector.subresource
-                yield Asked(where, text, group, kind, subresource, rule, each)
+                versions = (selector.version,)
+                yield Asked(where, text, group, kind, subresource, versions, rule, each)
 
 
 def _of_constraints(policy: CelPolicy) -> Iterator[Asked]:
@@ -94,4 +107,5 @@ def _of_constraints(policy: CelPolicy) -> Iterator[Asked]:
         for number, text in enumerate(rule.resources):
             path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
             name, _, subresource = text.partition("/")
-            yield from (Asked(path, text, group, name, subresource) for group in rule.groups)
+            for group in rule.groups:
+                yield Asked(path, text, group, name, subresource, rule.versions)

@@ -196,6 +196,7 @@ CORRECT = {
     "CK741": [
         about("Node", IGNORE),
         about("longhorn.io/v1beta2/Node"),
+        about("certificates.k8s.io/v1beta1/CertificateSigningRequest"),
         about("Node", more=", operations: [DELETE]"),
         in_cel("nodes", "longhorn.io"),
     ],

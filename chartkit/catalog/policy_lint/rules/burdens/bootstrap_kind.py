@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.catalog.policy_lint.admission import ANY, asked_of, is_fail_closed
+from chartkit.catalog.policy_lint.admission import asked_of, is_fail_closed
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
-from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.model import Diagnostic
 
 _JOIN: Final = "no Node can join the cluster"
@@ -55,7 +54,7 @@ spec:
         if is_fail_closed(subject):
             for each in asked_of(subject):
                 for (group, kind), outcome in _NEEDED.items():
-                    if each.group in (ANY, group) and each.name in (kind, resource_name(kind)):
+                    if each.has_served(group, kind):
                         message = (
                             f"{each.shown}without Kyverno, the API server refuses {kind} objects: "
                             f"{outcome}"

@@ -14,6 +14,7 @@ from chartkit.engine import PolicyAttachments, World
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
 from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import parse_version
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_NAMESPACE
@@ -203,8 +204,12 @@ def load_judges(
 
 
 def kube_version(options: RequestOptions, environment: ProjectEnvironment | None) -> str | None:
-    """Return the version of Kubernetes that objects are for, None for any."""
-    return options.inputs.kube_version or (environment.kube_version if environment else None)
+    """Return the version of Kubernetes that objects are for, None for any; raise InputError for an
+    option that names none."""
+    if given := options.inputs.kube_version:
+        parse_version(given, "Kubernetes")
+        return given
+    return environment.kube_version if environment else None
 
 
 def read_requests(

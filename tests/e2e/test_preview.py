@@ -144,3 +144,34 @@ def test_an_object_that_no_api_server_takes_is_a_problem(tmp_path: Path) -> None
     assert "spec.terminationGracePeriodSeconds: is a string, must be an integer" in done.out
     told = chartkit(tmp_path, "scan", "pod.yaml", "-p", "policy.yaml")
     assert "nothing would come of it:\n  by grace/r for Pod/default/p: an API" in told.out
+
+
+def test_an_expression_that_fails_has_advice_and_an_object_its_unknown_fields(
+    tmp_path: Path,
+) -> None:
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "rules": [
+                {
+                    "name": "r",
+                    "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+                    "mutate": {
+                        "patchStrategicMerge": {
+                            "metadata": {"labels": {"a": "{{ sum(`1`, `2`) }}"}}
+                        }
+                    },
+                }
+            ]
+        },
+    }
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"hostNetwok": 1}}
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    options = ("pod.json", "-p", "policy.json", "--kubernetes")
+    done = chartkit(tmp_path, "preview", *options, "1.34")
+    assert "#   → add(a, b) adds two numbers; sum() takes one list\n" in done.out
+    assert "Pod: spec.hostNetwok is not a field of Kubernetes 1.34 (did you mean" in done.err
+    assert "'x' is not a version of Kubernetes" in chartkit(tmp_path, "preview", *options, "x").err

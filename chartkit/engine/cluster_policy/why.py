@@ -305,9 +305,11 @@ def _of_action(
     holds = {Status.PASS: True, Status.FAIL: False, Status.WARN: False}.get(status)
     # Conditions hold where a denial refuses.
     wanted = status is not Status.PASS if asked is Asked.DENY and holds is not None else None
-    deciding = _deciding(own, wanted, holds)
+    # A rule that mutates nothing is kept from it by what does not hold.
+    is_idle = asked is Asked.RULE and status is Status.SKIP
+    deciding = _deciding(own, wanted, False if is_idle else holds)
     message = shortened(single_line(result.message), _MOST_CHARACTERS)
-    if deciding is None:
+    if deciding is None or (asked is Asked.RULE and status is Status.PASS):
         pointer = next(iter(result.fields), None)
         return Decision(asked, holds, message, location, pointer, parts=parts)
     text = deciding.text

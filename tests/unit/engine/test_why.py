@@ -359,6 +359,23 @@ def test_a_deletion_and_a_policy_that_applies_one_rule() -> None:
 
 
 @pytest.mark.parametrize(
+    ("patch", "status", "text"),
+    [
+        (
+            "{metadata: {(name): db, labels: {a: b}}}",
+            "skip",
+            "the patch does not apply: (name) does not hold",
+        ),
+        ("{metadata: {labels: {app: web}}}", "skip", "no patches applied"),
+        ("{metadata: {labels: {a: b}}}", "pass", "mutated Pod/web in namespace shop"),
+    ],
+)
+def test_why_a_patch_does_not_apply(patch: str, status: str, text: str) -> None:
+    (one,) = decisions(ANY + f"      mutate: {{patchStrategicMerge: {patch}}}\n")
+    assert (one.status, one.decision.asked, one.decision.text) == (status, Asked.RULE, text)
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (MISSING, "missing"),

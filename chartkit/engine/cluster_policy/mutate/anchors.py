@@ -171,15 +171,18 @@ class _GlobalUnmetError(PatchError):
     """A `<( )` anchor that does not hold."""
 
 
-def applicable(patch: Json, resource: Json, budget: Budget) -> Json:
-    """The patch without its anchors, `{}` where their conditions do not hold.
+def applicable(patch: Json, resource: Json, budget: Budget, unmet: list[str] | None = None) -> Json:
+    """The patch without its anchors, `{}` where their conditions do not hold; unmet: takes the one
+    that does not, None where nobody asks.
 
     The patch that is given is changed. Raises `PatchError`.
     """
     try:
         _decide(patch, resource, budget)
         remove_top_anchors(patch)
-    except (_UnmetError, _GlobalUnmetError):
+    except (_UnmetError, _GlobalUnmetError) as error:
+        if unmet is not None:
+            unmet.append(error.message)
         return {}
     except PatchError as error:
         raise _undecided(error) from error

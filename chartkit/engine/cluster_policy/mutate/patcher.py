@@ -57,7 +57,7 @@ def merged(body: Json, resource: Body, weight: int, work: Workspace) -> Json:
     """The object with a patch merged in, as a `Patch` gives it; weight: the patch's parts."""
     work.budget.spend(weight, _MERGE)
     target = work.target(resource)
-    patch = applicable(copied(body), target, work.budget)
+    patch = applicable(copied(body), target, work.budget, work.unmet)
     is_doubled = second_key(patch) is not None
     patched = _merged(resource, target, patch, work)
     key = second_key(patched) if is_doubled else None

@@ -28,6 +28,7 @@ from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.engine.ports.services import Cluster, ObjectKey
 from chartkit.engine.request import Operation, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.engine.why import Asked, Decision
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.strconv import mark_literals, quote
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
@@ -43,7 +44,15 @@ def compile_mutate(rule: Rule, policy: Policy) -> Handler:
     def handle(context: Context, request: Request) -> RuleResult | None:
         # What is deleted is the old object: there is no new one to be changed.
         body = {} if request.operation is Operation.DELETE else request.resource.body
-        done = patch(context.child(), body, Workspace(context.budget))
+        work = Workspace(context.budget)
+        if context.recorder is not None:
+            work.unmet = []
+        done = patch(context.child(), body, work)
+        if context.recorder is not None:
+            for anchor in work.unmet or ():
+                place = context.recorder.sources.at("mutate")
+                text = f"the patch does not apply: {anchor}"
+                context.recorder.add(Decision(Asked.PATTERN, False, text, place))
         patched = None if done.status is Status.SKIP else as_json(done.body)
         return RuleResult(
             policy.key, rule.name, RuleType.MUTATION, done.status, describe(done), patched=patched

@@ -217,14 +217,16 @@ class Workspace:
     """The budget of patches, and the object that the last patch left.
 
     settled: what strategic merges keep of it, None for the first few of them, which are faster
-    without it; all else is of JSON patches.
+    without it; unmet: takes the anchors because of which merges do not apply, None where nobody
+    asks; all else is of JSON patches.
     """
 
-    __slots__ = ("_merges", "_opened", "_order", "_resource", "budget", "settled")
+    __slots__ = ("_merges", "_opened", "_order", "_resource", "budget", "settled", "unmet")
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = Budget() if budget is None else budget
         self.settled: Settled | None = None
+        self.unmet: list[str] | None = None
         self._merges = 0
         self._resource: Body | None = None
         self._opened: Json = None

@@ -140,6 +140,7 @@ def _run(
     """The first decision that is no pass, and how many elements passed."""
     applied = 0
     budget, loops = context.budget, f"a foreach over {len(elements)} elements"
+    members = None if context.recorder is None else _members(context.recorder, loop, context)
     for index, element in enumerate(elements):
         if element is None:
             continue
@@ -155,12 +156,13 @@ def _run(
             return Checked(Status.ERROR, text), applied
         scoped = is_object if loop.scope is None else loop.scope
         judged = element if scoped else outer
-        if context.recorder is None:
+        if context.recorder is None or members is None:
             checked = _decide(loop, inner, request, judged)
         else:
             place = _LoopElement(loop, inner, index, nesting, scoped)
             decide = partial(_decide, loop, inner, request, judged)
-            checked = _record_element(context.recorder, place, element, decide)
+            traced = members[index] if index < len(members) else Traced(element)
+            checked = _record_element(context.recorder, place, traced, decide)
         if checked is None or checked.status is Status.SKIP:
             continue
         if checked.status is not Status.PASS:
@@ -228,14 +230,18 @@ def _asked(preconditions: Conditions, context: Context) -> Outcome:
     return record_preconditions(preconditions, context)
 
 
+def _members(recorder: Recorder, loop: Loop, context: Context) -> list[Traced]:
+    """Return the elements of a loop with the fields of the object that they come from; none where
+    these cannot be had."""
+    listed = recorder.traced(context, f"{{{{ {loop.text} }}}}")
+    return [] if listed is None else listed.members()
+
+
 def _record_element(
-    recorder: Recorder, place: _LoopElement, element: Json, decide: Callable[[], Checked | None]
+    recorder: Recorder, place: _LoopElement, traced: Traced, decide: Callable[[], Checked | None]
 ) -> Checked | None:
     """Return the decision about an element, which is recorded with its parts."""
-    loop, index = place.loop, place.index
-    listed = recorder.traced(place.inner, f"{{{{ {loop.text} }}}}")
-    members = [] if listed is None else listed.members()
-    traced = members[index] if index < len(members) else Traced(element)
+    loop, index, element = place.loop, place.index, traced.value
     names = place.names(traced)
     judged = traced if place.scoped else recorder.judged
     with recorder.inside_element(judged, names), recorder.inside() as parts:

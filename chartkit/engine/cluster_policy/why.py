@@ -309,7 +309,9 @@ def _of_action(
     is_idle = asked is Asked.RULE and status is Status.SKIP
     deciding = _deciding(own, wanted, False if is_idle else holds)
     message = shortened(single_line(result.message), _MOST_CHARACTERS)
-    if deciding is None or (asked is Asked.RULE and status is Status.PASS):
+    is_beside = deciding is not None and status is Status.ERROR and deciding.holds is not None
+    if deciding is None or is_beside or (asked is Asked.RULE and status is Status.PASS):
+        # No check says it, such as that a rule takes too long.
         pointer = next(iter(result.fields), None)
         return Decision(asked, holds, message, location, pointer, parts=parts)
     text = deciding.text

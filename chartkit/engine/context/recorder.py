@@ -26,7 +26,8 @@ _MOST_PARTS = 256
 _OPEN_FIELDS = ("/apiVersion", "/kind", "/type", *map("/metadata/".__add__, _NAMES))
 """The fields of a Secret whose values are shown."""
 _MOST_STEPS = 20_000
-"""The most steps of looking for the field that one value comes from."""
+_ALL_STEPS = 500_000
+"""The most steps of looking for the field that one value comes from, and for those of a rule."""
 
 
 class Sources:
@@ -81,20 +82,22 @@ class Recorder:
     """Records the checks of a rule.
 
     judged: what patterns look at: the object, or the element of a loop; elements: the names of
-    loops; is_secret: whether the object is a Secret; parts: what was recorded, at the level that is
-    open.
+    loops; is_secret: whether the object is a Secret; steps: those that are left for looking for
+    fields; parts: what was recorded, at the level that is open.
     """
 
     sources: Sources
     judged: Traced
     elements: Mapping[str, Traced] = field(default_factory=dict)
     is_secret: bool = False
+    steps: int = _ALL_STEPS
     parts: list[Decision] = field(default_factory=list)
 
     def add(self, decision: Decision) -> None:
-        """Record a check."""
-        if len(self.parts) < _MOST_PARTS:
-            self.parts.append(decision)
+        """Record a check; of too many at one level the last ones replace each other."""
+        if len(self.parts) >= _MOST_PARTS:
+            self.parts.pop()
+        self.parts.append(decision)
 
     @contextmanager
     def inside(self) -> Iterator[list[Decision]]:
@@ -133,6 +136,8 @@ class Recorder:
         that cannot be had."""
         from chartkit.engine.context.origins import Origins
 
+        if self.steps <= 0:
+            return None
         budget = Budget()
         budget.steps = budget.whole = _MOST_STEPS
         try:
@@ -140,6 +145,8 @@ class Recorder:
             return origins.resolve(value)
         except (ChartkitError, ValueError, RecursionError):
             return None
+        finally:
+            self.steps -= budget.whole - budget.steps
 
 
 def recorder_of(sources: Sources, resource: Resource) -> Recorder:

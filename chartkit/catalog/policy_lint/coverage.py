@@ -64,12 +64,8 @@ def _lists(wide: Sequence[str], narrow: Sequence[str], covers: Callable[[str, st
 
 
 def _text_covers(wide: str, narrow: str) -> bool:
-    return wide == narrow or (not has_wildcard(narrow) and compile_wildcard(wide)(narrow))
+    return wide in ("*", narrow) or (not has_wildcard(narrow) and compile_wildcard(wide)(narrow))
 
 
 def _kind_covers(wide: str, narrow: str) -> bool:
-    return all(map(_part_covers, parse_kind_selector(wide), parse_kind_selector(narrow)))
-
-
-def _part_covers(wide: str, narrow: str) -> bool:
-    return wide in ("*", narrow) or _text_covers(wide, narrow)
+    return all(map(_text_covers, parse_kind_selector(wide), parse_kind_selector(narrow)))

@@ -5,7 +5,7 @@ Types are named as the engine's table of kinds has them: `core.v1.PodSpec`, `[]s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -91,11 +91,6 @@ def meant(types: Types, name: str) -> str | None:
     return names[0] if names else None
 
 
-def required_fields(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields that a type must have, with their types."""
-    return ((key, field.type) for key, field in fields_of(name).items() if field.required)
-
-
 _SAMPLES: Final[dict[str, Json]] = {
     "bool": False, "double": 1, "int": 1, "string": "example", "quantity": "1",
     "int-or-string": 1,
@@ -111,4 +106,5 @@ def sample(name: str, depth: int = 0) -> Json:
         return _SAMPLES[name]
     if depth > _DEEPEST:
         return {}
-    return {key: sample(kind, depth + 1) for key, kind in required_fields(name)}
+    fields = fields_of(name).items()
+    return {key: sample(field.type, depth + 1) for key, field in fields if field.required}

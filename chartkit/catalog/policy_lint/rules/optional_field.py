@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.catalog.policy_lint.kind_types import required_fields
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, is_list, values_of
 from chartkit.catalog.policy_lint.witness import edited, witness
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.kubernetes.field_faults import fields_of
 from chartkit.model import Diagnostic, Json
 
 _NEVER_REQUIRED: Final = frozenset({"initContainers", "ephemeralContainers"})
@@ -59,7 +59,8 @@ def _is_optional(value: PatternValue) -> bool:
     if "[]" not in value.steps and value.steps[-1] in _NEVER_REQUIRED:
         return True
     name = value.steps[-1]
-    is_required = any(key == name for owner in value.owner for key, _ in required_fields(owner))
+    fields = [fields_of(owner).get(name) for owner in value.owner]
+    is_required = any(field is not None and field.required for field in fields)
     return not is_required and bool(value.value) and all(map(_only_restricts, value.value))
 
 

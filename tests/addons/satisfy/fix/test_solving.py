@@ -140,3 +140,36 @@ def test_items_of_a_list_go_one_after_the_other_and_nothing_empty_stays(tmp_path
     done = fix(objects, "-p", "pss-restricted", "--select", "rule:adding-*")
     assert done.exit_code == 0, done.stdout
     assert (objects / "pod.yaml").read_text().endswith("  - name: x\n"), done.stdout
+
+
+def test_an_object_of_many_values_is_listed(tmp_path: Path) -> None:
+    notes = ", ".join(f"n{number}: x" for number in range(5_001))
+    text = POD.replace("{name: a}", f"{{name: a, annotations: {{{notes}}}}}")
+    objects = written(tmp_path, pod=text)
+    said = "Pod/a pods/host: the object has more than 5,000 values\n"
+    assert f"not fixed:\n  {said}" in fix(objects).stdout
+    assert (objects / "pod.yaml").read_text() == text
+
+
+def test_an_object_is_not_made_another_one(tmp_path: Path) -> None:
+    """A rule that takes Windows as well, and an exemption by a label, are no fixes."""
+    either = (
+        "validate: {message: m, anyPattern: [{spec: {os: {name: windows}}},"
+        " {metadata: {labels: {exempt: 'true'}}}, {spec: {hostNetwork: false}}]}"
+    )
+    objects = written(tmp_path, pod=POD, **{"policies/either": _rule("either", either)})
+    assert fix(objects, "--select", "policy:either").exit_code == 0
+    assert (objects / "pod.yaml").read_text() == POD.replace("true", "false")
+
+
+def test_a_file_that_is_named_twice_is_changed_once(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: x\n"
+        "    securityContext: {capabilities: {add: [CHOWN, SYS_TIME, KILL]}}\n"
+    )
+    objects = written(tmp_path, pod=text)
+    file = str(objects / "pod.yaml")
+    given = ("-p", "pss-restricted", "--select", "policy:disallow-capabilities")
+    done = fix(objects, file, *given, path=file)
+    assert done.exit_code == 0, done.stdout
+    assert "add: [CHOWN, KILL]" in (objects / "pod.yaml").read_text()

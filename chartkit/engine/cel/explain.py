@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
@@ -109,7 +110,7 @@ def parts_of(evaluation: Evaluation, places: Places) -> Part:
     root = evaluation.program.root
     tree = _Tree(evaluation.program, places)
     parts = tuple(tree.parts(root, evaluation.trace, {}, set()))
-    if len(parts) == 1 and parts[0].offset == tree.start(root):
+    if len(parts) == 1 and parts[0].offset == tree.written.start(root):
         return parts[0]
     return tree.part(root, evaluation.outcome, None, parts)
 
@@ -126,36 +127,33 @@ _JUNCTIONS: Final = frozenset({"_&&_", "_||_"})
 _SAME_PLACE: Final = frozenset({"orValue", "or", "value", "dyn", "optional.of", COMPATIBLE})
 
 
-class _Tree:
-    """The parts of one evaluation."""
+class _Written:
+    """How the parts of an expression are written, found when they are first asked for."""
 
-    __slots__ = ("_checked", "_constants", "_depth", "_left", "_macros", "_places")
+    __slots__ = ("_macros", "_source", "_starts", "_texts")
 
-    def __init__(self, program: Program, places: Places) -> None:
-        self._depth = 0
-        self._left = _MOST_PARTS
-        self._checked = program.checked
-        self._constants = program.folded.constants
+    def __init__(self, program: Program) -> None:
+        self._source = program.source
         self._macros = program.checked.parsed.macro_calls
-        self._places = places
+        self._starts: dict[int, int] = {}
+        self._texts: dict[int, str] = {}
 
-    def part(
-        self, expr: Expr, value: Value, path: FieldPath | None, parts: tuple[Part, ...] = ()
-    ) -> Part:
-        """Return the part that a node is."""
-        error = value if isinstance(value, CelError) else None
-        variable = self._variable(expr)
-        held = None if error is not None else value
-        return Part(self._text(expr), self.start(expr), held, error, path, variable, False, parts)
-
-    def _text(self, expr: Expr) -> str:
-        try:
-            return unparse(expr, self._macros)
-        except CelCompileError:
-            return self._checked.source
+    def text(self, expr: Expr) -> str:
+        """Return a node as text."""
+        if expr.id not in self._texts:
+            try:
+                self._texts[expr.id] = unparse(expr, self._macros)
+            except CelCompileError:
+                self._texts[expr.id] = self._source
+        return self._texts[expr.id]
 
     def start(self, expr: Expr) -> int:
         """Return the offset of a node's first character."""
+        if expr.id not in self._starts:
+            self._starts[expr.id] = self._start(expr)
+        return self._starts[expr.id]
+
+    def _start(self, expr: Expr) -> int:
         waiting, start = [expr], expr.offset
         while waiting:
             node = waiting.pop()
@@ -169,6 +167,42 @@ class _Tree:
             waiting += parts(node)
         return start
 
+
+_written: Final = lru_cache(maxsize=512)(_Written)
+
+
+class _Tree:
+    """The parts of one evaluation."""
+
+    __slots__ = ("_checked", "_constants", "_depth", "_left", "_macros", "_places", "written")
+
+    def __init__(self, program: Program, places: Places) -> None:
+        self._depth = 0
+        self._left = _MOST_PARTS
+        self._checked = program.checked
+        self._constants = program.folded.constants
+        self._macros = program.checked.parsed.macro_calls
+        self._places = places
+        self.written = _written(program)
+
+    def part(
+        self, expr: Expr, value: Value, path: FieldPath | None, parts: tuple[Part, ...] = ()
+    ) -> Part:
+        """Return the part that a node is."""
+        error = value if isinstance(value, CelError) else None
+        variable = self._variable(expr)
+        held = None if error is not None else value
+        return Part(
+            self.written.text(expr),
+            self.written.start(expr),
+            held,
+            error,
+            path,
+            variable,
+            False,
+            parts,
+        )
+
     def parts(self, expr: Expr, trace: Trace, scope: _Scope, told: set[str]) -> Iterator[Part]:
         """Yield the part that a node is; those inside of it if it has no value of its own."""
         if expr.id in self._constants:
@@ -179,7 +213,7 @@ class _Tree:
             return
         if self._left <= 0 or self._depth >= _DEEPEST:
             return
-        text = self._text(expr)
+        text = self.written.text(expr)
         if text in told:
             return
         told.add(text)
@@ -279,7 +313,7 @@ class _Tree:
         if path is None and items is not None and isinstance(step, str | int):
             path = (*items, step)
         inner = tuple(self.parts(condition, current.trace, {**scope, name: path}, set()))
-        return Part(name, self.start(condition), value, None, path, "", True, inner)
+        return Part(name, self.written.start(condition), value, None, path, "", True, inner)
 
     def _variable(self, expr: Expr) -> str:
         """Return the policy's variable that a chain of selections begins with."""

@@ -30,7 +30,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request import Phase
 from chartkit.engine.why import MISSING, Asked, Decision
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Location, RuleResult, RuleType, Status, pointer_of
+from chartkit.model import Body, FieldPath, Location, RuleResult, RuleType, Status, pointer_of
 from chartkit.safe_text import shown
 
 EVALUATION: Final = "evaluation"
@@ -113,6 +113,8 @@ class Evaluator:
         constraints = policy.constraints
         self._constraints = None if constraints is None else Constraints(constraints)
         self._host: tuple[World, ClusterHost] | None = None
+        self.locations: dict[tuple[FieldPath, str, int], Location] = {}
+        """Those that decisions have named, by path, text and offset of an expression."""
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def form_decision(
         match = evaluator.why_match(attributes)
         if match.asked is not Asked.MATCH or not match.holds:
             return RuleDecision(policy.id, rule, status, match, message)
-    texts = Texts(policy.spec, _Locations(policy).locate, exceptions)
+    texts = Texts(policy.spec, _Locations(policy, evaluator.locations).locate, exceptions)
     expressions = Expressions(texts, evaluations, attributes, not policy.of_templates)
     return RuleDecision(
         policy.id, rule, status, _Why(policy, expressions).decision(result), message
@@ -66,9 +66,16 @@ class _Locations:
     """The locations of the expressions of a policy, or of a form of it."""
 
     policy: CelPolicy
+    known: dict[tuple[FieldPath, str, int], Location]
 
     def locate(self, path: FieldPath, text: str, offset: int) -> Location:
         """Return the location of a character of an expression as it was evaluated."""
+        place = (path, text, offset)
+        if place not in self.known:
+            self.known[place] = self._find(*place)
+        return self.known[place]
+
+    def _find(self, path: FieldPath, text: str, offset: int) -> Location:
         resource, pointer = self.policy.resource, pointer_of("spec", *path)
         written = pointed_at(resource.body, ("spec", *map(str, path)))
         found: int | None = offset

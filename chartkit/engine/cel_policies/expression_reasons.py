@@ -58,7 +58,7 @@ _OF_REQUEST: Final[dict[str, FieldPath]] = {
 _LONGEST_TEXT: Final = 100
 _LONGEST_VALUE: Final = 60
 _LARGEST_VALUE: Final = 1000
-_MOST_MEMBERS: Final = 200
+_MOST_MEMBERS: Final = 50
 _DEEPEST: Final = 60
 _OPEN_FIELDS: Final = ("apiVersion", "kind", "metadata", "type")
 """The fields of a Secret that are shown."""

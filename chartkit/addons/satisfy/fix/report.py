@@ -11,8 +11,8 @@ from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
 from chartkit.wording import counted
 
-_MOST: Final = 200
-"""The most reasons that are listed."""
+_MOST: Final = 1_000
+"""The most lines of reasons."""
 
 
 def batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:

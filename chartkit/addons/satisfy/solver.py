@@ -21,7 +21,7 @@ from chartkit.addons.satisfy.formula import (
     truth,
     value_at,
 )
-from chartkit.addons.satisfy.values import MISSING, Meeting, Test, Undecided, meet
+from chartkit.addons.satisfy.values import MISSING, Meeting, Test, Undecided, meet, one_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import FieldPath, Json, same
 
@@ -218,6 +218,8 @@ class Solver:
 
     def _tests(self, path: FieldPath, atoms: tuple[Atom, ...]) -> list[Test]:
         typed = None if self._kind is None else type_test(self._kind, path)
+        if path in _IDENTITY:
+            typed = one_of((value_at(self._body, path),))
         return [*(atom.test for atom in atoms), *((typed,) if typed is not None else ())]
 
     def _assigned(self, state: _State) -> Iterator[Solution]:
@@ -276,6 +278,8 @@ def _has_container(test: Test) -> bool:
     return any(isinstance(value, dict | list) for value in test.probes)
 
 
+_IDENTITY: Final = (("apiVersion",), ("kind",))
+"""The fields whose change would make another object."""
 _RANKS: Final = {True: 0, False: 1, None: 2}
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -26,8 +27,8 @@ PROFILES = (
 
 
 @cache
-def _policies(profile: str) -> PolicySet:
-    return compile_all(read_policies(profile, {}, "ClusterPolicy", lambda _: None)[0])
+def _policies(profile: str, form: str = "ClusterPolicy") -> PolicySet:
+    return compile_all(read_policies(profile, {}, form, lambda _: None)[0])
 
 
 def _run(*arguments: str) -> Result:
@@ -36,10 +37,12 @@ def _run(*arguments: str) -> Result:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["ClusterPolicy", "ValidatingPolicy"])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_each_profile_has_a_witness_of_each_kind(profile: str, kind: str) -> None:
-    found = find(Requests.of(_policies(profile), []), skeleton(kind), 5)
+def test_each_profile_has_a_witness_of_each_kind(profile: str, form: str, kind: str) -> None:
+    found = find(Requests.of(_policies(profile, form), []), skeleton(kind), 5)
     assert found.witness is not None, found.left
+    kubernetes_validate.validate(found.witness.body, "1.35", strict=True)
 
 
 def test_a_witness_shows_the_rule_of_each_line(tmp_path: Path) -> None:
@@ -128,7 +131,7 @@ def test_a_search_that_comes_to_no_end_says_so(tmp_path: Path) -> None:
     opaque = POLICIES.replace(
         'pattern: {metadata: {labels: {team: "a* | b*"}}}',
         'deny: {conditions: {any: [{key: "{{ to_upper(request.object.metadata.name) }}", '
-        "operator: Equals, value: APP}]}}",
+        "operator: NotEquals, value: SHOP}]}}",
     )
     (found,) = _json(tmp_path, opaque, "--kind", "Namespace")
     assert (found["object"], found["conflicts"]) == (None, [])

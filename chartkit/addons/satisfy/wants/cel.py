@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any as AnyType
 from typing import Final
 
 from chartkit.addons.satisfy.formula import (
@@ -26,7 +25,7 @@ from chartkit.addons.satisfy.formula import (
     every,
     opposite,
 )
-from chartkit.addons.satisfy.values import MISSING, Test, absent, present
+from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
 from chartkit.addons.satisfy.wants.cel_terms import (
     Constant,
     FieldTerm,
@@ -40,6 +39,7 @@ from chartkit.addons.satisfy.wants.cel_terms import (
     settled_test,
 )
 from chartkit.addons.satisfy.wants.comparisons import NotReadError, function_test
+from chartkit.addons.satisfy.wants.images import of_part
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError, CelError
@@ -66,6 +66,7 @@ _MAPS: Final = frozenset(
 )
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _OPPOSITES: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_EQUALITY: Final = ("==", "!=")
 _PASSED_ON: Final = frozenset(("dyn", "string", "int", "double"))
 _TEXTS: Final = {"startsWith": "starts_with", "endsWith": "ends_with", "contains": "contains"}
 _QUANTITIES: Final = {"isLessThan": "<", "isGreaterThan": ">"}
@@ -150,14 +151,8 @@ class _Translation:
         match expr:
             case Literal():
                 return Constant(expr.value)
-            case Unary() if expr.operator == "-" and isinstance(expr.operand, Literal):
-                number: AnyType = expr.operand.value
-                return Constant(-number)
-            case ListLiteral():
-                terms = [self.term(each) for each in expr.elements]
-                if not all(isinstance(each, Constant) for each in terms):
-                    raise NotReadError
-                return Constant([each.value for each in terms if isinstance(each, Constant)])
+            case Unary() | ListLiteral():
+                return self._constant(expr)
             case Ident():
                 if expr.name == "object":
                     return FieldTerm(Place())
@@ -168,6 +163,8 @@ class _Translation:
                 inner = self._variable(expr)
                 if inner is not None:
                     return inner.term(inner.definition)
+                if expr == Select(Ident("request"), "namespace"):
+                    return FieldTerm(Place("request", ("metadata", "namespace")))
                 return self._child(self.term(expr.operand), expr.field)
             case Index():
                 key = self.term(expr.key)
@@ -176,10 +173,43 @@ class _Translation:
                 return self._child(self.term(expr.operand), key.value)
             case Binary() if expr.operator == "+":
                 return self._sum(expr)
+            case Conditional():
+                return self._guarded(expr)
             case Call():
                 return self._called(expr)
             case _:
                 raise NotReadError
+
+    def _constant(self, expr: Unary | ListLiteral) -> Term:
+        """Return a negative number, or a list of constants."""
+        parts = expr.elements if isinstance(expr, ListLiteral) else (expr.operand,)
+        terms = [self.term(each) for each in parts]
+        values = [each.value for each in terms if isinstance(each, Constant)]
+        if len(values) < len(terms) or (isinstance(expr, Unary) and expr.operator != "-"):
+            raise NotReadError
+        return Constant(values if isinstance(expr, ListLiteral) else -values[0])
+
+    def _guarded(self, expr: Conditional) -> Term:
+        """Return `field == null ? default : field`, `[]` in place of the default, or the registry
+        of an image: `image.matches(…) ? image.split("/")[0] : "docker.io"`."""
+        condition = bare(expr.condition)
+        first = bare(expr.then)
+        if isinstance(first, Index) and bare(expr.otherwise) == Literal("docker.io"):
+            split = bare(first.operand)
+            if isinstance(split, Call) and split.function == "split" and split.target is not None:
+                image = self.term(split.target)
+                if isinstance(image, FieldTerm) and not image.function:
+                    return replace(image, function="registry")
+        if not isinstance(condition, Binary) or condition.operator != "==":
+            raise NotReadError
+        if bare(condition.right) != Literal(None):
+            raise NotReadError
+        asked, field, default = map(self.term, (condition.left, expr.otherwise, expr.then))
+        if not isinstance(asked, FieldTerm) or not isinstance(default, Constant):
+            raise NotReadError
+        if not isinstance(field, FieldTerm) or asked.place != field.place or field.function:
+            raise NotReadError
+        return replace(field, default=default.value)
 
     def _child(self, term: Term, name: str | int) -> Term:
         if not isinstance(term, FieldTerm) or term.function:
@@ -206,6 +236,8 @@ class _Translation:
 
     def _called(self, expr: Call) -> Term:
         name, target, args = expr.function, expr.target, expr.args
+        if name == "ofNonZeroValue" and target == Ident("optional"):
+            return self.term(args[0])
         if target is None:
             if name in _PASSED_ON and len(args) == 1:
                 return self.term(args[0])
@@ -285,8 +317,16 @@ class _Translation:
 
     def _compared(self, term: Term, operator: str, value: Json) -> Formula:
         match term:
+            case FieldTerm(function="", default=None) if value is None and operator in _EQUALITY:
+                return self._atom(term.place, absent() if operator == "==" else present())
             case Constant():
                 return TRUE if relates(term.value, operator, value) else FALSE
+            case FieldTerm(function="registry") if operator in _EQUALITY:
+                equal = of_part(one_of((value,)), "registry")
+                atom = self._atom(term.place, equal)
+                return atom if operator == "==" else opposite(atom)
+            case FieldTerm(function="registry"):
+                raise NotReadError
             case FieldTerm(function="size"):
                 return self._sized(ListTerm((Part(term.place),)), operator, value, term.place)
             case FieldTerm():
@@ -404,6 +444,9 @@ class _Translation:
         test = function_test(_TEXTS.get(expr.function, expr.function), str(argument.value))
         if isinstance(subject, Constant):
             return TRUE if test.holds(subject.value) is wanted else FALSE
+        if subject.function == "registry":
+            atom = self._atom(subject.place, of_part(test, "registry"))
+            return atom if wanted else opposite(atom)
         if subject.function:
             raise NotReadError
         return self._atom(subject.place, settled_test(test, subject, wanted))

@@ -86,8 +86,9 @@ def settled_test(test: Test, subject: FieldTerm, wanted: bool) -> Test:
     default, holds = subject.default, test.holds
 
     def settled(value: Json) -> bool:
-        known = default if value is MISSING or value is None else value
-        return known is not MISSING and known is not None and holds(known) is wanted
+        if value is MISSING or value is None:
+            return default is not MISSING and holds(default) is wanted
+        return holds(value) is wanted
 
     languages = test.languages
     if not wanted and languages is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from chartkit.addons.satisfy.texts import Language
+from chartkit.addons.satisfy.texts import Language, TooLargeError, shortest
 from chartkit.addons.satisfy.values import Test, negated
 from chartkit.engine.scalars.image_reference import (
     ImageReference,
@@ -42,7 +42,8 @@ def of_part(test: Test, part: str) -> Test:
 
     def derived(current: Json) -> Iterator[Json]:
         known = _parsed(current) or _EXAMPLE
-        for probe in (*test.probes, *((_DIGEST,) if part == "digest" else ())):
+        probes = test.probes or _examples(test)
+        for probe in (*probes, *((_DIGEST,) if part == "digest" else ())):
             if isinstance(probe, str) and probe:
                 yield _with(known, part, probe.replace("*", "example").replace("?", "1"))
 
@@ -60,6 +61,14 @@ def of_part(test: Test, part: str) -> Test:
         is_positive=test.is_positive and part == "registry",
         needs_value=True,
     )
+
+
+def _examples(test: Test) -> tuple[str, ...]:
+    try:
+        text = shortest(test.languages or ())
+    except TooLargeError:
+        return ()
+    return () if text is None else (text,)
 
 
 def _with(image: ImageReference, part: str, value: str) -> str:

@@ -9,6 +9,7 @@ from chartkit.addons.satisfy.witness.run import Found
 from chartkit.addons.satisfy.witness.search import Reason, Witness
 from chartkit.documents.reader import read_text
 from chartkit.documents.yaml_dump import dump_documents
+from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.model import Body, Diagnostic, FieldPath, RuleResult, Severity, pointer_of
 from chartkit.report.blocks import Block, Code
 from chartkit.report.command_report import CommandReport
@@ -74,7 +75,8 @@ def _closest(reasons: Mapping[FieldPath, tuple[Reason, ...]]) -> dict[FieldPath,
 
 
 def _name(reason: Reason) -> str:
-    return f"{reason.policy}/{reason.rule}" if reason.rule else reason.policy
+    name = reason.policy.rpartition("/")[2] if not reason.rule else reason.policy
+    return f"{name}/{written_name(reason.rule)}" if reason.rule else name
 
 
 def _rule(result: RuleResult) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Final
 
 from chartkit.addons.satisfy.conflicts.rules import Conflict, conflicts, together
 from chartkit.addons.satisfy.witness.search import NotDecided, Search, Witness
 from chartkit.addons.satisfy.witness.skeletons import skeleton
-from chartkit.engine import Phase, as_submitted, evaluate
+from chartkit.engine import Phase, RunnablePolicy, as_submitted, evaluate
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from chartkit.scan.inputs import Note, read_inputs
@@ -50,7 +53,7 @@ class Found:
 def find(requests: Requests, start: Resource, seconds: float) -> Found:
     """Search an object that the policies accept, beginning with another one."""
     policies = [policy for policy in requests.policies.policies if not policy.judges_json]
-    asking = {policy.policy.id for policy in policies if policy.looks_around}
+    asking = {policy.policy.id for policy in policies if _asks(policy)}
     world = requests.world()
     admissions = requests.context(world).admissions(policies)
     unasked: dict[tuple[str, str], RuleResult] = {}
@@ -79,6 +82,17 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
     if isinstance(ended, Witness):
         return Found(start, ended, unasked=tuple(unasked.values()))
     return _without(start, ended, tuple(unasked.values()))
+
+
+_ASKING: Final = re.compile(
+    r'"(apiCall|globalReference|configMap|imageRegistry|paramRef)"|\b(resource|globalContext|http)\.'
+)
+"""What the text of a policy has that asks for other objects, services or registries."""
+
+
+def _asks(policy: RunnablePolicy) -> bool:
+    text = json.dumps(policy.policy.resource.body.get("spec"), default=str)
+    return policy.looks_around and _ASKING.search(text) is not None
 
 
 def _without(start: Resource, ended: NotDecided, unasked: tuple[RuleResult, ...]) -> Found:

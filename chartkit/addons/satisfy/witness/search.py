@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
-from chartkit.addons.satisfy.fields import completed
+from chartkit.addons.satisfy.fields import completed, type_test
 from chartkit.addons.satisfy.formula import Formula, all_of, atoms, value_at
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply, with_value
 from chartkit.addons.satisfy.values import MISSING
@@ -28,6 +28,8 @@ from chartkit.model import (
     RuleResult,
     RuleType,
     Status,
+    path_step,
+    pointer_steps,
     same,
 )
 
@@ -37,6 +39,10 @@ JudgeObject = Callable[[Body], Sequence[RuleResult]]
 _BAD: Final = frozenset((Status.FAIL, Status.ERROR))
 _MOST_ROUNDS: Final = 60
 _MOST_WAYS: Final = 12
+_IDENTITY: Final = ("apiVersion", "kind")
+_NAMES: Final = (("metadata", "name"), ("metadata", "namespace"))
+_MOST_VALUES: Final = 4
+"""The values of its type that are tried in a field."""
 
 RuleKey = tuple[str, str]
 """The policy (`RuleResult.policy_id`) and the rule of a result."""
@@ -63,11 +69,12 @@ class Witness:
 @dataclass(frozen=True, slots=True)
 class NotDecided:
     """A search without an end. left: results that no change could help; wants: of the rules that
-    were looked at together; is_refuted: whether these are shown to exclude each other for objects
-    that they match."""
+    were looked at together; body: the object that they refused; is_refuted: whether these are shown
+    to exclude each other for objects that they match."""
 
     left: tuple[RuleResult, ...]
     wants: tuple[Want, ...]
+    body: Body
     is_refuted: bool = False
 
 
@@ -93,19 +100,22 @@ class Search:
     def run(self) -> Witness | NotDecided:
         """Return a witness, or what is in the way."""
         found = self.find(self.skeleton.body)
+        if isinstance(found, NotDecided) and not found.is_refuted:
+            found = self._tried(found)
         return found if isinstance(found, NotDecided) else self.minimal(found)
 
     def find(self, body: Body) -> Body | NotDecided:
         """Return an object that passes, made of another one with as few changes as the search
         sees."""
         active: dict[RuleKey, Want] = {}
+        found = body
         failing = self.failing(body)
         for _ in range(_MOST_ROUNDS):
             if not failing:
                 return body
             known = {key: self._wants[key] for key in failing if key in self._wants}
             if known.keys() <= active.keys():
-                return NotDecided(tuple(failing.values()), tuple(active.values()))
+                return NotDecided(tuple(failing.values()), tuple(active.values()), found)
             active |= known
             way = self._way(body, active)
             if isinstance(way, NotDecided):
@@ -113,7 +123,31 @@ class Search:
             found, failing = way
             if not failing:
                 return found
-        return NotDecided(tuple(failing.values()), tuple(active.values()))
+        return NotDecided(tuple(failing.values()), tuple(active.values()), found)
+
+    def _tried(self, ended: NotDecided) -> Body | NotDecided:
+        """Return an object that passes, with values of their types in the fields that results
+        name: a way for rules whose text is not understood."""
+        body, failing = ended.body, {(each.policy_id, each.rule): each for each in ended.left}
+        while failing and time.monotonic() < self._deadline:
+            for changed in self._with_fields(body, failing.values()):
+                left = self.failing(changed)
+                if _is_closer(left, failing):
+                    body, failing = changed, left
+                    break
+            else:
+                return ended
+        return ended if failing else body
+
+    def _with_fields(self, body: Body, results: Iterable[RuleResult]) -> Iterator[Body]:
+        kind = kind_of(self.skeleton)
+        for pointer in dict.fromkeys(chain.from_iterable(each.fields for each in results)):
+            path = tuple(map(path_step, pointer_steps(pointer)))
+            is_identity = path[0] in _IDENTITY or path[:2] in _NAMES
+            test = None if is_identity else type_test(kind, path)
+            for value in test.offers[:_MOST_VALUES] if test is not None else ():
+                if not same(value, value_at(body, path)):
+                    yield completed(kind, with_value(body, path, value), body)
 
     def _way(
         self, body: Body, active: Mapping[RuleKey, Want]
@@ -123,6 +157,7 @@ class Search:
         solver = Solver(body, kind_of(self.skeleton))
         goal: Formula = all_of(*(want.repair for want in active.values()))
         failing: dict[RuleKey, RuleResult] = {}
+        changed = body
         try:
             for solution in islice(solver.solutions(goal), _MOST_WAYS):
                 changed = completed(kind_of(self.skeleton), apply(body, solution), body)
@@ -134,10 +169,10 @@ class Search:
             else:
                 is_refuted = not failing and solver.is_complete
                 left = tuple(failing.values())
-                return NotDecided(left, tuple(active.values()), is_refuted)
+                return NotDecided(left, tuple(active.values()), changed, is_refuted)
         except SearchLimitError:
             pass
-        return NotDecided(tuple(failing.values()), tuple(active.values()))
+        return NotDecided(tuple(failing.values()), tuple(active.values()), changed)
 
     def failing(self, body: Body) -> dict[RuleKey, RuleResult]:
         """Return the results that refuse an object, by rule."""
@@ -173,6 +208,14 @@ class Search:
                 yield Reason(policy, rule, self.skeleton.location)
             else:
                 yield Reason(policy, rule, place_of(want, path))
+
+
+def _is_closer(left: Mapping[RuleKey, RuleResult], before: Mapping[RuleKey, RuleResult]) -> bool:
+    """Report whether fewer rules fail than before, or the same ones over fewer fields."""
+    if not left.keys() <= before.keys():
+        return False
+    fields = sum(len(each.fields) for each in left.values())
+    return (len(left), fields) < (len(before), sum(len(each.fields) for each in before.values()))
 
 
 def place_of(want: Want, path: FieldPath) -> Location:

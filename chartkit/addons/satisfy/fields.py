@@ -97,7 +97,9 @@ def type_test(kind: GroupVersionKind, path: FieldPath) -> Test | None:
         return None
     examples = (_EXAMPLES[str(path[-1])],) if path and str(path[-1]) in _EXAMPLES else ()
     if name.startswith(LIST):
-        return _typed(lambda value: isinstance(value, list), (*examples, []))
+        inner = name.removeprefix(LIST)
+        item = _TYPES[inner][1][:1] if inner in _TYPES else ({},)
+        return _typed(lambda value: isinstance(value, list), (*examples, [], list(item)))
     if name not in _TYPES:
         is_object = name.startswith(MAP) or bool(fields_of(name))
         return _typed(lambda value: isinstance(value, dict), (*examples, {})) if is_object else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Final
 
@@ -136,8 +136,8 @@ class Search:
                     body, failing = changed, left
                     break
             else:
-                return ended
-        return ended if failing else body
+                break
+        return replace(ended, left=tuple(failing.values()), body=body) if failing else body
 
     def _with_fields(self, body: Body, results: Iterable[RuleResult]) -> Iterator[Body]:
         kind = kind_of(self.skeleton)

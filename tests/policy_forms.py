@@ -103,8 +103,9 @@ def compiled(found: Iterable[Resource]) -> tuple[RunnablePolicy, ...]:
 
 
 def judge(policies: Iterable[RunnablePolicy], resource: Resource) -> list[RuleResult]:
-    """What policies say of an object that is created."""
-    return evaluate(tuple(policies), Request(in_namespace(resource)), example_world(resource))
+    """What policies say of an object that is created; their results name no fields."""
+    world = example_world(resource, wants_fields=False)
+    return evaluate(tuple(policies), Request(in_namespace(resource)), world)
 
 
 @cache

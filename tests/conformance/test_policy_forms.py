@@ -78,13 +78,17 @@ def test_good_and_bad_resources_come_out_right(
     rendered = render_for(form, policy, examples)
     policies = compiled(rendered)
     for resource in read(examples.good):
-        verdict = verdicts.judge(policies, (), resource, example_world(resource))
+        verdict = verdicts.judge(
+            policies, (), resource, example_world(resource, wants_fields=False)
+        )
         assert not verdict.error, resource.name
         assert not verdict.acts, resource.name
     bad = read(examples.bad)
     assert rendered or not bad, "a policy that is not written cannot refuse anything"
     for resource in bad:
-        verdict = verdicts.judge(policies, (), resource, example_world(resource))
+        verdict = verdicts.judge(
+            policies, (), resource, example_world(resource, wants_fields=False)
+        )
         assert not verdict.error, resource.name
         assert verdict.acts, resource.name
 

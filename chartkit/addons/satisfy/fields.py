@@ -129,6 +129,7 @@ def _typed(
         order="quantity" if is_size else "",
         languages=(Language("*"),) if name == "string" else None,
         is_positive=is_size or name == "string",
+        shapes=tuple(shape for shape in (list, dict) if isinstance(values[0], shape)),
     )
 
 

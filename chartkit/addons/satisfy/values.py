@@ -47,7 +47,8 @@ class Test:
     text of its languages, or no size; needs_value: whether its opposite, too, refuses a field that
     is not there; is_fallback: whether its probes come after all others; derive: gives values
     worth trying, made of the current one; opposite_of: the test that it is the opposite of;
-    takes_texts: whether it takes any text.
+    takes_texts: whether it takes any text; shapes: the types of all values that it takes, empty
+    where it does not say.
     """
 
     wants: str
@@ -64,6 +65,7 @@ class Test:
     derive: Callable[[Json], Iterable[Json]] | None = None
     opposite_of: Test | None = None
     takes_texts: bool = True
+    shapes: tuple[type, ...] = ()
 
     @property
     def offers(self) -> list[Json]:
@@ -96,6 +98,7 @@ def negated(test: Test, wants: str) -> Test:
         languages=languages,
         is_positive=False,
         opposite_of=test,
+        shapes=(),
     )
 
 
@@ -120,6 +123,12 @@ def present() -> Test:
 def absent() -> Test:
     """Return the test of a field that is not there."""
     return Test("not set", lambda value: value is MISSING, (MISSING,), is_closed=True)
+
+
+def filled_in() -> Test:
+    """Return the test of a mapping or a text that is not empty."""
+    shapes = (dict, str)
+    return Test("not empty", lambda value: isinstance(value, shapes) and bool(value), shapes=shapes)
 
 
 def of_type(name: str, kind: type, empty: Json) -> Test:
@@ -173,7 +182,7 @@ def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
             return Meeting(value, _is_left(value, tests, closed))
     if closed is not None:
         return None
-    if _no_text(tests) or _no_size(tests):
+    if _no_shape(tests) or _no_text(tests) or _no_size(tests):
         return None
     text = _text_of_all(tests)
     if text is not None and _passes(text, tests):
@@ -297,6 +306,13 @@ def _written(size: Fraction, is_duration: bool) -> str:
     if size.denominator == 1:
         return str(size.numerator)
     return f"{round(size * 1_000_000_000)}n"
+
+
+def _no_shape(tests: Sequence[Test]) -> bool:
+    """Report whether no type of values is one of those that every test takes."""
+    shapes = [set(test.shapes) for test in tests if test.shapes]
+    is_missing = _passes(MISSING, tests)
+    return bool(shapes) and not is_missing and not set.intersection(*shapes)
 
 
 def _no_size(tests: Sequence[Test]) -> bool:

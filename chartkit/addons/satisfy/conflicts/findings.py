@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from chartkit.addons.satisfy.conflicts.mutations import unsettled
 from chartkit.addons.satisfy.conflicts.rules import (
@@ -26,7 +25,6 @@ Found = tuple[Severity | None, Location, str, str | None]
 
 _LAST: list[tuple[tuple[RunnablePolicy, ...], tuple[Together, ...]]] = []
 """The policies that were asked about last: the rules ask about the same ones."""
-_MOST_NAMES: Final = 6
 
 
 def _together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:

@@ -25,7 +25,7 @@ from chartkit.addons.satisfy.formula import (
     every,
     opposite,
 )
-from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
+from chartkit.addons.satisfy.values import MISSING, Test, absent, filled_in, one_of, present
 from chartkit.addons.satisfy.wants.cel_terms import (
     Constant,
     FieldTerm,
@@ -341,6 +341,8 @@ class _Translation:
             return relates(count, operator, value)
 
         some = any_of(*(self._some(part, self._present) for part in listed.parts))
+        if place is not None:
+            some = any_of(some, self._atom(place, filled_in()))
         if not holds(0) and holds(1) and holds(1000):
             return some
         if holds(0) and not holds(1) and not holds(1000):

@@ -18,7 +18,7 @@ from chartkit.addons.satisfy.formula import (
     opposite,
 )
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import EITHER, MISSING, Test, negated, present
+from chartkit.addons.satisfy.values import EITHER, MISSING, Test, filled_in, negated, present
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.addons.satisfy.wants.paths import Names, Reader, Reading, Stream
 from chartkit.addons.satisfy.wants.pattern import order_of
@@ -222,8 +222,10 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
         (marked,) = mark_literals([count])
         return compare(marked)
 
-    there = present()
-    some = (m.some(lambda place: Atom(place, there, source)) for m in _members(reading))
+    there, full = present(), filled_in()
+    some = [m.some(lambda place: Atom(place, there, source)) for m in _members(reading)]
+    if not reading.is_list:
+        some += [each.some(lambda place: Atom(place, full, source)) for each in reading.streams]
     if not holds(0) and holds(1) and holds(1000):
         return any_of(*some)
     if holds(0) and not holds(1) and not holds(1000):

@@ -60,6 +60,7 @@ def of_part(test: Test, part: str) -> Test:
         points=(),
         is_positive=test.is_positive and part == "registry",
         needs_value=True,
+        shapes=(),
     )
 
 

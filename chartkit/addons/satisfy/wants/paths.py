@@ -17,12 +17,13 @@ from chartkit.addons.satisfy.formula import (
     Source,
     all_of,
     any_of,
+    atoms,
     every,
     opposite,
     tested,
     truth,
 )
-from chartkit.addons.satisfy.values import MISSING, Test, negated
+from chartkit.addons.satisfy.values import MISSING, Test, negated, present
 from chartkit.addons.satisfy.wants.comparisons import (
     FLIPPED,
     NotReadError,
@@ -69,9 +70,19 @@ class Stream:
         name = self.part
         return tested(formula, lambda test: of_part(test, name)) if name else formula
 
+    def _present(self, formula: Formula) -> Formula | None:
+        """Return that the field is there, for fields of a list's elements: lists are made of the
+        values that are there."""
+        source = next((atom.source for atom in atoms(formula)), None)
+        if source is None or not self.loops or not self.place.steps:
+            return None
+        return Atom(self.place, present(), source)
+
     def every(self, part: Callable[[Place], Formula]) -> Formula:
         """Return a formula for every value."""
         formula = self.of(part)
+        if (there := self._present(formula)) is not None:
+            formula = any_of(formula, opposite(there))
         if self.condition is not TRUE:
             formula = any_of(opposite(self.condition), formula)
         for variable, listed in reversed(self.loops):
@@ -80,7 +91,9 @@ class Stream:
 
     def some(self, part: Callable[[Place], Formula]) -> Formula:
         """Return a formula for some value."""
-        formula = all_of(self.condition, self.of(part))
+        formula = self.of(part)
+        there = self._present(formula)
+        formula = all_of(self.condition, *((there,) if there is not None else ()), formula)
         for variable, listed in reversed(self.loops):
             formula = Some(variable, listed, formula)
         return formula

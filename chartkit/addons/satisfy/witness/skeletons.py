@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 from chartkit.documents.reader import read_file
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
 from chartkit.suggestions import suggestion
@@ -29,8 +28,3 @@ def skeleton(kind: str) -> Resource:
         hint = suggestion(kind, skeletons()) or f"--from FILE names an object of it; known: {known}"
         raise InputError(f"there is no smallest object of kind '{kind}'", hint=hint)
     return Resource(body, Location(f"<{kind}>"))
-
-
-def known_kinds() -> tuple[GroupVersionKind, ...]:
-    """Return the kinds with a skeleton."""
-    return tuple(kind_of(Resource(body)) for body in skeletons().values())

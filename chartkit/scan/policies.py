@@ -293,13 +293,13 @@ def read_policies(
         return _written_out(path, _policies_of(documents)), False
     found: list[Resource] = []
     for file in walk(path, note):
-        if file.is_dir():
-            found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
-        elif not is_test_file(file):
-            try:
+        try:
+            if file.is_dir():
+                found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
+            elif not is_test_file(file):
                 found.extend(_written_out(file, _policies_of(read_file(file))))
-            except UNREADABLE as error:
-                note(unread_file(file, error))
+        except UNREADABLE as error:
+            note(unread_file(file, error))
     return found, False
 
 

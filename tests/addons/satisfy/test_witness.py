@@ -120,7 +120,7 @@ def test_mutations_are_applied_first(tmp_path: Path) -> None:
     assert found["object"] == skeleton("Namespace").body
 
 
-def test_rules_that_exclude_each_other_are_named(tmp_path: Path) -> None:
+def test_lint_names_rules_that_exclude_each_other(tmp_path: Path) -> None:
     (found,) = _json(tmp_path, POLICIES + CONFLICT, "--kind", "Namespace")
     assert found["object"] is None
     (conflict,) = found["conflicts"]

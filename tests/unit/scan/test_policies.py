@@ -250,3 +250,15 @@ def test_a_built_in_profile_needs_no_helm(monkeypatch: pytest.MonkeyPatch) -> No
     assert {each.policy.name for each in found.policies} >= {"disallow-privileged-containers"}
     for form in ("ValidatingPolicy", "ValidatingAdmissionPolicy", "both"):
         assert load_policies(["pss-baseline"], {"podSecurityVersion": "v1.24"}, policy_type=form)
+
+
+def test_a_chart_that_cannot_be_rendered_is_a_row_beside_the_policies(tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    dependency = "dependencies:\n  - {name: child, version: 1.0.0, repository: oci://h/c}\n"
+    (chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: c\nversion: 1.0.0\n{dependency}")
+    (tmp_path / "policy.yaml").write_text(dump_documents([with_rules("Enforce").body]))
+    policies = load_policies([str(tmp_path)], {})
+    assert [policy.policy.name for policy in policies.policies] == ["p"]
+    unread = [row for row in policies.diagnostics if row.rule_id == "unread"]
+    assert ["child" in row.message for row in unread] == [True]

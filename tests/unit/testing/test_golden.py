@@ -38,7 +38,7 @@ def test_only_what_differs_is_written(tmp_path: Path) -> None:
     assert update(run_tests([tmp_path])) == []
 
 
-def test_line_ends_stay(tmp_path: Path) -> None:
+def test_line_ends_of_expected_objects_stay(tmp_path: Path) -> None:
     write_test(tmp_path)
     file = tmp_path / "patched.yaml"
     file.write_bytes(PATCHED.replace("\n", "\r\n").encode())

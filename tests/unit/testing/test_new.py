@@ -82,7 +82,7 @@ def test_a_change_of_a_policy_fails_it(tmp_path: Path) -> None:
     }
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_a_test_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     written(tmp_path)
     with pytest.raises(InputError, match="is there already"):
         written(tmp_path)

@@ -98,7 +98,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("resource", "status", "why", "at", "field"), ROWS)
-def test_what_decides(
+def test_what_decides_in_cel_of_cluster_policies(
     resource: Resource, status: str | None, why: str, at: str, field: str
 ) -> None:
     (document,) = read_text(POLICY, "policy.yaml")

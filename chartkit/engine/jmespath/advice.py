@@ -92,11 +92,9 @@ class CallMistake:
     hint: str
 
 
-def _nothing(_node: Node) -> bool:
-    return False
-
-
-def call_mistakes(text: str, is_text: Callable[[Node], bool] = _nothing) -> list[CallMistake]:
+def call_mistakes(
+    text: str, is_text: Callable[[Node], bool] = lambda _node: False
+) -> list[CallMistake]:
     """Return the calls in an expression that always fail; none for a text that is no expression.
 
     is_text: whether a node that is no literal can only give a text.

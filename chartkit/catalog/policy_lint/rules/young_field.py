@@ -33,8 +33,7 @@ validate:
         if version is None:
             return
         if subject.cluster_policy is not None:
-            uses = cluster_policy_fields.needed(body)
-            for use in uses:
+            for use in cluster_policy_fields.needed(body):
                 if use.field.since > version.minor_version:
                     yield self._field(subject, use)
             return

@@ -140,7 +140,7 @@ def _alone(file: str, paths: Sequence[str]) -> Path:
     return Path("policies.yaml") if is_stdin else Path(Path(file).name)
 
 
-_REQUESTS: Final = 1_500
+_REQUESTS: Final = 2_500
 _MOST_SECONDS: Final = 10.0
 _MANY: Final = 16
 """So many objects that are not proved are worth the start of a second process."""

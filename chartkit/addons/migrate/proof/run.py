@@ -31,7 +31,14 @@ from chartkit.addons.migrate.proof.model import (
     difference,
 )
 from chartkit.addons.migrate.proof.requests.case import Case
-from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
+from chartkit.addons.migrate.proof.requests.cases import (
+    Cases,
+    Learned,
+    Space,
+    as_sent,
+    base_case,
+    in_turns,
+)
 from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of
 from chartkit.addons.migrate.proof.requests.facets import ImpliedTypes, facets_of
 from chartkit.addons.migrate.proof.requests.schema import (
@@ -54,9 +61,10 @@ from chartkit.engine.kubernetes.kinds import (
     GroupVersionKind,
     kind_of,
 )
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Resource, Status
 
 _MOST_DIFFERENCES: Final = 8
+_FAULTS: Final = (Status.FAIL, Status.WARN, Status.ERROR)
 _TRACED: Final = 2
 """So many requests with one change are traced for the branches that they take."""
 _KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
@@ -332,9 +340,10 @@ class _Prover:
         if not self._tally.watch(case, world) and not is_new:
             return
         self._outcomes.add(outcome)
+        learned = _learned(case, legacy, new)
         for space in self._spaces:
             if space.kind == outcome[0]:
-                space.learned.append(case)
+                space.learned.append(learned)
 
     def _is_untraced(self, case: Case) -> bool:
         """Return whether few requests with the last change of this one were traced."""
@@ -404,6 +413,13 @@ class _Prover:
         stored = as_sent(case)
         sent = stored is case or differs(stored)
         return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
+
+
+def _learned(case: Case, legacy: Said, new: Said) -> Learned:
+    rules = [result.rule for result in legacy.results if result.status is not Status.SKIP]
+    policies = [one.policy_id for one in new.results if one.status is not Status.SKIP]
+    faults = sum(result.status in _FAULTS for result in legacy.results)
+    return Learned(case, frozenset((*rules, *policies)), faults)
 
 
 def _is_no_scan(case: Case) -> bool:

@@ -24,7 +24,7 @@ def test_equal_pair_has_no_difference() -> None:
     new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
     proof = _proof(legacy(NOT_LATEST), new)
     assert proof.equal, proof.differences
-    assert proof.requests == 700
+    assert 500 < proof.requests <= 700
     assert proof.decided > 300
 
 

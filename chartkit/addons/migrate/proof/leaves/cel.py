@@ -44,6 +44,7 @@ _ROOTS: Final = ("object", "oldObject", "request", "namespaceObject")
 _LOOKING_UP: Final = frozenset(("resource", "globalContext", "image"))
 _EXPRESSION: Final = frozenset({"expression"})
 _UNKNOWN: Final = "x"
+_MESSAGE: Final = "/message"
 _LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
 _CHAINED: Final = frozenset(("_+_", "_&&_", "_||_"))
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
@@ -105,7 +106,7 @@ def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
     for index, validation in enumerate(policy.validations):
         yield f"validations[{index}]", validation.expression
         if validation.message_expression:
-            yield f"validations[{index}]/message", validation.message_expression
+            yield f"validations[{index}]{_MESSAGE}", validation.message_expression
     for key in ("conditions", "mutations", "generate", "matchImageReferences", "images"):
         for index, text in enumerate(expressions_in(policy.spec.get(key), _EXPRESSION)):
             yield f"{key}[{index}]", text
@@ -140,7 +141,8 @@ class _Reader:
             yield Leaf(lookup.path, (), group, legacy=False, lookup=lookup)
         for path, values in self._found:
             for one in place(path):
-                yield Leaf(one, tuple(values), group, legacy=False)
+                told = () if name.endswith(_MESSAGE) else tuple(values)
+                yield Leaf(one, told, group, legacy=False)
 
     def _note(self, path: Path, values: Iterable[Json]) -> None:
         self._found.append((path, list(values)))
@@ -225,6 +227,7 @@ class _Reader:
         if node.function in ("startsWith", "endsWith", "contains"):
             values += [f"{text}{end}" for text in texts for end in "x1"]
             values += [f"{start}{text}" for text in texts for start in "x1"]
+            values += [f"x{text}x" for text in texts]
         if node.function in ("optional.none", "has"):
             values.append(ABSENT)
         return values
@@ -298,6 +301,9 @@ def _parsed(text: str) -> Expr | None:
 def _literals(node: Expr) -> Iterator[Json]:
     """Yield the literals of an expression, without the keys of indices and what loops begin
     with."""
+    target = node.target if isinstance(node, Call) else None
+    if isinstance(target, Ident) and target.name in _LOOKING_UP:
+        return
     if isinstance(node, Literal):
         if node.value is None or isinstance(node.value, bool | int | float | str):
             yield node.value

@@ -38,6 +38,15 @@ AT: Final = Step.AT
 ABSENT: Final = Absent.ABSENT
 Path = tuple[str | Step, ...]
 
+
+class Mixed(Enum):
+    """The lists in a path of which one element alone is changed: none, all, or the innermost."""
+
+    NO = "no"
+    EVERY = "every"
+    INNER = "inner"
+
+
 MakeElement = Callable[[Path], Json]
 """Makes an element of the list at a path."""
 Rivals = Callable[[Path], Container[str]]
@@ -81,27 +90,28 @@ def with_value(
     make: MakeElement,
     rivals: Rivals,
     *,
-    mixed: bool = False,
+    mixed: Mixed = Mixed.NO,
     done: Path = (),
 ) -> Json:
     """Return a value with a new one at a path; `ABSENT` removes the field.
 
     make: gives the first element of a list that is not there; rivals: gives keys to remove; mixed:
-    whether the last of at least two elements alone is changed, and not all of them.
+    the lists of which the last of at least two elements alone is changed, and not all of them.
     """
     if not path:
         return new
     step, rest = path[0], path[1:]
     if isinstance(step, Step):
         members = list(value) if isinstance(value, list) else []
+        alone = mixed is Mixed.EVERY or (mixed is Mixed.INNER and EACH not in rest)
         if new is ABSENT and not rest:
-            return members[:-1] if mixed else []
-        while len(members) < 1 + mixed:
+            return members[:-1] if alone else []
+        while len(members) < 1 + alone:
             members.append(make(done) if not members or rest else members[0])
-        if mixed and len(members) > 1 and isinstance(members[-1], dict):
-            members[-1] = _renamed(members[-1], members[:-1])
+        if alone and len(members) > 1 and isinstance(members[-1], dict):
+            members[-1] = renamed(members[-1], members[:-1])
         below = (*done, EACH)
-        changed = range(len(members) - 1, len(members)) if mixed else range(len(members))
+        changed = range(len(members) - 1, len(members)) if alone else range(len(members))
         for index in changed:
             members[index] = with_value(
                 members[index], rest, new, make, rivals, mixed=mixed, done=below
@@ -117,7 +127,7 @@ def with_value(
     return {**{key: body[key] for key in body if key not in excluded}, step: inside}
 
 
-def _renamed(member: Body, others: list[Json]) -> Body:
+def renamed(member: Body, others: list[Json]) -> Body:
     """Return an element with a name of its own, as lists that are maps by name require."""
     names = [one.get("name") for one in others if isinstance(one, dict)]
     metadata = member.get("metadata")

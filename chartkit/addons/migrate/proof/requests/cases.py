@@ -8,12 +8,19 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, cycle, islice, repeat
+from itertools import cycle, islice, repeat
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.paths import ABSENT, CLUSTER, IMAGE, Path, with_value
+from chartkit.addons.migrate.proof.leaves.paths import (
+    ABSENT,
+    CLUSTER,
+    IMAGE,
+    Mixed,
+    Path,
+    with_value,
+)
 from chartkit.addons.migrate.proof.requests.case import Case
-from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
+from chartkit.addons.migrate.proof.requests.cluster import home_of, kind_of_key, moved
 from chartkit.addons.migrate.proof.requests.facets import Facet
 from chartkit.addons.migrate.proof.requests.schema import (
     IMAGE_TYPE,
@@ -28,7 +35,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     root_type,
 )
 from chartkit.addons.migrate.proof.requests.storable import IDENTITY, Judged, refused
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.scan.api_defaults.kinds import as_stored
 
@@ -38,6 +45,14 @@ _MOST_REPEATED: Final = 300
 _MOST_REFUSED: Final = 1_000
 """So many requests in a row that no API server sends, or that were made before, end a stage."""
 _FEW: Final = 8
+_TOGETHER: Final = 30
+"""So many changes of one learned request come before a better one is looked for."""
+_AS_WRITTEN: Final = 4
+"""Of so many requests one is also made without an API server's defaults."""
+_CONTROLLED: Final = 2
+"""Of so many Pods one is also asked about as a controller's."""
+_FUTILE: Final = 400
+"""So many requests by chance without a new outcome end a proof."""
 _CHANGES: Final = 6
 """The most places that a request by chance changes."""
 
@@ -47,6 +62,18 @@ _CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
 """Operations on what is there, of which nobody but an API server tells."""
 _UID: Final = "00000000-0000-0000-0000-000000000001"
 _written: Final = json.JSONEncoder(sort_keys=True, default=str).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A request that had a new outcome.
+
+    groups: the rules and policies that decided it; faults: how many of the rules it failed.
+    """
+
+    case: Case
+    groups: frozenset[str]
+    faults: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +87,17 @@ class Space:
     bases: tuple[Case, ...]
     facets: tuple[Facet, ...]
     controllers: tuple[GroupVersionKind, ...] = ()
-    learned: list[Case] = field(default_factory=list)
+    learned: list[Learned] = field(default_factory=list)
 
 
 def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
     """Return the creation of an object by somebody without a role; around: other parts of the
     request's document, such as what exists in the cluster."""
-    document = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
-    return Case({**document, **(around or {})}, origin)
+    document: Body = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
+    document |= around or {}
+    if CLUSTER in document:
+        document[CLUSTER] = moved(document[CLUSTER], DEFAULT_NAMESPACE, home_of(body))
+    return Case(document, origin)
 
 
 @dataclass(slots=True)
@@ -91,28 +121,30 @@ class Cases:
         chance = random.Random(seed)
         for stages in _STAGES if spaces else ():
             made = [
-                (self._once(stage(space, chance), space), share)
+                (self._once(stage(space, chance), space, is_endless=stage in _ENDLESS), share)
                 for space in spaces
                 for stage, share in stages.items()
             ]
             yield from in_turns([cases for cases, _ in made], [share for _, share in made])
 
-    def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
+    def _once(self, found: Iterable[Case], space: Space, *, is_endless: bool) -> Iterator[Case]:
         rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
-        for case in found:
+        for turn, case in enumerate(found):
             seen, left_out = len(self._seen), self.left_out.total()
-            yield from self._accepted(case)
-            if space.controllers:
-                yield from self._accepted(_controlled(case, next(rotation)))
-            repeated = repeated + 1 if len(self._seen) == seen else 0
+            yield from self._accepted(case, raw=turn % _AS_WRITTEN == 0)
+            if space.controllers and turn % _CONTROLLED == 0:
+                yield from self._accepted(
+                    _controlled(case, next(rotation)), raw=turn % _AS_WRITTEN == 0
+                )
+            repeated = repeated + 1 if is_endless and len(self._seen) == seen else 0
             made = len(self._seen) - seen - (self.left_out.total() - left_out)
-            fruitless = 0 if made else fruitless + 1
+            fruitless = fruitless + 1 if is_endless and not made else 0
             if repeated > _MOST_REPEATED or fruitless > _MOST_REFUSED:
                 return
             if len(self._seen) >= self.most or self.is_over():
                 return
 
-    def _accepted(self, case: Case) -> Iterator[Case]:
+    def _accepted(self, case: Case, *, raw: bool) -> Iterator[Case]:
         key = _written(case.document)
         if key in self._seen:
             return
@@ -123,7 +155,8 @@ class Cases:
             self.refused.update(case.tries[-1:])
             return
         stored = as_sent(case)
-        if stored is case or case.document.get("operation") not in _CHANGES_OF_STORED:
+        changes = case.document.get("operation") in _CHANGES_OF_STORED
+        if stored is case or (raw and not changes):
             yield case
         if stored is not case:
             key = _written(stored.document)
@@ -201,38 +234,60 @@ def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
     met = _met_bases(space)
     bases = (*met[:1], *space.bases[:2], *met[1:])
     most = max((len(facet.values) for facet in space.facets), default=0)
-    for chosen, mixed in ((bases[:2], False), (bases[:1], True), (bases[2:], False)):
+    no, every = Mixed.NO, Mixed.EVERY
+    for chosen, mixed in ((bases[:2], no), (bases[:1], every), (bases[2:], no)):
         for index in range(most):
             for base in chosen:
                 for facet in space.facets:
-                    if index < len(facet.values) and (facet.repeats or not mixed):
+                    if index < len(facet.values) and mixed in facet.mixed:
                         change = (facet, facet.tried[index])
                         yield _with(base, [change], space.kind, mixed=mixed)
 
 
-def _learned(space: Space, chance: random.Random) -> Iterator[Case]:
-    """Yield what had a new outcome with one place changed, the newest first; while there is no more
-    of it, changes by chance."""
-    waiting, known, others = list[Case](), 0, _by_chance(space, chance)
-    turns = count()
-    while space.facets:
-        waiting += space.learned[known:]
+def _decided(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield the requests that had a new outcome with one place changed, in turns: first those that
+    rules let pass, where whatever a value does is seen, then those that few refuse."""
+    waiting, known, alike = list[tuple[int, Iterator[Case]]](), 0, Counter[frozenset[str]]()
+    while True:
+        for learned in space.learned[known:]:
+            alike[learned.groups] += 1
+            order = alike[learned.groups] + _FEW * learned.faults
+            waiting.append((order, _changed(learned, space)))
         known = len(space.learned)
         if not waiting:
-            yield next(others)
-            continue
-        base, turn = waiting.pop(), next(turns)
-        for facet in space.facets:
-            for value in _in_turn(facet.tried, turn):
-                yield _with(base, [(facet, value)], space.kind, mixed=turn % 3 == 2)
+            return
+        first = min(waiting, key=lambda item: item[0])
+        some = list(islice(first[1], _TOGETHER))
+        yield from some
+        if len(some) < _TOGETHER:
+            waiting.remove(first)
 
 
-def _in_turn(values: Sequence[Json], turn: int) -> Iterator[Json]:
-    """Yield the first values, and as many of the others, which are others in each turn."""
-    first, others = values[: _FEW // 2], values[_FEW // 2 :]
-    yield from first
-    start = turn * len(first) % max(len(others), 1)
-    yield from others[start : start + len(first)]
+def _changed(learned: Learned, space: Space) -> Iterator[Case]:
+    """Yield a request with each place that its rules look at changed to each of its values, then
+    to what other places hold, updates between it and others, and lists with one such element."""
+    case, kind, groups = learned.case, space.kind, learned.groups
+    facets = [facet for facet in space.facets if not groups or _is_about(facet, groups)]
+    most = max((len(facet.values) for facet in facets), default=0)
+    for mixed in Mixed:
+        for index in range(most):
+            for facet in facets:
+                if index < len(facet.values) and mixed in facet.mixed:
+                    yield _with(case, [(facet, facet.tried[index])], kind, mixed=mixed)
+        if mixed is Mixed.NO:
+            held = {text for facet in facets for text in facet.texts_of(case.document)}
+            for facet in facets:
+                others = filter(facet.takes, sorted(held))
+                yield from (_with(case, [(facet, text)], kind) for text in islice(others, _FEW))
+            for other in space.learned[:_FEW]:
+                yield _updated(case, other.case)
+                yield _updated(other.case, case)
+
+
+def _is_about(facet: Facet, groups: frozenset[str]) -> bool:
+    return any(
+        group == name or group.startswith(f"{name}/") for group in facet.groups for name in groups
+    )
 
 
 def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -293,33 +348,40 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
         chance.shuffle(pairs)
         for value, beside in pairs[:24]:
             base = chance.choice(bases)
-            mixed = chance.random() < 0.3
+            mixed = _mixed(chance)
             yield _with(base, [(facet, value), (other, beside)], space.kind, mixed=mixed)
 
 
 def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
-    bases = [*space.bases, *_met_bases(space)]
-    while space.facets:
-        case = chance.choice(space.learned if space.learned and chance.random() < 0.5 else bases)
+    bases, known, futile = [*space.bases, *_met_bases(space)], len(space.learned), 0
+    while space.facets and futile < _FUTILE:
+        learned = [each.case for each in space.learned] if chance.random() < 0.5 else []
+        case = chance.choice(learned or bases)
         for _ in range(chance.randint(1, _CHANGES)):
             facet = chance.choice(space.facets)
             value = chance.choice(facet.values)
-            mixed = chance.random() < 0.3
-            case = _with(case, [(facet, value)], space.kind, mixed=mixed)
-        choice = chance.random()
-        if choice < 0.2:
+            case = _with(case, [(facet, value)], space.kind, mixed=_mixed(chance))
+        if chance.random() < 0.2:
             yield from _operations(case, chance.choice(bases))
         yield case
+        futile = futile + 1 if len(space.learned) == known else 0
+        known = len(space.learned)
 
 
 _STAGES: Final = (
     {_given: 1},
     {_meeting: 1},
-    {_single: 3, _learned: 3, _operated: 1, _pairs: 1},
+    {_single: 3, _decided: 6, _operated: 1, _pairs: 1},
     {_by_chance: 1},
 )
 """The stages of a proof, one after the other; of those that stand together so many requests come in
 turns."""
+
+_ENDLESS: Final = (_by_chance,)
+
+
+def _mixed(chance: random.Random) -> Mixed:
+    return Mixed.EVERY if chance.random() < 0.3 else Mixed.NO
 
 
 def _groups(space: Space) -> list[str]:
@@ -360,7 +422,7 @@ def _with(
     changes: Iterable[tuple[Facet, Json]],
     kind: GroupVersionKind,
     *,
-    mixed: bool = False,
+    mixed: Mixed = Mixed.NO,
 ) -> Case:
     """Return a request with places changed."""
     document = base.document
@@ -383,16 +445,20 @@ def _with(
     tries, change = list(base.tries), base.change
     for facet, value in changes:
         path = facet.path
+        mixed = mixed if mixed in facet.mixed else Mixed.NO
         tries.append((path, facet.state_of(value, mixed=mixed)))
-        change = f"{path} {value!r} {mixed}"
+        change = f"{path} {value!r} {mixed.value}"
         if path[0] == "oldObject" and not document.get("oldObject"):
             document = {**document, "operation": "UPDATE", "oldObject": document["object"]}
         if path == ("operation",) and value is ABSENT:
             continue
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
-        alone = mixed and facet.repeats
-        document = with_value(document, path, value, make, excluded, mixed=alone)
+        before = document
+        document = with_value(document, path, value, make, excluded, mixed=mixed)
+        if CLUSTER in document and path[:2] == ("object", "metadata"):
+            homes = home_of(before["object"]), home_of(document["object"])
+            document = {**document, CLUSTER: moved(document[CLUSTER], *homes)}
     if document.get("operation") != "UPDATE" and "oldObject" in document:
         document = {key: value for key, value in document.items() if key != "oldObject"}
     return Case(document, base.origin, tuple(tries), change)

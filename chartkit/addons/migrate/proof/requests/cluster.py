@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -34,6 +34,7 @@ from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, list_of, mapping_at
 
 _UNKNOWN: Final = "x"
+_MOST_MOVED: Final = 8
 _DIGEST: Final = f"sha256:{'0' * 64}"
 
 
@@ -42,6 +43,33 @@ def kind_of_key(key: str) -> GroupVersionKind:
     api_version, _, resource = key.rpartition("/")
     group, version = parse_api_version(api_version)
     return own_kind(api_version, resource) or guessed_kind(group, version, resource)
+
+
+def home_of(body: Body) -> str:
+    """Return the namespace that an object is in, or is: policies look up what else is there."""
+    metadata = mapping_at(body, "metadata")
+    own = metadata.get("name" if body.get("kind") == "Namespace" else "namespace")
+    return own if isinstance(own, str) and own else DEFAULT_NAMESPACE
+
+
+def moved(cluster: Body, home: str, other: str) -> Body:
+    """Return a cluster in which what is in one namespace is in another; what is in the default
+    namespace is in both, for policies name that one, too."""
+    if home == other:
+        return cluster
+    return {key: [*_moved(listed, home, other)] for key, listed in cluster.items()}
+
+
+def _moved(listed: Sequence[Body], home: str, other: str) -> Iterator[Body]:
+    for body in listed:
+        metadata = mapping_at(body, "metadata")
+        is_home = metadata.get("namespace") == home and len(listed) <= _MOST_MOVED
+        if not is_home or home == DEFAULT_NAMESPACE:
+            yield body
+        if is_home:
+            copy = {**body, "metadata": {**metadata, "namespace": other}}
+            if not any(_identity(each) == _identity(copy) for each in listed):
+                yield copy
 
 
 def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:

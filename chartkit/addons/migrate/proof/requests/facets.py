@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -15,9 +16,11 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     EACH,
     GLOBAL,
     IMAGE,
+    Mixed,
     Path,
     Step,
     path_text,
+    renamed,
     values_at,
 )
 from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
@@ -35,6 +38,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     normalized,
     root_type,
 )
+from chartkit.addons.migrate.proof.requests.storable import KEY
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Body, Json
@@ -51,8 +55,17 @@ _IMAGES: Final = (
 _USER: Final[Path] = ("userInfo", "username")
 """Every request has it, and it is not empty."""
 _DIGITS: Final = 13
+_MOST_ELEMENTS: Final = 6
 _OPERATION: Final = "operation"
 _LOOKED_UP: Final = "looked up"
+_FEW: Final = 4
+_CONFIG_MAPS: Final = (CLUSTER, "v1/configmaps")
+_NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
+_NAMES: Final[dict[Path, Path]] = {
+    ("object", "metadata", "namespace"): ("object", "metadata", "name"),
+    ("oldObject", "metadata", "namespace"): ("oldObject", "metadata", "name"),
+}
+"""The places of a Namespace that lists of namespaces are about."""
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 _NONE: Final[Mapping[str, str]] = {}
 _USER_INFO: Final = "userInfo"
@@ -84,12 +97,22 @@ class Facet:
         """The values as they are tried: those that meet and those that do not in turns."""
         return in_turns([self.values[: self.met], self.values[self.met :]])
 
-    @property
-    def repeats(self) -> bool:
-        """Return whether it is in a list, where one element may differ from the others."""
-        return EACH in self.path
+    def texts_of(self, document: Body) -> Iterator[str]:
+        """Yield the texts that a request has here."""
+        return (value for value in values_at(document, self.path) if isinstance(value, str))
 
-    def state_of(self, value: Json, *, mixed: bool = False) -> str:
+    def takes(self, text: str) -> bool:
+        """Return whether it may hold a text, of another place, that is not tried anyway."""
+        if text in self.values or self.path[0] == _OPERATION:
+            return False
+        return any(isinstance(value, str) for value in self.values)
+
+    @property
+    def mixed(self) -> Sequence[Mixed]:
+        """Return in which lists that it is in one element may differ from the others."""
+        return tuple(Mixed)[: 1 + min(self.path.count(EACH), 2)]
+
+    def state_of(self, value: Json, *, mixed: Mixed = Mixed.NO) -> str:
         """Return the state of a value: met, missed, absent, null, empty, one, many."""
         if value is ABSENT:
             return "absent"
@@ -99,13 +122,14 @@ class Facet:
             return "empty" if not value else "one"
         known = "met" if value in self.values[: self.met] else "missed"
         state = known if self.met else "set"
-        return f"{state} among many" if mixed and self.repeats else state
+        return state if mixed is Mixed.NO else f"{state} among many"
 
     @property
     def states(self) -> frozenset[str]:
         """Return the states that its values have."""
-        mixed = (False, True) if self.repeats else (False,)
-        return frozenset(self.state_of(one, mixed=some) for one in self.values for some in mixed)
+        return frozenset(
+            self.state_of(value, mixed=mixed) for value in self.values for mixed in self.mixed
+        )
 
 
 def facets_of(
@@ -117,6 +141,8 @@ def facets_of(
     unknown: set[Path] = set()
     root = root_type(kind)
     for leaf in leaves:
+        if kind == _NAMESPACE:
+            leaf = replace(leaf, path=_NAMES.get(leaf.path, leaf.path))
         for path, type_name, values, met in _located(leaf, root, unknown):
             if path[0] in _OBJECTS and (len(path) < 2 or path[1] in _FIXED):
                 continue
@@ -223,8 +249,9 @@ def _keys(
     path: Path, type_name: str, leaf: Leaf
 ) -> Iterator[tuple[Path, str, tuple[Json, ...], int]]:
     """Yield the keys of a map that a policy compares with texts, as places of their own."""
+    named = path[-1] in _FREE_TEXTS
     for value in leaf.values:
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and (not named or KEY.fullmatch(value)):
             yield (*path, value), type_name, ("x",), 1
 
 
@@ -307,6 +334,10 @@ class _Merged:
         yield from self._allowed
         if self._path[-1] == "image":
             yield from _IMAGES
+        if self._path[:2] == _CONFIG_MAPS and "data" in self._path[:-1]:
+            texts = [value for value in (*self._met, *self._others) if isinstance(value, str)]
+            for text in ("x", *texts[:_FEW]):
+                yield from (text, json.dumps([text]), json.dumps(["unlike", text]))
         if self.type == "bool":
             yield from (True, False)
         elif self.type in ("int", "int-or-string"):
@@ -314,16 +345,17 @@ class _Merged:
         elif self.type == ANY and len(self._path) > 1:
             yield from _UNTYPED
         elif self.type.startswith(LIST):
-            one = least(self.type.removeprefix(LIST))
-            yield from ([], [one])
+            yield from ([], *(_several(self.type, count) for count in (1, 2)))
         elif self.type.startswith(MAP):
             yield from ({}, {"x": least(self.type.removeprefix(MAP))})
         elif self.type not in SCALARS:
-            texts = (name for name, field in fields(self.type).items() if field.type == "string")
-            others = ({name: (*allowed_values(self.type, name), "x")[0]} for name in texts)
+            names = (name for name, field in fields(self.type).items() if field.type == "string")
+            others = ({name: (*allowed_values(self.type, name), "x")[0]} for name in names)
             yield from (least(self.type), {}, *islice(others, 1))
-        elif not any(value is not ABSENT for value in (*self._met, *self._others)):
-            yield from (least(self.type), *([""] if self.type == "string" else []))
+        else:
+            has_others = any(value is not ABSENT for value in (*self._met, *self._others))
+            yield from [] if has_others else [least(self.type)]
+            yield from ["x", ""] if self.type == "string" else []
 
 
 def _of_type(value: Json, type_name: str) -> Json:
@@ -349,8 +381,24 @@ def _of_type(value: Json, type_name: str) -> Json:
     if type_name == "quantity":
         is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
         return value if is_scalar and quantity_or_none(str(value)) is not None else None
+    if type_name.startswith(LIST) and type(value) is int:
+        # What a list is compared with is its length.
+        return _several(type_name, value) if 0 <= value <= _MOST_ELEMENTS else None
     wanted = list if type_name.startswith(LIST) else dict
     return value if isinstance(value, wanted) else None
+
+
+def _several(list_type: str, count: int) -> list[Json]:
+    """Return a list of some elements, which differ where they have names."""
+    listed: list[Json] = []
+    for number in range(count):
+        element = least(list_type.removeprefix(LIST))
+        if isinstance(element, dict):
+            element = renamed(element, listed)
+        elif isinstance(element, str) and number:
+            element = f"{element}{number}"
+        listed.append(element)
+    return listed
 
 
 def _whole(value: Json) -> int | None:

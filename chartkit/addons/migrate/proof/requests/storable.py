@@ -40,7 +40,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "int-or-string": (str, int),
 }
 _LABEL: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?")
-_KEY: Final = re.compile(
+KEY: Final = re.compile(
     r"([a-z0-9][-a-z0-9.]{0,252}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
@@ -172,7 +172,7 @@ def _texts(value: Json, *, labels: bool) -> Iterator[str]:
     for key, text in value.items():
         if not isinstance(text, str):
             yield f"{what} of another type"
-        elif not _KEY.fullmatch(key) or (labels and not _LABEL.fullmatch(text)):
+        elif not KEY.fullmatch(key) or (labels and not _LABEL.fullmatch(text)):
             yield f"invalid {what}"
 
 

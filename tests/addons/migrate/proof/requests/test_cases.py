@@ -59,15 +59,15 @@ def _cases(count: int) -> list[Case]:
 
 
 def test_each_request_is_made_once_and_an_api_server_may_send_it() -> None:
-    found = _cases(1500)
-    assert len({repr(case.document) for case in found}) == 1500
+    found = _cases(1000)
+    assert len({repr(case.document) for case in found}) == 1000
     for case in found:
         assert list(refusals(case.document["object"])) == []
         assert ("oldObject" in case.document) is (case.document["operation"] == "UPDATE")
 
 
 def test_what_is_changed_or_deleted_is_as_an_api_server_sends_it() -> None:
-    changes = [case for case in _cases(1500) if case.document["operation"] != "CREATE"]
+    changes = [case for case in _cases(1000) if case.document["operation"] != "CREATE"]
     assert changes
     for case in changes:
         assert as_sent(case) is case
@@ -76,7 +76,7 @@ def test_what_is_changed_or_deleted_is_as_an_api_server_sends_it() -> None:
 
 
 def test_operations_users_and_controllers_are_among_the_first() -> None:
-    found = _cases(1500)
+    found = _cases(1000)
     assert {case.document["operation"] for case in found} == {"CREATE", "UPDATE", "DELETE"}
     assert any(case.is_background for case in found)
     kinds = {case.document["object"]["kind"] for case in found}
@@ -87,7 +87,7 @@ def test_operations_users_and_controllers_are_among_the_first() -> None:
 
 def test_values_around_a_bound_are_tried() -> None:
     limits = set()
-    for case in _cases(1500):
+    for case in _cases(1000):
         for container in case.document["object"]["spec"].get("containers", ()):
             limits.add(container.get("resources", {}).get("limits", {}).get("memory"))
     assert {"1Gi", "2Gi", "0Gi", "1Mi"} <= {str(one) for one in limits}

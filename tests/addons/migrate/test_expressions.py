@@ -8,14 +8,17 @@ import pytest
 
 from chartkit.addons.migrate import conditions
 from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.expressions.presence import asking_once
 from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import prove
 from chartkit.addons.migrate.texts import term_of
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.syntax import format_expression, read
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
-from tests.addons.migrate.conversions import converted, deny, same_result
+from tests.addons.migrate.conversions import converted, deny, one_line, same_result
 
 _IMAGE = "request.object.spec.containers[0].image"
 
@@ -243,8 +246,32 @@ def test_a_foreach_over_a_list_that_cannot_be_found_does_nothing() -> None:
 
 def test_a_list_of_null_is_no_error() -> None:
     query = "contains(to_array(request.object.rules[].verbs[]), '*')"
-    (expression,) = converted(deny(f"{{{{ {query} }}}}", "Equals", "true"), "Role").expressions
-    assert expression.startswith("!(object.?rules.orValue(null) == null ? [] : object.rules)")
+    found = converted(deny(f"{{{{ {query} }}}}", "Equals", "true"), "Role")
+    assert found.expressions == [
+        "!variables.rules.exists(rule, rule.verbs.exists(verb, verb == '*'))"
+    ]
+    assert found.variables == {
+        "rules": "object.?rules.orValue(null) == null ? [] : object.rules",
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "once"),
+    [
+        ("has(a.b) && a.?b.orValue([]).exists(x, x == 1)", "a.?b.orValue([]).exists(x, x == 1)"),
+        ("a.?b.orValue([]).exists(x, x == 1) && has(a.b)", "a.?b.orValue([]).exists(x, x == 1)"),
+        ("!has(a.b) || a.?b.orValue([]).all(x, x == 1)", "a.?b.orValue([]).all(x, x == 1)"),
+        ("has(a.b) && 1 in a.?b.orValue([])", "1 in a.?b.orValue([])"),
+        ("!(has(a.b) && a.?b.orValue('') == 'x')", "!(a.?b.orValue('') == 'x')"),
+        ("has(a.b) && a.?b.orValue([]).all(x, x == 1)", ""),
+        ("has(a.b) || a.?b.orValue([]).exists(x, x == 1)", ""),
+        ("has(a.b) && a.b.exists(x, x == 1)", ""),
+        ("has(a.b) && !has(a.c)", ""),
+    ],
+)
+def test_what_must_be_there_is_asked_once(written: str, once: str) -> None:
+    made = asking_once(read(written, ENVIRONMENTS["vpol"]))
+    assert one_line(format_expression(made)) == (once or written)
 
 
 def test_an_object_in_quotes_is_that_of_the_controller() -> None:

@@ -21,7 +21,9 @@ from chartkit.engine.cel.syntax.tree import (
     MapLiteral,
     Select,
     Unary,
+    chain,
     children,
+    transform,
 )
 from chartkit.engine.scalars.wildcard import SPECIAL_CHARACTERS, has_wildcard, regular_expression
 from chartkit.model import FieldPath
@@ -148,6 +150,8 @@ def present_if(test: Expr, *, holds: bool = True) -> Known:
             return _paths(asked) if holds and empty in _EMPTY else NOTHING
         case Binary("<=", Call("size", Call("orValue", asked, (empty,))), Literal(0)):
             return _paths(asked) if not holds and empty in _EMPTY else NOTHING
+        case Call("exists" | "all" as loop, target, (_, _)) if target is not None:
+            return _paths(_or_nothing(target)) if holds == (loop == "exists") else NOTHING
         case Binary("in", wanted, Call("orValue", asked, (empty,))) if wanted not in _EMPTY:
             return _paths(asked) if holds and empty in _EMPTY else NOTHING
         case Binary("in", Call("orValue", asked, (default,)), ListLiteral(elements)):
@@ -157,6 +161,46 @@ def present_if(test: Expr, *, holds: bool = True) -> Known:
             tells = known and not listed if holds else listed
             return _paths(asked) if tells else NOTHING
     return NOTHING
+
+
+def _or_nothing(expr: Expr) -> Expr | None:
+    """Return the optional that an expression gives the value of, or else something empty."""
+    match expr:
+        case Call("orValue", asked, (empty,)) if empty in _EMPTY:
+            return asked
+        case Conditional(Binary("==", Call("orValue", asked, _), Literal(None)), empty, _):
+            return asked if empty in _EMPTY else None
+    return None
+
+
+def asking_once(expr: Expr) -> Expr:
+    """Return a test without the parts which ask whether something is there that another part asks
+    for, too: `has(a.b) && a.?b.orValue([]).exists(…)`."""
+    made: Expr = transform(expr, asking_once)
+    match made:
+        case Chain(operator, terms):
+            both = operator == "&&"
+            kept = [
+                term
+                for term in terms
+                if not any(
+                    _asked(term, holds=both) in present_if(other, holds=both)
+                    for other in terms
+                    if _asked(other, holds=both) is None
+                )
+            ]
+            return chain(operator, kept)
+    return made
+
+
+def _asked(test: Expr, *, holds: bool) -> FieldPath | None:
+    """Return the path of a test that does nothing but ask whether it is there, or is not."""
+    match test:
+        case Unary("!", operand) if not holds:
+            return _asked(operand, holds=True)
+        case Call("has", None, (asked,)) | Call("hasValue", Call() | Select() | Index() as asked):
+            return path_of(asked) if holds else None
+    return None
 
 
 def empty_if(test: Expr) -> Known:

@@ -12,7 +12,7 @@ from chartkit.addons.migrate.charts.forms import SWITCH
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.printed import difference_sentence, faults, smallest
 from chartkit.addons.migrate.files.run import Migration
-from chartkit.addons.migrate.files.summary import said_once, split_of
+from chartkit.addons.migrate.files.summary import finding_body, said_once, split_of
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.report import columns
 from chartkit.addons.migrate.proof import Proof
@@ -257,6 +257,7 @@ def _never(proof: Proof) -> Mapping[str, str]:
 
 def as_json(migration: Migration) -> Body:
     """The report for programs; docs/reference/migrate-policies.md describes the shape."""
+    inventory = migration.inventory
     return {
         "objects": [_object_body(migrated_object) for migrated_object in migration.objects],
         "files": [
@@ -267,11 +268,8 @@ def as_json(migration: Migration) -> Body:
             {"file": mention.location.file, "line": mention.location.line, "what": mention.what}
             for mention in migration.mentions
         ],
-        "notRead": list(migration.inventory.unread),
-        "findings": [
-            {"id": fault.rule_id, "message": fault.message, "location": str(fault.location or "")}
-            for fault in migration.inventory.findings
-        ],
+        "notRead": list(inventory.unread),
+        "findings": [finding_body(each) for each in (*inventory.findings, *inventory.notes)],
     }
 
 
@@ -368,4 +366,5 @@ def _findings(migration: Migration) -> Iterator[Finding]:
     for mention in migration.mentions:
         text = f"not carried along: {mention.what}"
         yield diagnostic_finding(Diagnostic("migrate", Severity.WARNING, text, mention.location))
-    yield from map(diagnostic_finding, migration.inventory.findings)
+    inventory = migration.inventory
+    yield from map(diagnostic_finding, (*inventory.findings, *inventory.notes))

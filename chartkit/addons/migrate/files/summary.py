@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.files.texts import MigratedObject
+from chartkit.model import Body, Diagnostic
 from chartkit.wording import abridged, counted
 
 _DELETIONS: Final = (
@@ -16,6 +17,17 @@ _UPDATES: Final = (
     "updates: {rules} let objects that violate already be updated, which new policies refuse "
     "(--objects PATH counts these objects for each rule)"
 )
+
+
+def finding_body(finding: Diagnostic) -> Body:
+    """Return a finding about an input for programs."""
+    return {
+        "id": finding.rule_id,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "location": None if finding.location is None else str(finding.location),
+        "hint": finding.hint,
+    }
 
 
 def said_once(objects: Sequence[MigratedObject]) -> Iterator[str]:

@@ -101,7 +101,8 @@ class Inventory:
     """objects: in the order of the inputs; faults: what the inputs have that cannot be read;
     unread: what could not be read of a cluster, and charts that others depend on and that are not
     there, a line each; documents: those of the texts that could be read, by file; charts: the
-    folders of the charts that were; resources: all objects, none of a cluster."""
+    folders of the charts that were; resources: all objects, none of a cluster; notes: on charts
+    that render no legacy object with the values that are given."""
 
     objects: tuple[LegacyObject, ...]
     faults: tuple[Diagnostic, ...] = ()
@@ -109,6 +110,7 @@ class Inventory:
     documents: Mapping[Path, Sequence[Document]] = field(default_factory=dict)
     charts: Sequence[Path] = ()
     resources: Sequence[Resource] = ()
+    notes: Sequence[Diagnostic] = ()
 
     @property
     def findings(self) -> Sequence[Diagnostic]:
@@ -212,6 +214,7 @@ class _Files:
     known: set[Path] = field(default_factory=set)
     documents: dict[Path, Sequence[Document]] = field(default_factory=dict)
     charts: list[Path] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
     again: int = 0
     resources: list[Resource] = field(default_factory=list)
 
@@ -232,6 +235,7 @@ class _Files:
             self.documents,
             self.charts,
             self.resources,
+            self.notes,
         )
 
     def _progress(self) -> tuple[int, int, int, int]:
@@ -270,6 +274,7 @@ class _Files:
         self.resources += rendered
         legacy = list(filter(is_legacy, rendered))
         if not legacy and (template := _guarded(folder)) is not None:
+            self.notes.append(template)
             self.note(template)
         yield from self._legacy(legacy, str(folder))
 

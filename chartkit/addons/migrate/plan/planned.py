@@ -32,13 +32,14 @@ class Convertibility(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Plan:
     """objects: each of them blocks the upgrade, also those that convert; faults: what cannot be
-    read, and what Kyverno refuses; unread: as of the inventory; is_proved: whether the conversions
-    were proved."""
+    read, and what Kyverno refuses; unread, notes: as of the inventory; is_proved: whether the
+    conversions were proved."""
 
     objects: Sequence[MigratedObject]
     faults: Sequence[Diagnostic] = ()
     unread: Sequence[str] = ()
     is_proved: bool = True
+    notes: Sequence[Diagnostic] = ()
 
     @property
     def exit_code(self) -> int:
@@ -93,7 +94,7 @@ def make_plan(options: ConversionOptions, stdin: TextIO, note: Note, progress: P
     tests = test_files(options.inventory.paths)
     migrator = migrator_of(options, inventory, tests, stdin, note)
     migrated = migrator.all(inventory.objects, progress)
-    return Plan(migrated, inventory.findings, inventory.unread, options.prove)
+    return Plan(migrated, inventory.findings, inventory.unread, options.prove, inventory.notes)
 
 
 def _by_type(planned: MigratedObject) -> Iterator[tuple[str, list[RuleOutcome]]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
-from chartkit.addons.migrate.files.summary import said_once
+from chartkit.addons.migrate.files.summary import finding_body, said_once
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.origin import Origin
 from chartkit.addons.migrate.plan.planned import Convertibility, Plan, Tally
@@ -185,7 +185,7 @@ def as_json(plan: Plan) -> Body:
         "types": _totals_body(plan.by_type()),
         "origins": [{**origin.as_json(), "objects": count} for origin, count in plan.by_origin()],
         "notRead": list(plan.unread),
-        "findings": list(map(_finding_body, plan.faults)),
+        "findings": [finding_body(each) for each in (*plan.faults, *plan.notes)],
     }
 
 
@@ -231,15 +231,6 @@ def _totals_body(tallies: Mapping[str, Tally]) -> Body:
     }
 
 
-def _finding_body(finding: Diagnostic) -> Body:
-    return {
-        "id": finding.rule_id,
-        "message": finding.message,
-        "location": None if finding.location is None else str(finding.location),
-        "hint": finding.hint,
-    }
-
-
 def report(plan: Plan) -> CommandReport:
     """Return the plan for every format."""
     return CommandReport(
@@ -268,4 +259,4 @@ def _findings(plan: Plan) -> Iterator[Finding]:
             location = planned.locate(outcome)
             diagnostic = Diagnostic(f"migrate/{verdict}", severity, text, location)
             yield diagnostic_finding(diagnostic)
-    yield from map(diagnostic_finding, plan.faults)
+    yield from map(diagnostic_finding, (*plan.faults, *plan.notes))

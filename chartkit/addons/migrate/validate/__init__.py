@@ -10,6 +10,7 @@ from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
 from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.presence import asking_once
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_guard
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.facts import (
@@ -23,6 +24,7 @@ from chartkit.addons.migrate.texts import text_of
 from chartkit.addons.migrate.validate.cel_rule import with_variables
 from chartkit.addons.migrate.validate.deny import denial_texts, denied, every_element
 from chartkit.addons.migrate.validate.extension import (
+    named_apart,
     of_extended_pods,
     require_one_extension,
     with_template_metadata,
@@ -66,7 +68,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         if rule.validate.deny is None:
             raise NotConvertible("the rule can never refuse anything", "validate")
         names.note(NEVER_REFUSES)
-    facts, variables = one_loop_for_all_containers(expression)
+    facts, variables = one_loop_for_all_containers(asking_once(expression))
     if any(map(is_guard, facts)):
         # What is looked at next depends on it: one validation says both.
         facts = [conjunction(*facts)]
@@ -84,6 +86,9 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         changes=(*_changes(rule, deletions), *names.changes),
         assumed=scope.object.assumed or {},
     )
+    rules = scope.object.child("rules")
+    if rules.may_be_null:
+        converted = named_apart(converted, "rules", rules.or_value([]))
     return with_template_metadata(converted)
 
 

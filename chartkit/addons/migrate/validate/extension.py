@@ -56,10 +56,15 @@ def with_template_metadata(rule: ConvertedRule) -> ConvertedRule:
         Condition(condition.name, _of(condition.expression, _read)) for condition in rule.conditions
     )
     plain = replace(plain, conditions=conditions)
-    if any(variable.name == _NAME for variable in rule.variables) or plain.spec == rule.spec:
-        return plain
-    named = _changed(plain, lambda expr: replaced(expr, _METADATA, cel.variable(_NAME)))
-    return replace(named, variables=(Variable(_NAME, _METADATA), *named.variables))
+    return named_apart(plain, _NAME, _METADATA)
+
+
+def named_apart(rule: ConvertedRule, name: str, value: Expr) -> ConvertedRule:
+    """Return a rule with a variable for an expression that it repeats, unless one has its name."""
+    named = _changed(rule, lambda expr: replaced(expr, value, cel.variable(name)))
+    if named == rule or any(variable.name == name for variable in rule.variables):
+        return rule
+    return replace(named, variables=(Variable(name, value), *named.variables))
 
 
 def _changed(rule: ConvertedRule, change: Callable[[Expr], Expr]) -> ConvertedRule:

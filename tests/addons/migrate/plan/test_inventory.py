@@ -10,6 +10,8 @@ import pytest
 
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.inventory import Inventory, read_inventory, without_copies
+from chartkit.addons.migrate.plan.planned import Plan
+from chartkit.addons.migrate.plan.report import as_json
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 
@@ -196,6 +198,9 @@ def test_a_folder_with_charts_and_other_files(tmp_path: Path) -> None:
         f"{chart}: note scan-input: the chart renders no object",
         f"{chart}/templates/policy.yaml:3: note other-values:",
     ]
+    assert list(map(str, found.notes)) == notes[1:]
+    findings = as_json(Plan((), found.findings, found.unread, True, found.notes))["findings"]
+    assert [each["location"] for each in findings] == [f"{chart}/templates/policy.yaml:3"]
     (tmp_path / "enabled.txt").write_text("enabled: true\n")
     found = _read(tmp_path, options=replace(_OPTIONS, values=(tmp_path / "enabled.txt",)))
     assert _named(found) == ["ClusterPolicy/a", "ClusterPolicy/c"]

@@ -59,7 +59,7 @@ _MOST_ELEMENTS: Final = 6
 _OPERATION: Final = "operation"
 _LOOKED_UP: Final = "looked up"
 _FEW: Final = 4
-_CONFIG_MAPS: Final = (CLUSTER, "v1/configmaps")
+_LIST_IN_TEXT: Final = "["
 _NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
 _NAMES: Final[dict[Path, Path]] = {
     ("object", "metadata", "namespace"): ("object", "metadata", "name"),
@@ -334,9 +334,10 @@ class _Merged:
         yield from self._allowed
         if self._path[-1] == "image":
             yield from _IMAGES
-        if self._path[:2] == _CONFIG_MAPS and "data" in self._path[:-1]:
-            texts = [value for value in (*self._met, *self._others) if isinstance(value, str)]
-            for text in ("x", *texts[:_FEW]):
+        texts = [value for value in (*self._met, *self._others) if isinstance(value, str)]
+        if self._path[0] == CLUSTER and _LIST_IN_TEXT in texts:
+            # Policies that ask for the bracket read lists in texts.
+            for text in ("x", *(each for each in texts[:_FEW] if _LIST_IN_TEXT not in each)):
                 yield from (text, json.dumps([text]), json.dumps(["unlike", text]))
         if self.type == "bool":
             yield from (True, False)

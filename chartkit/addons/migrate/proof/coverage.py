@@ -42,6 +42,8 @@ _ENVIRONMENTS: Final = {
 _TRUTHS: Final = ("true", "false")
 _LENGTHS: Final = ("empty", "one", "many")
 _LONGEST: Final = 100
+_MOST_COURSES: Final = 40
+"""So many requests of one policy that take other branches than those before are changed further."""
 
 
 class _Part:
@@ -53,13 +55,12 @@ class _Part:
         self.wanted = wanted
         self.states: Counter[str] = Counter()
 
-    def note(self, value: Value) -> bool:
-        """Count a value; return whether its state is a new one."""
+    def note(self, value: Value) -> str:
+        """Count a value, and return its state."""
         state = _state(value)
-        if state not in self.wanted:
-            return False
-        self.states[state] += 1
-        return self.states[state] == 1
+        if state in self.wanted:
+            self.states[state] += 1
+        return state
 
 
 class Branches:
@@ -73,6 +74,7 @@ class Branches:
         self._policy = policy
         self._constraints = Constraints(policy.constraints) if policy.constraints else None
         self._traces = 0
+        self._courses: set[tuple[str, ...]] = set()
         conditions = compiler.conditions(policy.conditions)
         self._variables = compiler.variables(policy.variables)
         validations = compiler.validations(policy.validations)
@@ -85,28 +87,22 @@ class Branches:
             self._programs.append((program, list(_parts(f"variable {name}", program))))
 
     def watch(self, case: Case, world: World) -> bool:
-        """Note the branches that a request takes; return whether any is new."""
+        """Note the branches that a request takes; return whether no other takes the same ones."""
         if self._traces >= MOST_TRACES or not self._is_about(case):
-            return False
-        waiting = [
-            (program, parts)
-            for program, parts in self._programs
-            if any(len(part.states) < len(part.wanted) for part in parts)
-        ]
-        if not waiting:
             return False
         self._traces += 1
         seen = admission(Attributes(case.request()), world)
         host, scope = new_host(self._policy, world), PolicyScope(seen.scope)
         scope["exceptions"] = {}
         scope["variables"] = Variables(self._variables, scope, host)
-        found = False
-        for program, parts in waiting:
+        course: list[str] = []
+        for program, parts in self._programs:
             trace = program.trace(scope, host)
-            for part in parts:
-                if part.id in trace and part.note(trace[part.id]):
-                    found = True
-        return found
+            course += (part.note(trace[part.id]) if part.id in trace else "" for part in parts)
+        is_new = tuple(course) not in self._courses and len(self._courses) < _MOST_COURSES
+        if is_new:
+            self._courses.add(tuple(course))
+        return is_new
 
     def _is_about(self, case: Case) -> bool:
         try:
@@ -204,7 +200,8 @@ class Tally:
                 self._tries.setdefault(path, Counter())[state] += 1
 
     def watch(self, case: Case, world: World) -> bool:
-        """Count the branches of expressions that a request takes; return whether any is new."""
+        """Count the branches of expressions that a request takes; return whether no other took
+        the same ones."""
         return sum(branches.watch(case, world) for branches in self._branches.values()) > 0
 
     def _count_policy(self, policy: CelPolicy, result: RuleResult) -> None:

@@ -59,8 +59,10 @@ def test_objects_that_both_forms_look_up_exist() -> None:
 
 @pytest.mark.slow
 def test_what_is_done_with_them_is_compared() -> None:
-    found = _proof("!=").differences
-    assert found
+    wanted = {Result.PASS, Result.FAIL}
+    found = [
+        each for each in _proof("!=").differences if {each.legacy.result, each.new.result} == wanted
+    ]
     configmaps = found[0].case.document["cluster"]["v1/configmaps"]
     assert [one["metadata"]["name"] for one in configmaps] == ["registries"]
 

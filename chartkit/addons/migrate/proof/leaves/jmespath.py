@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.leaf import Note
+from chartkit.addons.migrate.proof.leaves.leaf import Note, matching
 from chartkit.addons.migrate.proof.leaves.paths import AT, EACH, Path
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath.errors import JMESPathError
@@ -117,11 +117,14 @@ class JmesPlaces:
         return ()
 
     def _function(self, node: Node, current: Paths) -> Paths:
-        return self._noted(node, current)
+        paths = self._noted(node, current)
+        return tuple((*path, AT) for path in paths) if node.value == "values" else paths
 
     def _noted(self, node: Node, current: Paths) -> Paths:
         paths = tuple(path for child in node.children for path in self._paths(child, current))
         literals = list(_literals(node))
+        if node.value == "regex_match":
+            literals = [text for each in literals for text in matching(str(each))]
         for path in dict.fromkeys(paths):
             self._note(path, literals)
         return paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.leaf import MOST_VALUES, Leaf, in_turns
@@ -275,13 +275,19 @@ class _Merged:
         self.type = type_name
         self._path = path
         self._met: list[Json] = []
-        self._others: list[Json] = []
+        self._rows: list[list[Json]] = []
         self._groups: set[str] = set()
+
+    @property
+    def _values(self) -> list[Json]:
+        """The values so far; of those that are not known to meet it the first of each leaf."""
+        return [*self._met, *in_turns(self._rows)]
 
     def take(self, other: _Merged) -> None:
         """Add the values of another place."""
-        for value in (*other._met, *other._others):
-            self._put(self._others, value)
+        self._rows.append([])
+        for value in other._values:
+            self._put(self._rows[-1], value)
         self._groups |= other._groups
 
     def list_type(self, root: str, path: Path) -> str:
@@ -297,8 +303,9 @@ class _Merged:
 
     def add(self, values: tuple[Json, ...], met: int, group: str) -> None:
         self._groups.add(group)
+        self._rows.append([])
         for index, value in enumerate(values):
-            self._put(self._met if index < met else self._others, value)
+            self._put(self._met if index < met else self._rows[-1], value)
 
     def _put(self, listed: list[Json], value: Json) -> None:
         if self._allowed and value is not ABSENT and value not in self._allowed:
@@ -307,16 +314,18 @@ class _Merged:
             return
         typed = value if value is ABSENT else _of_type(value, self.type)
         if typed is not None or self.type == ANY:
-            known = (*self._met, *self._others)
+            known = chain(self._met, *self._rows)
             if not any(type(one) is type(typed) and one == typed for one in known):
                 listed.append(typed)
 
     def facet(self) -> Facet:
-        scalars = [one for one in (*self._met, *self._others) if isinstance(one, str | int | float)]
+        scalars = [one for one in self._values if isinstance(one, str | int | float)]
         types = tuple(dict.fromkeys(map(type, scalars)))
-        for value in self._more():
-            self._put(self._others, value)
-        values = (*self._met[:MOST_VALUES], *self._others[:MOST_VALUES])
+        more = list(self._more())
+        self._rows.append([])
+        for value in more:
+            self._put(self._rows[-1], value)
+        values = (*self._met[:MOST_VALUES], *in_turns(self._rows)[:MOST_VALUES])
         typed = self.type != ANY
         met = len(self._met[:MOST_VALUES])
         return Facet(self._path, values, met, frozenset(self._groups), typed, types)
@@ -334,7 +343,7 @@ class _Merged:
         yield from self._allowed
         if self._path[-1] == "image":
             yield from _IMAGES
-        texts = [value for value in (*self._met, *self._others) if isinstance(value, str)]
+        texts = [value for value in self._values if isinstance(value, str)]
         if self._path[0] == CLUSTER and _LIST_IN_TEXT in texts:
             # Policies that ask for the bracket read lists in texts.
             for text in ("x", *(each for each in texts[:_FEW] if _LIST_IN_TEXT not in each)):
@@ -354,7 +363,7 @@ class _Merged:
             others = ({name: (*allowed_values(self.type, name), "x")[0]} for name in names)
             yield from (least(self.type), {}, *islice(others, 1))
         else:
-            has_others = any(value is not ABSENT for value in (*self._met, *self._others))
+            has_others = any(value is not ABSENT for value in self._values)
             yield from [] if has_others else [least(self.type)]
             yield from ["x", ""] if self.type == "string" else []
 

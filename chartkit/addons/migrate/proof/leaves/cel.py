@@ -307,7 +307,7 @@ def _literals(node: Expr) -> Iterator[Json]:
     if isinstance(node, Literal):
         if node.value is None or isinstance(node.value, bool | int | float | str):
             yield node.value
-    elif isinstance(node, Call) and node.function in _INDEX:
+    elif isinstance(node, Call) and (node.function in _INDEX or node.function == "regex.replace"):
         yield from _literals(node.args[0])
     elif isinstance(node, Comprehension):
         yield from _literals(node.iter_range)

@@ -161,8 +161,10 @@ def difference(legacy: Answer, new: Answer) -> Aspect | None:
         return Aspect.RESULT
     if legacy.denied is not new.denied:
         return Aspect.ADMISSION
+    # A request that a rule fails to mutate is refused, whatever others make of it.
+    patched = (None, None) if legacy.failed else (legacy.patched, new.patched)
     for aspect, one, other in (
-        (Aspect.MUTATION, legacy.patched, new.patched),
+        (Aspect.MUTATION, *patched),
         (Aspect.TARGETS, legacy.targets, new.targets),
         (Aspect.GENERATION, legacy.generated, new.generated),
     ):

@@ -9,7 +9,8 @@ import pytest
 
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.files.run import proof_options
-from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
+from chartkit.addons.migrate.proof import Answer, Aspect, Proof, ProofOptions, prove
+from chartkit.addons.migrate.proof.model import difference
 from chartkit.model import Resource
 from tests.addons.migrate.proof.policies import NOT_LATEST, legacy, policy, validating
 
@@ -424,3 +425,13 @@ def test_a_difference_behind_four_places_is_found() -> None:
         validations = [{**validation, "expression": expression}]
         body = {**document, "spec": {**document["spec"], "validations": validations}}
         assert prove(conversion.legacy, [Resource(body)], options=options).equal is equal
+
+
+@pytest.mark.parametrize(
+    ("failed", "aspect"), [((), Aspect.MUTATION), (("no such key",), None)], ids=["made", "refused"]
+)
+def test_patches_of_refused_requests_are_not_compared(
+    failed: tuple[str, ...], aspect: Aspect | None
+) -> None:
+    body = {"kind": "Pod"}
+    assert difference(Answer(failed=failed), Answer(failed=failed, patched=body)) is aspect

@@ -46,8 +46,8 @@ from chartkit.engine.cluster_policy.match import compile_kinds
 from chartkit.engine.kubernetes.kinds import POD_SPECS, kind_of
 from chartkit.model import Body, Location, Resource, RuleResult
 
-_MOST_STEPS: Final = 3_000
-_MOST_PAIRS: Final = 2_000
+_MOST_STEPS: Final = 2_000
+_MOST_PAIRS: Final = 400
 _SECONDS: Final = 0.5
 """The time for the object that shows that a rule is necessary."""
 
@@ -135,9 +135,10 @@ def conflicts(found: Sequence[Together]) -> Iterator[Conflict | Undecided]:
     known: set[frozenset[tuple[str, str]]] = set()
     for each in found:
         named: set[int] = set()
+        compared: set[tuple[int, int]] = set()
         for group in _groups(each.wants):
             left = [want for want in group if id(want) not in named]
-            for conflict in _in_group(each.resource, left):
+            for conflict in _in_group(each.resource, left, compared):
                 # Of a conflict that is named, the others go on to the next groups.
                 named |= {id(conflict.wants[-1])} if isinstance(conflict, Conflict) else set()
                 key = frozenset((want.policy, _written(want)) for want in conflict.wants)
@@ -213,14 +214,17 @@ def _match_text(want: Want) -> str:
     return json.dumps(spec.get("matchConstraints"), default=str)
 
 
-def _in_group(resource: Resource, group: Sequence[Want]) -> Iterator[Conflict | Undecided]:
-    """Yield the conflicts of rules that apply to the same objects."""
+def _in_group(
+    resource: Resource, group: Sequence[Want], compared: set[tuple[int, int]]
+) -> Iterator[Conflict | Undecided]:
+    """Yield the conflicts of rules that apply to the same objects; compared: the pairs of rules
+    that were looked at before, which grow."""
     fields = {id(want): _fields_of(_wanted(want)) for want in group}
     for near in _connected([want for want in group if fields[id(want)]], fields):
         if _decided(resource, near) is not False:
             # A rule that refuses whatever it matches conflicts with nothing.
             possible = [want for want in near if not _refuted(resource, _wanted(want))]
-            yield from _among(resource, possible, fields)
+            yield from _among(resource, possible, fields, compared)
 
 
 def _wanted(want: Want) -> Formula:
@@ -229,13 +233,20 @@ def _wanted(want: Want) -> Formula:
 
 
 def _among(
-    resource: Resource, near: Sequence[Want], fields: Mapping[int, Fields]
+    resource: Resource,
+    near: Sequence[Want],
+    fields: Mapping[int, Fields],
+    compared: set[tuple[int, int]],
 ) -> Iterator[Conflict | Undecided]:
     """Yield the conflicts of rules: first those of two, which a search through all of them together
     may not come to."""
     wants = list(near)
     pairs = [pair for pair in combinations(wants, 2) if _share(pair, fields)]
     for one, other in pairs[:_MOST_PAIRS]:
+        key = (id(one), id(other))
+        if key in compared:
+            continue
+        compared.add(key)
         if one in wants and other in wants and _decided(resource, (one, other)):
             yield _conflict(resource, (one, other))
             wants.remove(other)

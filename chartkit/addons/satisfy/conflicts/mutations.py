@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final
 
 from chartkit.addons.satisfy.formula import TRUE, Formula, Source, value_at
@@ -22,6 +22,9 @@ from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, Status, 
 _MOST_ROUNDS: Final = 5
 """The rounds after which mutations that still change the object never settle: an API server asks
 its webhooks a second time at most."""
+
+_MOST_OBJECTS: Final = 50
+"""The objects of a kind that mutations are applied to."""
 
 _Writes = dict[FieldPath, Json]
 
@@ -40,14 +43,14 @@ class Unsettled:
 def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
     """Yield the mutations that undo each other or never settle, each pair of rules once.
 
-    They are applied to the smallest object of each kind, and to those that each rule matches.
+    They are applied to the smallest object of each kind, and to those that the first rules match.
     """
     mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
     known: set[frozenset[tuple[str, str]]] = set()
     for body in skeletons().values() if mutating else ():
         resource = as_submitted(Resource(body))
         concerned = [policy for policy in mutating if policy.concerns(Request(resource))]
-        for each in _objects(resource, concerned):
+        for each in islice(_objects(resource, concerned), _MOST_OBJECTS):
             for found in _of_object(each, concerned):
                 key = frozenset((policy, written_name(rule)) for policy, rule in found.rules)
                 if key not in known:

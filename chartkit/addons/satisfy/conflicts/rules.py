@@ -136,9 +136,15 @@ def conflicts(found: Sequence[Together]) -> Iterator[Conflict | Undecided]:
     for each in found:
         named: set[int] = set()
         compared: set[tuple[int, int]] = set()
+        # A rule that refuses whatever it matches conflicts with nothing.
+        fields = {
+            id(want): _fields_of(_wanted(want))
+            for want in each.wants
+            if not _refuted(each.resource, _wanted(want))
+        }
         for group in _groups(each.wants):
-            left = [want for want in group if id(want) not in named]
-            for conflict in _in_group(each.resource, left, compared):
+            left = [want for want in group if fields.get(id(want)) and id(want) not in named]
+            for conflict in _in_group(each.resource, left, fields, compared):
                 # Of a conflict that is named, the others go on to the next groups.
                 named |= {id(conflict.wants[-1])} if isinstance(conflict, Conflict) else set()
                 key = frozenset((want.policy, _written(want)) for want in conflict.wants)
@@ -215,16 +221,16 @@ def _match_text(want: Want) -> str:
 
 
 def _in_group(
-    resource: Resource, group: Sequence[Want], compared: set[tuple[int, int]]
+    resource: Resource,
+    group: Sequence[Want],
+    fields: Mapping[int, Fields],
+    compared: set[tuple[int, int]],
 ) -> Iterator[Conflict | Undecided]:
-    """Yield the conflicts of rules that apply to the same objects; compared: the pairs of rules
-    that were looked at before, which grow."""
-    fields = {id(want): _fields_of(_wanted(want)) for want in group}
-    for near in _connected([want for want in group if fields[id(want)]], fields):
+    """Yield the conflicts of rules that apply to the same objects; fields: what each speaks of;
+    compared: the pairs of rules that were looked at before, which grow."""
+    for near in _connected(group, fields):
         if _decided(resource, near) is not False:
-            # A rule that refuses whatever it matches conflicts with nothing.
-            possible = [want for want in near if not _refuted(resource, _wanted(want))]
-            yield from _among(resource, possible, fields, compared)
+            yield from _among(resource, near, fields, compared)
 
 
 def _wanted(want: Want) -> Formula:

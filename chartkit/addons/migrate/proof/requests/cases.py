@@ -175,7 +175,9 @@ def as_sent(case: Case) -> Case:
         if document.get(key)
     }
     changed = {**document, **changed}
-    return case if changed == document else Case(changed, case.origin, case.tries, case.change)
+    if changed == document:
+        return case
+    return Case(changed, case.origin, case.tries, f"{case.change} as an API server sends it")
 
 
 def _stored(body: Body, operation: Json) -> Body:

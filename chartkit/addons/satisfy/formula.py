@@ -155,7 +155,7 @@ def opposite(formula: Formula) -> Formula:
             test = formula.test
             if test.wants == "set":
                 return replace(formula, test=_ABSENT)
-            return replace(formula, test=negated(test, f"not {test.wants}"))
+            return replace(formula, test=negated(test))
         case All():
             return any_of(*map(opposite, formula.parts))
         case Any():

@@ -73,8 +73,25 @@ class Test:
         return [probe for probe in self.probes if self.holds(probe)]
 
 
-def negated(test: Test, wants: str) -> Test:
-    """Return the test that takes what another refuses."""
+_OPPOSITES: Final = (
+    ("set", "not set"),
+    ("less than ", "at least "),
+    ("greater than ", "at most "),
+    ("none of ", "one of "),
+)
+
+
+def opposite_words(wants: str) -> str:
+    """Return the words for what a test refuses, given those for what it takes."""
+    for one, other in _OPPOSITES:
+        for words, opposite in ((one, other), (other, one)):
+            if wants == words or (words.endswith(" ") and wants.startswith(words)):
+                return opposite + wants.removeprefix(words)
+    return wants.removeprefix("not ") if wants.startswith("not ") else f"not {wants}"
+
+
+def negated(test: Test, wants: str = "") -> Test:
+    """Return the test that takes what another refuses; wants: the words for it, if known."""
     if test.opposite_of is not None:
         return test.opposite_of
     holds, needs_value = test.holds, test.needs_value
@@ -88,7 +105,7 @@ def negated(test: Test, wants: str) -> Test:
         )
     return replace(
         test,
-        wants=wants,
+        wants=wants or opposite_words(test.wants),
         holds=lambda value: (
             not holds(value) and not (needs_value and (value is MISSING or value is None))
         ),
@@ -139,7 +156,8 @@ def of_type(name: str, kind: type, empty: Json) -> Test:
 def one_of(values: Sequence[Json], wants: str = "", is_safe: bool = False) -> Test:
     """Return the test of a value that is one of some."""
     members = tuple(values)
-    text = wants or " or ".join(map(_shown, members))
+    listed = ", ".join(map(_shown, members))
+    text = wants or (f"one of {listed}" if len(members) > 1 else listed)
 
     def holds(value: Json) -> bool:
         return any(value is member or same(value, member) for member in members)

@@ -9,6 +9,7 @@ import yaml
 
 from chartkit.addons.satisfy.changes import DELETE, Change, candidates
 from chartkit.addons.satisfy.solver import with_value
+from chartkit.addons.satisfy.values import opposite_words
 from chartkit.engine import Request, RunnablePolicy, compile_any, evaluate
 from chartkit.model import Resource, Status, path_step, pointer_steps
 
@@ -46,3 +47,18 @@ def test_changes_make_the_rule_pass(file: Path) -> None:
 
 def shown_value(value: Any) -> Any:
     return "DELETE" if value is DELETE else value
+
+
+@pytest.mark.parametrize(
+    ("words", "opposite"),
+    [
+        ("set", "not set"),
+        ("windows", "not windows"),
+        ("at most 5", "greater than 5"),
+        ("less than 1Gi", "at least 1Gi"),
+        ("one of a, b", "none of a, b"),
+    ],
+)
+def test_words_of_a_test_have_an_opposite(words: str, opposite: str) -> None:
+    assert opposite_words(words) == opposite
+    assert opposite_words(opposite) == words

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from chartkit.addons.satisfy.formula import TRUE, Formula, Place
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import MISSING, Test, one_of
+from chartkit.addons.satisfy.values import MISSING, Test, one_of, opposite_words
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Json, same, text_of
@@ -101,7 +101,7 @@ def settled_test(test: Test, subject: FieldTerm, wanted: bool) -> Test:
     probes = (*test.probes, MISSING)
     return replace(
         test,
-        wants=test.wants if wanted else f"not {test.wants}",
+        wants=test.wants if wanted else opposite_words(test.wants),
         holds=settled,
         probes=probes,
         languages=languages,

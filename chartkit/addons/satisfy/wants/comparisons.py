@@ -33,6 +33,13 @@ _ORDERS: Final[dict[Comparator, Callable[[float, float], bool]]] = {
     Comparator.GTE: lambda left, right: left >= right,
 }
 
+_WORDS: Final = {
+    Comparator.LT: "less than",
+    Comparator.LTE: "at most",
+    Comparator.GT: "greater than",
+    Comparator.GTE: "at least",
+}
+
 
 def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
     """Return the test that a comparison with a constant makes; a missing field is null."""
@@ -56,7 +63,7 @@ def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
             return numbers and order(float(found), float(value))
 
         kind = "quantity" if points else ""
-        return Test(f"compared with {value}", holds, (value,), order=kind, points=points)
+        return Test(f"{_WORDS[sign]} {value}", holds, (value,), order=kind, points=points)
     wanted = sign is Comparator.EQ
     others = () if not isinstance(value, bool) else (not value,)
     probes = (value,) if wanted else others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -168,13 +169,13 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
 
     values = value if isinstance(value, list) else [value]
     texts = [str(each) for each in values]
-    wants = f"{operator} {', '.join(_shown(each) for each in values)}"
+    wants = _words(operator, values)
     sizes = tuple(text for text in texts if quantity_or_none(text) is not None)
     order = order_of(tuple(texts)) if texts else ""
     plain = not any(map(has_wildcard, texts)) and not sizes
     if operator in _EQUALS | _DIFFERS:
         test = Test(
-            wants.replace("Not", ""),
+            _words(operator.replace("Not", ""), values),
             holds,
             tuple(each for each in values if not has_wildcard(str(each))),
             is_closed=plain and not holds(MISSING),
@@ -185,7 +186,7 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
         )
         is_positive = (test.languages is not None or bool(order)) and not holds(MISSING)
         test = replace(test, is_positive=is_positive and order != EITHER)
-        return negated(test, wants) if is_negative else test
+        return negated(test) if is_negative else test
     is_duration = operator.startswith("Duration")
     order = "duration" if is_duration else order
     return Test(
@@ -197,6 +198,25 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
         is_positive=order not in ("", EITHER) and not holds(MISSING),
         needs_value=needs_value,
     )
+
+
+_ORDERS: Final = {
+    "GreaterThanOrEquals": "at least",
+    "GreaterThan": "greater than",
+    "LessThanOrEquals": "at most",
+    "LessThan": "less than",
+}
+
+
+def _words(operator: str, values: Sequence[Json]) -> str:
+    """Return what an operator takes, in words."""
+    listed = ", ".join(map(_shown, values))
+    if order := _ORDERS.get(operator.removeprefix("Duration")):
+        return f"{order} {listed}"
+    differs = operator in _DIFFERS
+    if len(values) == 1:
+        return f"not {listed}" if differs else listed
+    return f"{'none' if differs else 'one'} of {listed}"
 
 
 def _languages(values: list[Json]) -> tuple[Language, ...] | None:
@@ -237,7 +257,7 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
     def of_size(found: Json) -> bool:
         return holds(len(found) if isinstance(found, list | dict | str) else 0)
 
-    return Atom(stream.place, Test(f"a length {operator} {value}", of_size), source)
+    return Atom(stream.place, Test(f"a length of {_words(operator, [value])}", of_size), source)
 
 
 def _members(reading: Reading) -> list[Json]:

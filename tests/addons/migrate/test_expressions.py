@@ -266,6 +266,7 @@ def test_a_list_of_null_is_no_error() -> None:
         ("has(a.b) && a.?b.orValue([]).all(x, x == 1)", ""),
         ("has(a.b) || a.?b.orValue([]).exists(x, x == 1)", ""),
         ("has(a.b) && a.b.exists(x, x == 1)", ""),
+        ("has(a.b) && a.b.?c.orValue(false)", ""),
         ("has(a.b) && !has(a.c)", ""),
     ],
 )

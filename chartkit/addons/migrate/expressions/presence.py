@@ -184,13 +184,36 @@ def asking_once(expr: Expr) -> Expr:
                 term
                 for term in terms
                 if not any(
-                    _asked(term, holds=both) in present_if(other, holds=both)
+                    _asks_for(other, _asked(term, holds=both), holds=both)
                     for other in terms
                     if _asked(other, holds=both) is None
                 )
             ]
             return chain(operator, kept)
     return made
+
+
+def _asks_for(test: Expr, path: FieldPath | None, *, holds: bool) -> bool:
+    """Report whether a test shows that a path is there, and is no error if it is not."""
+    return path in present_if(test, holds=holds) and not (path and _requires(test, path))
+
+
+def _requires(expr: Expr, path: FieldPath) -> bool:
+    """Report whether an expression is an error where a path is not there."""
+    match expr:
+        case Call("has", None, (Select(operand, _),)):
+            return _requires(operand, path)
+        case Select(operand, _, optional=False) | Index(operand, _, optional=False):
+            if path_of(expr) == path and not _is_optional(operand):
+                return True
+    return any(_requires(part, path) for part in children(expr))
+
+
+def _is_optional(expr: Expr) -> bool:
+    match expr:
+        case Select(operand, _, optional) | Index(operand, _, optional):
+            return optional or _is_optional(operand)
+    return False
 
 
 def _asked(test: Expr, *, holds: bool) -> FieldPath | None:

@@ -91,8 +91,6 @@ def explain(
     settled = run.settled(results)
     for before, now in zip(results, settled, strict=True):
         for index, one in enumerate(decisions if now is not before else ()):
-            # Results of CEL policies have no names of forms.
-            is_rule = before.kind or before.rule == one.rule
-            if is_rule and (one.policy, one.message) == (before.policy_id, before.message):
+            if one.is_about(before):
                 decisions[index] = replace(one, status=now.status, message=now.message)
     return decisions, settled

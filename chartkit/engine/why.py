@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from chartkit.model import Json, Location, Status
+from chartkit.model import Json, Location, RuleResult, Status
 from chartkit.safe_text import shown
 from chartkit.wording import shortened
 
@@ -82,6 +82,20 @@ class Decision:
     value: Json = MISSING
     parts: tuple[Decision, ...] = ()
 
+    @property
+    def is_of_another_kind(self) -> bool:
+        """Return whether it is a match that the object's kind alone keeps from holding."""
+        refusing = [check for check in self.checks() if check.holds is False]
+        is_kind = all(check.asked in (Asked.KIND, Asked.MATCH) for check in refusing)
+        return self.asked is Asked.MATCH and not self.holds and is_kind
+
+    def checks(self) -> Iterator[Decision]:
+        """Yield the innermost parts; of a decision without parts the decision itself."""
+        for part in self.parts:
+            yield from part.checks()
+        if not self.parts:
+            yield self
+
     def walk(self) -> Iterator[Decision]:
         """Yield the decision and all its parts, from the outside in."""
         yield self
@@ -93,10 +107,9 @@ class Decision:
 class RuleDecision:
     """A rule of a policy, and the first thing that decided its result.
 
-    policy: the ID of the policy (`chartkit.model.policy_id`); rule: the rule's name as in results,
-    of a CEL policy that of the form (`autogen-defaults`), empty for the policy itself. status: that
-    of its result; None: the rule says nothing of the object. message: the result's. decision: what
-    decided.
+    policy: the ID of the policy (`chartkit.model.policy_id`). rule: the rule's name as in results,
+    of a CEL policy the form's name (`autogen-defaults`), empty for the policy itself. status,
+    message: of its result; status None: the rule has no result for the object.
     """
 
     policy: str
@@ -104,6 +117,16 @@ class RuleDecision:
     status: Status | None
     decision: Decision
     message: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return `POLICY/RULE`, or the policy's ID alone."""
+        return f"{self.policy}/{self.rule}".rstrip("/")
+
+    def is_about(self, result: RuleResult) -> bool:
+        """Return whether it decided a result; results of CEL policies do not name the form."""
+        is_rule = bool(result.kind) or result.rule == self.rule
+        return is_rule and (self.policy, self.message) == (result.policy_id, result.message)
 
 
 _MOST_CHARACTERS: Final = 60

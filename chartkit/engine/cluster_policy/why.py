@@ -87,12 +87,11 @@ def _decisions(
     forms = {
         written_name(name)
         for name, match in matches.items()
-        if added_keys(name) and not _is_of_another_kind(match)
+        if added_keys(name) and not match.is_of_another_kind
     }
     for each in watched:
         name, match = each.rule.name, matches[each.rule.name]
-        is_form = bool(added_keys(name))
-        if _is_of_another_kind(match) and (is_form or name[:_LONGEST] in forms):
+        if match.is_of_another_kind and (added_keys(name) or name[:_LONGEST] in forms):
             continue
         result = said.get(name)
         if unsent is not None:
@@ -101,7 +100,7 @@ def _decisions(
             decision = each.decision
         elif not match.holds:
             decision = match
-            if _is_of_another_kind(match) and is_extendable(watch.kind.kind):
+            if match.is_of_another_kind and is_extendable(watch.kind.kind):
                 decision = _unextended(watch, each.rule, match) or match
         else:
             decision = watch.left_out(each.rule, facts)
@@ -110,13 +109,6 @@ def _decisions(
 
 
 _LONGEST: Final = 63 - len("autogen-cronjob-")
-
-
-def _is_of_another_kind(match: Decision) -> bool:
-    """Return whether the kind alone keeps a rule from an object."""
-    checks = [part for part in match.walk() if not part.parts and part is not match]
-    refusing = [check for check in checks or [match] if not check.holds]
-    return not match.holds and all(check.asked is Asked.KIND for check in refusing)
 
 
 @dataclass(frozen=True, slots=True)

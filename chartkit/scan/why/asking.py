@@ -31,7 +31,7 @@ class PolicyWhy:
     @property
     def is_of_other_kinds(self) -> bool:
         """Report whether the kind of the object alone keeps all of its rules from it."""
-        return all(rule.status is None and is_of_another_kind(rule.decision) for rule in self.rules)
+        return all(rule.status is None and rule.decision.is_of_another_kind for rule in self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,6 @@ def _not_sent(reason: Reason, environment: ProjectEnvironment) -> Decision:
         if resource.kind == "ConfigMap" and isinstance(data, dict) and field in data:
             return Decision(asked, False, text, resource.location.within(f"/data/{field}"))
     return Decision(asked, False, text)
-
-
-def is_of_another_kind(decision: Decision) -> bool:
-    """Report whether a match fails over the kind."""
-    checks = [part for part in decision.walk() if not part.parts]
-    refusing = [check for check in checks if check.holds is False]
-    asked = (Asked.KIND, Asked.MATCH)
-    return decision.asked is Asked.MATCH and all(check.asked in asked for check in refusing)
 
 
 def _of_rules(decisions: Sequence[RuleDecision]) -> Iterator[RuleDecision]:

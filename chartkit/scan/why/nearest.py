@@ -10,7 +10,7 @@ from chartkit.engine.why import Asked, Decision, RuleDecision
 from chartkit.model import Resource
 from chartkit.report.model import resource_id
 from chartkit.scan.run import ScanContext
-from chartkit.scan.why.asking import Asker, is_of_another_kind
+from chartkit.scan.why.asking import Asker
 from chartkit.wording import shortened
 
 _MOST_DECISIONS: Final = 20_000
@@ -30,10 +30,9 @@ def nearest_miss(
     # Of equal ones the first is named.
     _, resource, rule = max(found, key=lambda miss: miss[0])
     decision = rule.decision
-    name = f"{rule.policy}/{rule.rule}".rstrip("/")
     place = "" if decision.location is None else f", {decision.location}"
     text = shortened(decision.text, _MOST_CHARACTERS)
-    return f"{name}: {text}{place}; the object: {resource_id(resource)}"
+    return f"{rule.name}: {text}{place}; the object: {resource_id(resource)}"
 
 
 def _misses(
@@ -48,14 +47,12 @@ def _misses(
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:
     """Return how near a rule came: whether its kind fits, then how few checks do not hold."""
-    step = 2
-    if decision.asked is Asked.AUTOGEN or is_of_another_kind(decision):
-        step = 1 if decision.asked is Asked.AUTOGEN else 0
+    step = 0 if decision.is_of_another_kind else 1 if decision.asked is Asked.AUTOGEN else 2
     filters = [part for part in decision.parts if part.asked is Asked.FILTER] or [decision]
     return step, *max(map(_counts, filters))
 
 
 def _counts(decision: Decision) -> tuple[int, int]:
-    checks = [part for part in decision.walk() if not part.parts]
+    checks = list(decision.checks())
     refusing = sum(check.holds is False for check in checks)
     return -refusing, len(checks) - refusing

@@ -73,12 +73,10 @@ class WhyReport:
         for one in self.objects:
             for policy in one.policies:
                 for rule in policy.rules:
-                    name = f"{policy.policy}/{rule.rule}".rstrip("/")
                     result = rule.status or _NONE
                     text = f"{resource_id(one.resource)}: {result}: {rule.decision.text}"
                     place = rule.decision.location or one.resource.location
-                    diagnostic = Diagnostic(name, Severity.NOTE, text, place)
-                    yield diagnostic_finding(diagnostic)
+                    yield diagnostic_finding(Diagnostic(rule.name, Severity.NOTE, text, place))
 
 
 def object_lines(one: ObjectWhy, is_whole: bool = False) -> Iterator[str]:

@@ -11,7 +11,6 @@ from chartkit.engine.why import RuleDecision
 from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
-from chartkit.scan.why.asking import is_of_another_kind
 from chartkit.scan.why.report import rule_lines
 from chartkit.wording import abridged
 
@@ -42,26 +41,23 @@ class ScanReasons:
         left = list(decisions)
         explained: list[RuleResult] = []
         for result in results:
-            one = next((one for one in left if _is_about(one, result)), None)
-            if one is not None:
-                left.remove(one)
-                lines = tuple(rule_lines(one.decision, request.resource))
-                result = replace(result, why=lines)
+            rule = next((rule for rule in left if rule.is_about(result)), None)
+            if rule is not None:
+                left.remove(rule)
+                result = replace(result, why=tuple(rule_lines(rule.decision, request.resource)))
             explained.append(result)
-        for one in decisions:
-            if one.status is None and not is_of_another_kind(one.decision):
-                self._keep(one, request.resource)
+        for rule in decisions:
+            if rule.status is None and not rule.decision.is_of_another_kind:
+                self._keep(rule, request.resource)
         return explained
 
-    def _keep(self, one: RuleDecision, resource: Resource) -> None:
-        name = f"{one.policy}/{one.rule}".rstrip("/")
-        key = (name, one.decision.text)
+    def _keep(self, rule: RuleDecision, resource: Resource) -> None:
+        key = (rule.name, rule.decision.text)
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= _MOST_GROUPS:
                 return
-            place = "" if one.decision.location is None else str(one.decision.location)
-            group = self._groups[key] = _Group(place)
+            group = self._groups[key] = _Group(str(rule.decision.location or ""))
         group.count += 1
         if len(group.names) <= _MOST_NAMED:
             group.names.append(resource_id(resource))
@@ -74,10 +70,3 @@ class ScanReasons:
             more = [""] * (group.count - len(group.names))
             objects = shown(abridged([*group.names, *more], _MOST_NAMED))
             yield f"  {shown(name)}: {shown(text)}: {objects}  {group.place}".rstrip()
-
-
-def _is_about(one: RuleDecision, result: RuleResult) -> bool:
-    """Report whether a decision is that of a result; those of CEL policies have no names of
-    forms."""
-    is_rule = bool(result.kind) or result.rule == one.rule
-    return is_rule and (one.policy, one.message) == (result.policy_id, result.message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -142,11 +142,14 @@ class _RulesOfKind:
         return not (self.all or self.names)
 
     def fits(self, request: Attributes) -> bool:
-        if self.all or not self.names:
-            return self.all
-        if request.name:
-            return request.name in self.names
-        return any(request.generate_name.startswith(name) for name in self.names)
+        return self.all or is_named(self.names, request)
+
+
+def is_named(names: Collection[str], request: Attributes) -> bool:
+    """Return whether an object has one of some names, or is to have it."""
+    if request.name:
+        return request.name in names
+    return any(request.generate_name.startswith(name) for name in names)
 
 
 _EVERYTHING: Final = _RulesOfKind(all=True)

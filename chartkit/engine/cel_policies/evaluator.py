@@ -30,7 +30,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request import Phase
 from chartkit.engine.why import MISSING, Asked, Decision
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, FieldPath, Location, RuleResult, RuleType, Status, pointer_of
+from chartkit.model import Body, FieldPath, Location, RuleResult, RuleType, Status
 from chartkit.safe_text import shown
 
 EVALUATION: Final = "evaluation"
@@ -143,11 +143,7 @@ class Evaluator:
         if self._constraints is None:
             where = location.within("/spec")
             return Decision(Asked.MATCH, False, "the policy has no matchConstraints", where)
-
-        def locate(*steps: str | int) -> Location:
-            return location.within(pointer_of("spec", "matchConstraints", *steps))
-
-        return match_decision(self._constraints, attributes, locate)
+        return match_decision(self._constraints, attributes, location, "matchConstraints")
 
     def concerns(self, attributes: Attributes) -> bool:
         """Return whether it may say anything of requests of a kind (`kind_key`); false only where

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from chartkit.engine.cel_policies.constraints import RULE_PARTS, Constraints, labels_of_namespace
+from chartkit.engine.cel_policies.constraints import (
+    RULE_PARTS,
+    Constraints,
+    is_named,
+    labels_of_namespace,
+)
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.selector_reasons import label_miss
@@ -17,7 +22,7 @@ from chartkit.safe_text import shown
 from chartkit.wording import abridged
 
 Locate = Callable[..., Location]
-"""From the steps of a path below match constraints (`"resourceRules", 0`) to its location."""
+"""Gives the location of a field of match constraints: of `"resourceRules", 0`."""
 
 _NAMED: Final = 3
 _ASKED: Final = {
@@ -30,9 +35,15 @@ _ASKED: Final = {
 }
 
 
-def match_decision(constraints: Constraints, request: Attributes, locate: Locate) -> Decision:
-    """Return whether constraints speak of a request, with the field that decided; of several
-    resource rules that do not speak of it, the one that came nearest."""
+def match_decision(
+    constraints: Constraints, request: Attributes, document: Location, name: str
+) -> Decision:
+    """Return whether constraints match a request, with the field that decided; of several resource
+    rules that do not match, the nearest. name: of the constraints' field in `spec`."""
+
+    def locate(*steps: str | int) -> Location:
+        return document.within(pointer_of("spec", name, *steps))
+
     source = constraints.source
     field = constraints.excluding(request)
     if field == "resourceRules":
@@ -45,12 +56,11 @@ def match_decision(constraints: Constraints, request: Attributes, locate: Locate
         return _of_namespace(source, request, locate)
     if field == "objectSelector":
         return _of_object(source, request, locate)
-    for name in ("namespaceSelector", "objectSelector"):
-        selector = source.namespace_selector if name[0] == "n" else source.object_selector
-        problem = "" if selector is None else selector_problem(selector)
-        if problem:
-            text = f"Kubernetes refuses the {name}: {shown(problem)}"
-            return Decision(Asked.MATCH, None, text, locate(name))
+    selectors = (source.namespace_selector, source.object_selector)
+    for key, selector in zip(("namespaceSelector", "objectSelector"), selectors, strict=True):
+        if selector is not None and (problem := selector_problem(selector)):
+            text = f"Kubernetes refuses the {key}: {shown(problem)}"
+            return Decision(Asked.MATCH, None, text, locate(key))
     if not source.rules:
         return Decision(Asked.MATCH, True, "no resourceRules: everything matches", locate())
     at = _taking(source.rules, request)
@@ -69,16 +79,9 @@ def _resource(request: Attributes) -> str:
 
 def _failing(rule: ResourceRule, request: Attributes) -> list[str]:
     """Return the fields of a rule that do not take a request."""
-    found = [part.field for part in RULE_PARTS if not part.holds(rule, request)]
-    if not found and rule.names and not _is_named(rule, request):
-        found.append("resourceNames")
-    return found
-
-
-def _is_named(rule: ResourceRule, request: Attributes) -> bool:
-    if request.name:
-        return request.name in rule.names
-    return any(request.generate_name.startswith(name) for name in rule.names)
+    fields = [part.field for part in RULE_PARTS if not part.holds(rule, request)]
+    is_other = rule.names and not is_named(rule.names, request)
+    return fields or (["resourceNames"] if is_other else [])
 
 
 def _taking(rules: tuple[ResourceRule, ...], request: Attributes) -> int:
@@ -145,7 +148,7 @@ def _of_namespace(source: MatchConstraints, request: Attributes, locate: Locate)
     name = request.name if request.is_namespace else request.namespace
     location = locate("namespaceSelector", *miss.path)
     text = f"namespace {shown(name)}: {miss.text}"
-    return Decision(Asked.NAMESPACE_LABELS, False, text, location, None, _given(miss.value))
+    return Decision(Asked.NAMESPACE_LABELS, False, text, location, None, miss.value)
 
 
 def _of_object(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
@@ -156,8 +159,4 @@ def _of_object(source: MatchConstraints, request: Attributes, locate: Locate) ->
         return Decision(Asked.LABELS, False, text, locate("objectSelector"))
     location = locate("objectSelector", *miss.path)
     pointer = pointer_of("metadata", "labels", miss.key)
-    return Decision(Asked.LABELS, False, miss.text, location, pointer, _given(miss.value))
-
-
-def _given(value: str | None) -> Json:
-    return MISSING if value is None else value
+    return Decision(Asked.LABELS, False, miss.text, location, pointer, miss.value)

@@ -79,33 +79,18 @@ class CleanupPolicy:
         recorder.elements = {"target": recorder.judged}
         result = self._evaluated(request, context)
         reasons = MatchReasons(sources, Facts(request), kind_of(request.resource), "")
-        match, namespace = self._why_match(reasons), request.resource.namespace
+        decision = reasons.elsewhere(location, self.namespace) or self._why_match(reasons)
         parts = tuple(recorder.parts)
-        if self.namespace and namespace != self.namespace:
-            text = f"a CleanupPolicy is about its own namespace, {self.namespace}"
-            place = location.within("/metadata/namespace")
-            pointer = "/metadata/namespace"
-            decision = Decision(Asked.NAMESPACE, False, text, place, pointer, namespace)
-        elif not match.holds or not parts:
-            decision = match
-        else:
+        if decision.holds and parts:
             deletes = result.status is Status.PASS
             deciding = next((part for part in parts if part.holds is deletes), parts[-1])
             decision = replace(deciding, parts=parts)
-        message = result.message
-        return result, RuleDecision(self.key, "", result.status, decision, message)
+        return result, RuleDecision(self.key, "", result.status, decision, result.message)
 
     def _why_match(self, reasons: MatchReasons) -> Decision:
         if not (self._match.any or self._match.all):
             return Decision(Asked.MATCH, True, "no filter: any object", reasons.sources.at("match"))
-        match = reasons.block(self._match, Role.EXCEPTION, ("match",))
-        if not match.holds or self._exclude is None:
-            return match
-        exclude = reasons.block(self._exclude, Role.EXCEPTION, ("exclude",))
-        if not exclude.holds:
-            return match
-        text = f"excluded: {exclude.text}"
-        return replace(exclude, asked=Asked.EXCLUDE, holds=False, text=text)
+        return reasons.rule(self._match, self._exclude, (Role.EXCEPTION, Role.EXCEPTION))
 
     def _evaluated(self, request: Request, context: Context) -> RuleResult:
         try:

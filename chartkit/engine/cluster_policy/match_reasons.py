@@ -11,13 +11,10 @@ from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.context.recorder import Sources
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.selector_reasons import label_miss
-from chartkit.engine.kubernetes.selectors import (
-    LabelSelector,
-    selector_text,
-)
+from chartkit.engine.kubernetes.selectors import LabelSelector, selector_text
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
-from chartkit.model import FieldPath, Json, pointer_of
+from chartkit.model import FieldPath, Json, Location, pointer_of
 from chartkit.safe_text import shown
 from chartkit.wording import abridged
 
@@ -33,14 +30,37 @@ class MatchReasons:
     kind: GroupVersionKind
     subresource: str
 
-    def block(self, block: Match, role: Role, path: FieldPath) -> Decision:
-        """Return the decision of a match or exclude; path: where it is below the sources' body.
+    def elsewhere(self, policy: Location, namespace: str) -> Decision | None:
+        """Return the decision of a policy whose namespace is not the object's; None for others."""
+        if namespace in ("", self.facts.namespace):
+            return None
+        text = f"the policy is about its own namespace, {shown(namespace)}"
+        field, given = "/metadata/namespace", self.facts.namespace
+        return Decision(Asked.NAMESPACE, False, text, policy.within(field), field, given)
 
-        What decided is said in its text, at its location; its parts are the filters.
-        """
-        asked = Asked.EXCLUDE if role is Role.EXCLUDE else Asked.MATCH
+    def rule(
+        self,
+        match: Match,
+        exclude: Match | None,
+        roles: tuple[Role, Role] = (Role.MATCH, Role.EXCLUDE),
+    ) -> Decision:
+        """Return the decision of a match with an exclude; roles: of both."""
+        decision = self.block(match, roles[0], ("match",))
+        if not decision.holds or exclude is None:
+            return decision
+        excluding = self.block(exclude, roles[1], ("exclude",))
+        excluding = replace(excluding, asked=Asked.EXCLUDE)
+        if not excluding.holds:
+            return replace(decision, parts=(*decision.parts, excluding))
+        # What is excluded is not matched.
+        text = f"excluded: {excluding.text}"
+        return replace(excluding, holds=False, text=text, parts=(decision, excluding))
+
+    def block(self, block: Match, role: Role, path: FieldPath) -> Decision:
+        """Return the decision of a match, with its filters as parts; path: below the sources'
+        body."""
         if not (block.any or block.all):
-            return replace(self._filter(block.direct, role, path), asked=asked)
+            return replace(self._filter(block.direct, role, path), asked=Asked.MATCH)
         key, filters = ("any", block.any) if block.any else ("all", block.all)
         parts = [self._filter(one, role, (*path, key, at)) for at, one in enumerate(filters)]
         taken = [part for part in parts if part.holds]
@@ -53,8 +73,8 @@ class MatchReasons:
         if not holds and block.any and len(parts) > 1:
             text = f"none of {len(parts)} filters matches; nearest: {text}"
         if len(parts) == 1:
-            return replace(deciding, asked=asked)
-        return replace(deciding, asked=asked, holds=holds, text=text, parts=tuple(parts))
+            return replace(deciding, asked=Asked.MATCH)
+        return replace(deciding, asked=Asked.MATCH, holds=holds, text=text, parts=tuple(parts))
 
     def _filter(self, one: ResourceFilter, role: Role, path: FieldPath) -> Decision:
         """Return the decision of a filter: the first check that does not hold; its parts are the
@@ -74,16 +94,15 @@ class MatchReasons:
         holds = check.holds(self.facts)
         field, value = check.seen(self.facts)
         location = self.sources.at(*path, *check.path)
-        selector = {
-            Asked.LABELS: one.selector,
-            Asked.NAMESPACE_LABELS: one.namespace_selector,
-        }.get(check.asked)
-        if selector is not None:
-            text, below, value = _of_selector(check, selector, value, holds)
+        below: FieldPath = ()
+        if check.asked is Asked.LABELS:
+            text, below, value = _of_selector(check, one.selector, value, holds)
+        elif check.asked is Asked.NAMESPACE_LABELS:
+            text, below, value = _of_selector(check, one.namespace_selector, value, holds)
         elif check.asked is Asked.ANNOTATIONS:
             text, below, value = _of_annotations(one.annotations or {}, value, holds)
         else:
-            text, below = _sentence(check, value, holds), ()
+            text = _sentence(check, value, holds)
         pointer = None if field is None else pointer_of(*field, *below)
         return Decision(check.asked, holds, text, location, pointer, _given(value))
 
@@ -98,20 +117,10 @@ def _given(value: Json) -> Json:
     return MISSING if value in (None, "") else value
 
 
-_NOUNS: Final = {
-    Asked.KIND: "kind",
-    Asked.OPERATION: "operation",
-    Asked.NAME: "name",
-    Asked.NAMESPACE: "namespace",
-    Asked.USER: "user",
-}
-
-
 def _sentence(check: FilterCheck, value: Json, holds: bool) -> str:
     """Return a check and its answer: `namespace shop is not shp`."""
     if check.asked is Asked.FILTER:
         return "the filter is empty"
-    noun = _NOUNS[check.asked]
     several = "one of " if len(check.wanted) > 1 else ""
     wanted = f"{several}{shown(abridged(check.wanted, _NAMED))}"
     if check.asked is Asked.USER and value is None:
@@ -121,14 +130,15 @@ def _sentence(check: FilterCheck, value: Json, holds: bool) -> str:
     if check.asked is Asked.USER:
         return f"user {given} is {'' if holds else 'not '}{wanted}"
     if holds and wanted == given:
-        return f"{noun} is {given}"
-    return f"{noun} {given} {'matches' if holds else 'is not'} {wanted}"
+        return f"{check.asked} is {given}"
+    return f"{check.asked} {given} {'matches' if holds else 'is not'} {wanted}"
 
 
 def _of_selector(
-    check: FilterCheck, selector: LabelSelector, labels: Mapping[str, str], holds: bool
+    check: FilterCheck, selector: LabelSelector | None, labels: Mapping[str, str], holds: bool
 ) -> tuple[str, FieldPath, Json]:
     noun = "label" if check.asked is Asked.LABELS else "namespace label"
+    assert selector is not None
     if check.holds is never:
         return "a Namespace is in no namespace that the selector takes", (), None
     miss = None if holds else label_miss(selector, labels, noun)
@@ -142,10 +152,10 @@ def _of_annotations(
 ) -> tuple[str, FieldPath, Json]:
     for key, text in () if holds else wanted.items():
         fits, fits_text = compile_wildcard(key), compile_wildcard(text)
-        named = [(name, value) for name, value in annotations.items() if fits(name)]
-        if any(fits_text(value) for _name, value in named):
+        named = {name: value for name, value in annotations.items() if fits(name)}
+        if any(map(fits_text, named.values())):
             continue
-        name, value = named[0] if named else (key, None)
-        given = "missing" if value is None else value_text(value)
-        return f"annotation {shown(name)} is {given}, not {value_text(text)}", (name,), value
+        name, value = next(iter(named.items()), (key, MISSING))
+        sides = f"{value_text(value)}, not {value_text(text)}"
+        return f"annotation {shown(name)} is {sides}", (name,), value
     return "the annotations match", (), None

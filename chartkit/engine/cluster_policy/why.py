@@ -187,24 +187,10 @@ class _WatchedRule:
     def match(self, otherwise: Facts) -> Decision:
         """Return the decision of match and exclude; otherwise: the facts for a rule that was not
         asked."""
-        facts = self._facts or otherwise
-        rule, policy = self.rule, self._watch.policy.policy
-        if policy.namespace and facts.namespace != policy.namespace:
-            text = f"a Policy is about its own namespace, {policy.namespace}"
-            location = self._watch.at("metadata", "namespace")
-            return Decision(
-                Asked.NAMESPACE, False, text, location, "/metadata/namespace", facts.namespace
-            )
-        reasons = self._watch.reasons(self._sources, facts)
-        match = reasons.block(rule.match, Role.MATCH, ("match",))
-        if not match.holds or rule.exclude is None:
-            return match
-        exclude = reasons.block(rule.exclude, Role.EXCLUDE, ("exclude",))
-        if not exclude.holds:
-            return replace(match, parts=(*match.parts, exclude))
-        # What is excluded is not matched: the decision says so, its part what was asked.
-        text = f"excluded: {exclude.text}"
-        return replace(exclude, holds=False, text=text, parts=(match, exclude))
+        policy = self._watch.policy.policy
+        reasons = self._watch.reasons(self._sources, self._facts or otherwise)
+        elsewhere = reasons.elsewhere(policy.resource.location, policy.namespace)
+        return elsewhere or reasons.rule(self.rule.match, self.rule.exclude)
 
     def matches(self, facts: Facts) -> bool:
         """Return whether the rule speaks of an object."""

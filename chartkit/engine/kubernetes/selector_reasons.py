@@ -12,8 +12,8 @@ from chartkit.engine.kubernetes.selectors import (
     selector_problem,
     selector_text,
 )
-from chartkit.engine.why import value_text
-from chartkit.model import FieldPath
+from chartkit.engine.why import MISSING, value_text
+from chartkit.model import FieldPath, Json
 from chartkit.safe_text import shown
 
 
@@ -21,12 +21,12 @@ class LabelMiss(NamedTuple):
     """A part of a selector that labels do not fit.
 
     path: of the part below the selector; key: of the label, empty for a part that Kubernetes
-    refuses; value: of the label, None where it is missing; text: the reason in one sentence.
+    refuses; value: of the label, MISSING for none; text: the reason in one sentence.
     """
 
     path: FieldPath
     key: str
-    value: str | None
+    value: Json
     text: str
 
 
@@ -40,16 +40,15 @@ def label_miss(
     for at, part in enumerate(selector_parts(selector)):
         if compile_selector(part)(labels):
             continue
-        key = next(iter((*part.labels, *(one.key for one in part.expressions))))
+        (key,) = (*part.labels, *(requirement.key for requirement in part.expressions))
         path: FieldPath = ("matchLabels", key)
         if part.expressions:
             path = ("matchExpressions", at - len(selector.labels))
             if problem := selector_problem(part):
                 text = f"Kubernetes refuses the selector: {shown(problem)}"
-                return LabelMiss(path, "", None, text)
-        value = labels.get(key)
-        given = "missing" if value is None else value_text(value)
-        text = f"{noun} {shown(key)} is {given}"
+                return LabelMiss(path, "", MISSING, text)
+        value = labels.get(key, MISSING)
+        text = f"{noun} {shown(key)} is {value_text(value)}"
         if part.expressions:
             return LabelMiss(path, key, value, f"{text}; wanted: {shown(selector_text(part))}")
         return LabelMiss(path, key, value, f"{text}, not {value_text(part.labels[key])}")

@@ -29,7 +29,7 @@ from chartkit.engine.cel_policies.scope import Attributes, PolicyScope
 from chartkit.engine.ports.world import World
 from chartkit.engine.why import Asked, Decision
 from chartkit.errors import EvaluationError, Reraise
-from chartkit.model import Body, Location, Resource, RuleResult, RuleType, Status, pointer_of
+from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 
 UNMET = "match conditions aren't met"
 
@@ -69,17 +69,12 @@ class BoundEvaluator(Evaluator):
             return decision
         if binding is None or binding.constraints is None:
             return decision
-
-        def locate(*steps: str | int) -> Location:
-            return binding.location.within(pointer_of("spec", "matchResources", *steps))
-
-        bound = match_decision(binding.constraints, attributes, locate)
+        constraints, location = binding.constraints, binding.location
+        bound = match_decision(constraints, attributes, location, "matchResources")
         if bound.asked is Asked.MATCH and bound.holds:
             return decision
-        text, holds = (
-            f"binding {binding.name}: {bound.text}",
-            None if bound.holds is None else False,
-        )
+        text = f"binding {binding.name}: {bound.text}"
+        holds = None if bound.holds is None else False
         return replace(bound, asked=Asked.BINDING, holds=holds, text=text)
 
     @property

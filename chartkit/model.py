@@ -246,6 +246,11 @@ def path_step(step: str) -> str | int:
     return step if index is None else index
 
 
+def pointer_text(pointer: str) -> str:
+    """Return a JSON pointer as text: `spec.containers[0].image`."""
+    return path_text(map(path_step, pointer_steps(pointer)))
+
+
 def pointed_at(body: Json, steps: Iterable[str]) -> Json:
     """Return the value at the steps of a JSON pointer; None where there is none."""
     for step in steps:

@@ -18,6 +18,7 @@ from chartkit.model import (
     path_step,
     path_text,
     pointer_steps,
+    pointer_text,
 )
 
 _DIGITS: Final = 20
@@ -78,8 +79,7 @@ class FieldPlace:
         """The key of the chart's value, `image.tag`; empty without one."""
         if self.value is None:
             return ""
-        steps = pointer_steps(self.value.path)
-        return path_text(map(path_step, steps))
+        return pointer_text(self.value.path)
 
     @property
     def members(self) -> dict[str, str]:

@@ -7,10 +7,9 @@ The semantics are those of Kyverno's `MatchesResourceDescription`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
@@ -19,7 +18,7 @@ from chartkit.engine.ports.services import coerced_texts
 from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.engine.why import Asked
-from chartkit.model import Body, FieldPath, Json, text_of
+from chartkit.model import Body, FieldPath, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 
@@ -99,20 +98,12 @@ class Role(Enum):
     """Operations are not looked at, and the labels of a Namespace's own namespace neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class FilterCheck:
-    """One check of a filter, which all have to hold.
-
-    path: its place in the filter; holds: its answer; wanted: what it asks for, as in the policy;
-    seen: what it looks at: the object's field (None: it is none of the object) and the value, None
-    for nothing.
-    """
+class FilterCheck(NamedTuple):
+    """One check of a filter, which all have to hold. path: of its field in the filter."""
 
     asked: Asked
     path: FieldPath
     holds: Predicate
-    wanted: tuple[str, ...]
-    seen: Callable[[Facts], tuple[FieldPath | None, Json]]
 
 
 def bind_match(
@@ -179,17 +170,20 @@ def filter_checks(
     `always` or `never`."""
     described = _describes(one)
     if not (one.has_user or described):
-        yield FilterCheck(Asked.FILTER, (), never, (), lambda _facts: (None, None))
+        yield FilterCheck(Asked.FILTER, (), never)
         return
     if one.kinds:
-        yield _of_kinds(one.kinds, kind, sub)
+        holds: Predicate = always if compile_kinds(one.kinds)(kind, sub) else never
+        yield FilterCheck(Asked.KIND, (_RESOURCES, "kinds"), holds)
     if one.operations and role is not Role.EXCEPTION:
-        yield _of_operations(one.operations)
+        yield FilterCheck(Asked.OPERATION, (_RESOURCES, "operations"), _of_operations(one))
     yield from _description_checks(one)
     if one.namespace_selector is not None and (role is not Role.EXCEPTION or not _is_own(kind)):
-        yield _of_namespace_labels(one.namespace_selector, kind)
+        holds = _of_namespace_labels(one.namespace_selector, kind)
+        yield FilterCheck(Asked.NAMESPACE_LABELS, (_RESOURCES, "namespaceSelector"), holds)
     if one.has_user:
-        yield _of_user(one, role, described)
+        key = "roles" if one.roles else "clusterRoles" if one.cluster_roles else "subjects"
+        yield FilterCheck(Asked.USER, (key,), _of_user(one, role, described))
 
 
 _NOBODY: Final = User()
@@ -214,103 +208,46 @@ def _describes(one: ResourceFilter) -> bool:
     )
 
 
-def _of_kinds(kinds: tuple[str, ...], kind: GroupVersionKind, sub: str) -> FilterCheck:
-    holds = always if compile_kinds(kinds)(kind, sub) else never
-    names = {parse_kind_selector(selector).kind for selector in kinds}
-    full = (kind.group, kind.version, kind.kind, sub)
-    is_near = holds is never and kind.kind in names
-    text = "/".join(filter(None, full if is_near else (kind.kind, sub)))
-    return FilterCheck(
-        Asked.KIND, (_RESOURCES, "kinds"), holds, kinds, lambda _facts: (("kind",), text)
-    )
+def _of_operations(one: ResourceFilter) -> Predicate:
+    operations = frozenset(one.operations)
+    return lambda facts: facts.operation in operations
 
 
-def _of_operations(operations: tuple[str, ...]) -> FilterCheck:
-    known = frozenset(operations)
-    return FilterCheck(
-        Asked.OPERATION,
-        (_RESOURCES, "operations"),
-        lambda facts: facts.operation in known,
-        operations,
-        lambda facts: (None, facts.operation),
-    )
-
-
-def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> FilterCheck:
-    labelled = compile_selector(selector)
-    holds: Predicate = lambda facts: labelled(facts.namespace_labels)  # noqa: E731
+def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> Predicate:
+    if _is_own(kind):
+        return never
     if not kind.kind:
-        holds = always
-    return FilterCheck(
-        Asked.NAMESPACE_LABELS,
-        (_RESOURCES, "namespaceSelector"),
-        never if _is_own(kind) else holds,
-        (),
-        lambda facts: (None, facts.namespace_labels),
-    )
+        return always
+    labelled = compile_selector(selector)
+    return lambda facts: labelled(facts.namespace_labels)
 
 
-def _of_user(one: ResourceFilter, role: Role, described: bool) -> FilterCheck:
+def _of_user(one: ResourceFilter, role: Role, described: bool) -> Predicate:
     """A match without a known user forgets what it says of users."""
     asked = compile_user(one)
-    holds: Predicate
     if role is Role.MATCH:
-        holds = lambda facts: described if facts.user is None else asked(facts.user)  # noqa: E731
-    else:
-        holds = lambda facts: asked(facts.user or _NOBODY)  # noqa: E731
-    subjects = (f"{subject.kind} {subject.name}" for subject in one.subjects)
-    wanted = (*one.roles, *one.cluster_roles, *subjects)
-    key = "roles" if one.roles else "clusterRoles" if one.cluster_roles else "subjects"
-    return FilterCheck(
-        Asked.USER,
-        (key,),
-        holds,
-        wanted,
-        lambda facts: (None, None if facts.user is None else facts.user.name),
-    )
+        return lambda facts: described if facts.user is None else asked(facts.user)
+    return lambda facts: asked(facts.user or _NOBODY)
 
 
 def _description_checks(one: ResourceFilter) -> Iterator[FilterCheck]:
     for key, names in (("name", (one.name,) if one.name else ()), ("names", one.names)):
         if names:
-            yield FilterCheck(
-                Asked.NAME,
-                (_RESOURCES, key),
-                _named(names),
-                names,
-                lambda facts: (("metadata", "name"), facts.name),
-            )
+            yield FilterCheck(Asked.NAME, (_RESOURCES, key), _named(names))
     if one.namespaces:
-        yield FilterCheck(
-            Asked.NAMESPACE,
-            (_RESOURCES, "namespaces"),
-            _in_namespaces(one.namespaces),
-            one.namespaces,
-            _own_namespace,
-        )
+        holds = _in_namespaces(one.namespaces)
+        yield FilterCheck(Asked.NAMESPACE, (_RESOURCES, "namespaces"), holds)
     if one.annotations:
-        yield FilterCheck(
-            Asked.ANNOTATIONS,
-            (_RESOURCES, "annotations"),
-            _annotated(one.annotations),
-            tuple(f"{key}: {text}" for key, text in one.annotations.items()),
-            lambda facts: (("metadata", "annotations"), facts.annotations),
-        )
+        holds = _annotated(one.annotations)
+        yield FilterCheck(Asked.ANNOTATIONS, (_RESOURCES, "annotations"), holds)
     if one.selector is not None:
-        selected = compile_selector(one.selector)
-        yield FilterCheck(
-            Asked.LABELS,
-            (_RESOURCES, "selector"),
-            lambda facts: selected(facts.labels),
-            (),
-            lambda facts: (("metadata", "labels"), facts.labels),
-        )
+        holds = _labelled(one.selector)
+        yield FilterCheck(Asked.LABELS, (_RESOURCES, "selector"), holds)
 
 
-def _own_namespace(facts: Facts) -> tuple[FieldPath, Json]:
-    if facts.kind == _NAMESPACE:
-        return ("metadata", "name"), facts.own_name
-    return ("metadata", "namespace"), facts.namespace
+def _labelled(selector: LabelSelector) -> Predicate:
+    selected = compile_selector(selector)
+    return lambda facts: selected(facts.labels)
 
 
 def _named(names: tuple[str, ...]) -> Predicate:

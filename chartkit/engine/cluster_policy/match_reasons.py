@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.cluster_policy.match import Facts, FilterCheck, Role, filter_checks, never
+from chartkit.engine.cluster_policy.match import (
+    Facts,
+    FilterCheck,
+    Role,
+    compile_kinds,
+    filter_checks,
+    never,
+)
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.context.recorder import Sources
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
@@ -16,6 +23,7 @@ from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
 from chartkit.model import FieldPath, Json, Location, pointer_of
 from chartkit.safe_text import shown
+from chartkit.schemas.kind_selectors import parse_kind_selector
 from chartkit.wording import abridged
 
 _NAMED: Final = 3
@@ -92,7 +100,7 @@ class MatchReasons:
 
     def _check(self, check: FilterCheck, one: ResourceFilter, path: FieldPath) -> Decision:
         holds = check.holds(self.facts)
-        field, value = check.seen(self.facts)
+        field, value = self._seen(check.asked, one)
         location = self.sources.at(*path, *check.path)
         below: FieldPath = ()
         if check.asked is Asked.LABELS:
@@ -102,9 +110,43 @@ class MatchReasons:
         elif check.asked is Asked.ANNOTATIONS:
             text, below, value = _of_annotations(one.annotations or {}, value, holds)
         else:
-            text = _sentence(check, value, holds)
-        pointer = None if field is None else pointer_of(*field, *below)
+            text = _sentence(check.asked, _wanted(check, one), value, holds)
+        pointer = pointer_of(*field, *below) if field else None
         return Decision(check.asked, holds, text, location, pointer, _given(value))
+
+    def _seen(self, asked: Asked, one: ResourceFilter) -> tuple[FieldPath, Json]:
+        """Return what a check looks at: the object's field, empty for none, and the value."""
+        facts, kind = self.facts, self.kind
+        match asked:
+            case Asked.KIND:
+                is_near = kind.kind in {parse_kind_selector(text).kind for text in one.kinds}
+                is_near = is_near and not compile_kinds(one.kinds)(kind, self.subresource)
+                names = (*(kind if is_near else (kind.kind,)), self.subresource)
+                return ("kind",), "/".join(filter(None, names))
+            case Asked.NAMESPACE if facts.kind == "Namespace":
+                return ("metadata", "name"), facts.own_name
+            case Asked.NAMESPACE_LABELS:
+                return (), facts.namespace_labels
+            case Asked.OPERATION:
+                return (), facts.operation
+            case Asked.USER:
+                return (), None if facts.user is None else facts.user.name
+            case Asked.NAME | Asked.NAMESPACE | Asked.LABELS | Asked.ANNOTATIONS:
+                return ("metadata", str(asked)), getattr(facts, asked)
+        return (), None
+
+
+def _wanted(check: FilterCheck, one: ResourceFilter) -> tuple[str, ...]:
+    """Return what a check asks for, as in the policy."""
+    if check.asked is Asked.USER:
+        subjects = (f"{subject.kind} {subject.name}" for subject in one.subjects)
+        return (*one.roles, *one.cluster_roles, *subjects)
+    return {
+        Asked.KIND: one.kinds,
+        Asked.OPERATION: one.operations,
+        Asked.NAME: (one.name,) if check.path[-1:] == ("name",) else one.names,
+        Asked.NAMESPACE: one.namespaces,
+    }.get(check.asked, ())
 
 
 def _nearness(decision: Decision) -> tuple[bool, int]:
@@ -117,21 +159,20 @@ def _given(value: Json) -> Json:
     return MISSING if value in (None, "") else value
 
 
-def _sentence(check: FilterCheck, value: Json, holds: bool) -> str:
+def _sentence(asked: Asked, names: tuple[str, ...], value: Json, holds: bool) -> str:
     """Return a check and its answer: `namespace shop is not shp`."""
-    if check.asked is Asked.FILTER:
+    if asked is Asked.FILTER:
         return "the filter is empty"
-    several = "one of " if len(check.wanted) > 1 else ""
-    wanted = f"{several}{shown(abridged(check.wanted, _NAMED))}"
-    if check.asked is Asked.USER and value is None:
+    wanted = f"{'one of ' if len(names) > 1 else ''}{shown(abridged(names, _NAMED))}"
+    if asked is Asked.USER and value is None:
         ignored = "the user is unknown, and the filter"
         return f"{ignored} forgets {wanted}" if holds else f"{ignored} wants {wanted}"
     given = value_text(_given(value)) if value else "none"
-    if check.asked is Asked.USER:
+    if asked is Asked.USER:
         return f"user {given} is {'' if holds else 'not '}{wanted}"
     if holds and wanted == given:
-        return f"{check.asked} is {given}"
-    return f"{check.asked} {given} {'matches' if holds else 'is not'} {wanted}"
+        return f"{asked} is {given}"
+    return f"{asked} {given} {'matches' if holds else 'is not'} {wanted}"
 
 
 def _of_selector(

@@ -113,9 +113,7 @@ def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldP
         if mismatch.place is None:
             continue
         part, places = mismatch.place
-        indices = iter(places)
-        steps = [next(indices) if step is None else step for step in part.path.steps]
-        found = origins.judged.inside(steps)
+        found = origins.judged.inside(part.path.fields(places))
         for inner in _inside(part, found.value):
             yield from found.inside(inner).fields()
 

@@ -16,9 +16,7 @@ from chartkit.model import (
     Resource,
     Severity,
     Status,
-    path_step,
-    path_text,
-    pointer_steps,
+    pointer_text,
 )
 from chartkit.report.blocks import Block
 from chartkit.report.command_report import CommandReport
@@ -165,8 +163,7 @@ class _Tree:
             self._location = decision.location
             places.append(str(decision.location))
         if decision.pointer:
-            steps = pointer_steps(decision.pointer)
-            field = shown(path_text(map(path_step, steps)))
+            field = shown(pointer_text(decision.pointer))
             location = self.resource.location.within(decision.pointer)
             if not location.line:
                 places.append(field)

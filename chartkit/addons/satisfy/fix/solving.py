@@ -32,10 +32,9 @@ from chartkit.model import (
     RuleResult,
     item_number,
     leaves,
-    path_step,
-    path_text,
     pointed_at,
     pointer_steps,
+    pointer_text,
 )
 from chartkit.wording import abridged
 
@@ -179,7 +178,7 @@ class _Search:
 
     def _decision(self, changes: Repair, result: RuleResult) -> Reason:
         open_changes = [change for change in changes if not change.certain] or changes
-        texts = (f"{_field(change.pointer)}: {change.wants}" for change in open_changes)
+        texts = (f"{pointer_text(change.pointer)}: {change.wants}" for change in open_changes)
         first = open_changes[0].pointer
         below = (pointer for pointer in result.fields if pointer.startswith(first))
         place = self._place(next(below, first))
@@ -200,7 +199,3 @@ def _in_order(change: Change) -> tuple[int, list[int]]:
     if change.value is not DELETE:
         return 0, []
     return 1, [-(item_number(step) or 0) for step in pointer_steps(change.pointer)]
-
-
-def _field(pointer: str) -> str:
-    return path_text(map(path_step, pointer_steps(pointer)))

@@ -68,17 +68,18 @@ def _compile(condition: Condition) -> _Traced | None:
     try:
         key = compile_traced(mark_literals(condition.key))
         value = mark_literals(condition.value)
-        compare = None if _has_variables(value) else operator(value)
+        compare = None if has_variables(value) else operator(value)
         return _Traced(key, compile_traced(value), operator, compare)
     except ChartkitError:
         return None
 
 
-def _has_variables(value: Json) -> bool:
+def has_variables(value: Json) -> bool:
+    """Return whether a value may hold a variable or a reference (`$(…)`)."""
     if isinstance(value, str):
         return OPEN in value or "$(" in value
     members = value.values() if isinstance(value, dict) else value
-    return isinstance(value, dict | list) and any(map(_has_variables, members))
+    return isinstance(value, dict | list) and any(map(has_variables, members))
 
 
 def _reads_object(value: Json) -> bool:

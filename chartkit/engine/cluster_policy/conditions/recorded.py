@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chartkit.engine.cluster_policy.conditions.blocks import Conditions, Outcome
+from chartkit.engine.cluster_policy.conditions.fields import has_variables
 from chartkit.engine.cluster_policy.conditions.parse import Condition
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.recorder import Recorder, field_of
-from chartkit.engine.context.variables.syntax import OPEN
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
 from chartkit.errors import EvaluationError
 from chartkit.go.strconv import mark_literals
@@ -32,9 +32,9 @@ def record_condition(
     is_hidden = recorder.hides(pointer) and _reads_object(condition)
     key_text = "hidden" if is_hidden else value_text(found)
     against = value_text(wanted)
-    if _has_variable(condition.value):
+    if has_variables(condition.value):
         against = f"{_written(condition.value)} ({'hidden' if is_hidden else against})"
-    key = f"{_written(condition.key)} is " if _has_variable(condition.key) else ""
+    key = f"{_written(condition.key)} is " if has_variables(condition.key) else ""
     answer = "holds" if holds else "does not hold"
     text = f"{key}{key_text}: {condition.operator} {against} {answer}"
     location = recorder.sources.location(condition.source)
@@ -86,7 +86,7 @@ def record_failure(
 def _field(recorder: Recorder, condition: Condition, context: Context) -> str | None:
     """Return the first field of the object that a condition reads."""
     for side in (condition.key, condition.value):
-        if _has_variable(side):
+        if has_variables(side):
             pointer = field_of(recorder.traced(context, mark_literals(side)))
             if pointer is not None:
                 return pointer
@@ -103,10 +103,3 @@ def _written(value: Json) -> str:
     if isinstance(value, str):
         return shown(shortened(" ".join(value.split()), _MOST_CHARACTERS))
     return value_text(value)
-
-
-def _has_variable(value: Json) -> bool:
-    if isinstance(value, str):
-        return OPEN in value
-    members = value.values() if isinstance(value, dict) else value
-    return isinstance(value, dict | list) and any(map(_has_variable, members))

@@ -11,7 +11,7 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json
+from chartkit.model import Body, FieldPath, Json
 
 
 class MismatchKind(StrEnum):
@@ -168,6 +168,11 @@ class Path:
         """The path of each element of the list here."""
         parts = (*self.parts, "/")
         return Path(parts, (*self.steps, None)) if self.is_open else Path(parts, self.steps, False)
+
+    def fields(self, places: Places) -> FieldPath:
+        """Return the keys and indices that lead to a value, as far as they are open."""
+        indices = iter(places)
+        return tuple(next(indices) if step is None else step for step in self.steps)
 
     def at(self, places: Places) -> str:
         """The path as Kyverno writes it, with a slash at its end."""

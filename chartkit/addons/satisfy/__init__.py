@@ -12,9 +12,7 @@ SATISFY = Addon(
         ),
     },
     ports={
-        "conflicting": "chartkit.addons.satisfy.conflicts.findings:conflicting",
         "fix": "chartkit.addons.satisfy.fix.command:prepare",
-        "shadowing": "chartkit.addons.satisfy.conflicts.findings:shadowing",
-        "unsettling": "chartkit.addons.satisfy.conflicts.findings:unsettling",
+        "together": "chartkit.addons.satisfy.conflicts.findings:findings",
     },
 )

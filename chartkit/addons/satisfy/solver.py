@@ -50,17 +50,19 @@ class SearchLimitError(Exception):
 class _State:
     """What is wanted on one way through the choices. wants: by path the tests of its field;
     lengths: of lists; loops: by list what is wanted of every element that is added; undecided:
-    fields of which no value is known yet; choices: that are still to be made."""
+    fields of which no value is known yet; parents: fields that have something below; choices: that
+    are still to be made."""
 
     wants: dict[FieldPath, tuple[Atom, ...]] = field(default_factory=dict)
     lengths: dict[FieldPath, int] = field(default_factory=dict)
     loops: dict[FieldPath, tuple[tuple[Every, Scope], ...]] = field(default_factory=dict)
     undecided: set[FieldPath] = field(default_factory=set)
+    parents: set[FieldPath] = field(default_factory=set)
     choices: list[Goal] = field(default_factory=list)
 
     def copy(self) -> _State:
         maps = (dict(self.wants), dict(self.lengths), dict(self.loops))
-        return _State(*maps, set(self.undecided), list(self.choices))
+        return _State(*maps, set(self.undecided), set(self.parents), list(self.choices))
 
 
 class Solver:
@@ -68,8 +70,8 @@ class Solver:
 
     body: of which the values come first where they pass; only its lists bind the search; kind: of
     which its fields have the types, None for none.
-    is_complete: whether the last search looked at every choice, and each was refused for a reason
-    that is shown; without a solution the formula cannot be met then.
+    left: the steps that are left; is_complete: whether the last search looked at every choice, and
+    each was refused for a reason that is shown; without a solution the formula cannot be met then.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class Solver:
     ) -> None:
         self._body = body
         self._kind = kind
-        self._left = most_steps
+        self.left = most_steps
         self._truths: dict[tuple[int, tuple[FieldPath, ...]], tuple[bool | None, Formula]] = {}
         self.is_complete = True
 
@@ -112,8 +114,8 @@ class Solver:
         """Add the wants and choices of goals; report whether every field can have a value."""
         goals = goals[::-1]
         while goals:
-            self._left -= 1
-            if self._left < 0:
+            self.left -= 1
+            if self.left < 0:
                 self.is_complete = False
                 raise SearchLimitError
             formula, scope = goals.pop()
@@ -195,12 +197,15 @@ class Solver:
         """Add a want; report whether the field can still have a value."""
         path = resolved(atom.place, scope)
         atoms = state.wants[path] = (*state.wants.get(path, ()), atom)
+        is_there = not atom.test.holds(MISSING)
+        if is_there:
+            state.parents.update(path[:depth] for depth in range(len(path)))
         try:
             if self._value(path, atoms, value_at(self._body, path), state) is None:
                 return False
         except Undecided:
             state.undecided.add(path)
-        return atom.test.holds(MISSING) or self._has_room(path, state)
+        return not is_there or self._has_room(path, state)
 
     def _has_room(self, path: FieldPath, state: _State) -> bool:
         """Report whether no field above one that is there is wanted to be away, or no object."""
@@ -259,11 +264,7 @@ class Solver:
     def _has_members(self, path: FieldPath, state: _State) -> bool:
         """Report whether something below a field is wanted to be there."""
         depth = len(path)
-        for other, atoms in state.wants.items():
-            is_below = len(other) > depth and other[:depth] == path
-            if is_below and not all(atom.test.holds(MISSING) for atom in atoms):
-                return True
-        return any(
+        return path in state.parents or any(
             grown[:depth] == path and count > self._length(grown, _State())
             for grown, count in state.lengths.items()
         )

@@ -7,10 +7,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
+from chartkit.addon import addons, loaded
 from chartkit.catalog.policy_lint.levels import Levels
 from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.catalog.policy_lint.rules import RULES
-from chartkit.catalog.policy_lint.together import RunRule
 from chartkit.engine import RunnablePolicy, is_policy
 from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.kyverno.versions import Release
@@ -46,7 +46,10 @@ def rule_findings(
 
 
 def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
-    """Yield the findings of the rules about several policies together."""
-    for rule in RULES:
-        if isinstance(rule, RunRule):
-            yield from rule.check_run(policies)
+    """Yield the findings of the rules about several policies together; none without the add-on that
+    decides them."""
+    addon = addons().get("satisfy")
+    levels = {rule.id: rule.level for rule in RULES}
+    found = () if addon is None else loaded(addon.ports["together"])(policies)
+    for rule, severity, location, message, hint in found:
+        yield Diagnostic(rule, severity or levels[rule], message, location, hint)

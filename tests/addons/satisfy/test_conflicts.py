@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.satisfy.conflicts.rules import Conflict, conflicts, together
+from chartkit.addons.satisfy.conflicts.rules import Conflict, Undecided, conflicts, together
 from chartkit.addons.satisfy.witness.search import Search, Witness
 from chartkit.addons.satisfy.witness.skeletons import skeleton
 from chartkit.engine import Request, RunnablePolicy, as_submitted, evaluate
@@ -40,3 +40,10 @@ def test_rules_that_do_not_have_a_witness(name: str) -> None:
     assert isinstance(witness, Witness)
     results = _judged(policies, witness.body)
     assert {result.status for result in results} <= {Status.PASS, Status.SKIP}
+
+
+def test_what_a_run_has_no_steps_for_is_not_decided() -> None:
+    policies = policies_of(next(iter(sets().values()))["excluding"]["rules"])
+    (left,) = conflicts(together(policies), steps=0)
+    assert isinstance(left, Undecided)
+    assert len(left.wants) == len(policies)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from chartkit.addons.satisfy.conflicts.mutations import unsettled
+from chartkit.addons.satisfy.conflicts.mutations import Unapplied, Unsettled, unsettled
 from chartkit.addons.satisfy.conflicts.rules import (
     Conflict,
-    Together,
+    Shadowed,
     Undecided,
     conflicts,
     shadowed,
@@ -23,21 +23,29 @@ from chartkit.wording import abridged
 Found = tuple[Severity | None, Location, str, str | None]
 """A severity (None: that of the rule), a place, a message and a hint."""
 
-_LAST: list[tuple[tuple[RunnablePolicy, ...], tuple[Together, ...]]] = []
-"""The policies that were asked about last: the rules ask about the same ones."""
+CONFLICT = "CK751"
+"""The ID of rules that exclude each other."""
+_SHADOWED = "CK752"
+_UNSETTLED = "CK753"
+_FEWER = "check fewer policies in one run"
 
 
-def _together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:
-    asked = tuple(policies)
-    if not _LAST or list(map(id, _LAST[0][0])) != list(map(id, asked)):
-        _LAST[:] = [(asked, together(asked))]
-    return _LAST[0][1]
-
-
-def conflicting(policies: Sequence[RunnablePolicy]) -> Iterator[Found]:
-    """Yield the rules that no object passes together, and those of which that is not decided."""
-    for each in conflicts(_together(policies)):
-        yield _conflict(each) if isinstance(each, Conflict) else _undecided(each)
+def findings(policies: Sequence[RunnablePolicy]) -> Iterator[tuple[str, *Found]]:
+    """Yield what is wrong with policies together, each finding behind the ID of its rule."""
+    found = together(policies)
+    for conflict in conflicts(found):
+        yield (
+            CONFLICT,
+            *(_conflict(conflict) if isinstance(conflict, Conflict) else _undecided(conflict)),
+        )
+    for each in shadowed(found):
+        yield _SHADOWED, *_shadowed(each)
+    by_id = {policy.policy.id: policy for policy in policies}
+    for change in unsettled(policies):
+        yield (
+            _UNSETTLED,
+            *(_unsettled(change, by_id) if isinstance(change, Unsettled) else _unapplied(change)),
+        )
 
 
 def _conflict(conflict: Conflict) -> Found:
@@ -54,35 +62,35 @@ def _conflict(conflict: Conflict) -> Found:
 
 def _undecided(undecided: Undecided) -> Found:
     names = abridged([_name(want) for want in undecided.wants])
-    message = f"whether a {undecided.kind} passes all of these rules is not decided: {names}"
-    return Severity.NOTE, undecided.wants[0].location, message, None
+    message = f"whether a {undecided.kind} can pass all of these rules is not decided: {names}"
+    return Severity.NOTE, undecided.wants[0].location, message, _FEWER
 
 
 def _name(want: Want) -> str:
     return f"{want.policy}/{written_name(want.rule)}" if want.rule else want.policy
 
 
-def shadowing(policies: Sequence[RunnablePolicy]) -> Iterator[Found]:
-    """Yield the rules that decide nothing, because another one denies what they apply to."""
-    for each in shadowed(_together(policies)):
-        denying = each.denying
-        message = f"{_name(each.rule)} decides nothing: {_name(denying)} denies every {each.kind}"
-        hint = f"remove one of them; the other is at {denying.location}"
-        yield None, each.rule.location, f"{message} that it applies to", hint
+def _shadowed(each: Shadowed) -> Found:
+    denying = each.denying
+    message = f"{_name(each.rule)} decides nothing: {_name(denying)} denies every {each.kind}"
+    hint = f"remove one of them; the other is at {denying.location}"
+    return None, each.rule.location, f"{message} that it applies to", hint
 
 
-def unsettling(policies: Sequence[RunnablePolicy]) -> Iterator[Found]:
-    """Yield the mutations that undo each other, and those that never settle."""
-    by_id = {policy.policy.id: policy for policy in policies}
-    for each in unsettled(policies):
-        names = [f"{policy}/{written_name(rule)}" for policy, rule in each.rules]
-        location = by_id[each.rules[0][0]].policy.resource.location
-        field = path_text(each.field)
-        if len(names) > 1:
-            first, second = (str(value) for value in each.values)
-            what = f"undo each other: {field} of a {each.kind} becomes {first}, then {second}"
-            yield None, location, f"{names[0]} and {names[1]} {what}", "let one of them set it"
-        else:
-            what = f"changes {field} of a {each.kind} again each time that it is applied"
-            hint = "let it match only objects without the change: mutations are applied again"
-            yield None, location, f"{names[0]} never settles: it {what}", hint
+def _unsettled(each: Unsettled, policies: Mapping[str, RunnablePolicy]) -> Found:
+    names = [f"{policy}/{written_name(rule)}" for policy, rule in each.rules]
+    location = policies[each.rules[0][0]].policy.resource.location
+    field = path_text(each.field)
+    if len(names) > 1:
+        first, second = (str(value) for value in each.values)
+        what = f"undo each other: {field} of a {each.kind} becomes {first}, then {second}"
+        return None, location, f"{names[0]} and {names[1]} {what}", "let one of them set it"
+    what = f"changes {field} of a {each.kind} again each time that it is applied"
+    hint = "let it match only objects without the change: mutations are applied again"
+    return None, location, f"{names[0]} never settles: it {what}", hint
+
+
+def _unapplied(each: Unapplied) -> Found:
+    names = abridged([policy.policy.name for policy in each.policies])
+    message = f"whether the mutations of a {each.kind} settle is not decided: {names}"
+    return Severity.NOTE, each.policies[0].policy.resource.location, message, _FEWER

@@ -17,14 +17,20 @@ from chartkit.engine import OFFLINE, Phase, Request, RunnablePolicy, as_submitte
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.kubernetes.kinds import kind_of
-from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, Status, same
+from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, Status, path_text, same
 
 _MOST_ROUNDS: Final = 5
 """The rounds after which mutations that still change the object never settle: an API server asks
 its webhooks a second time at most."""
 
 _MOST_OBJECTS: Final = 50
-"""The objects of a kind that mutations are applied to."""
+_MOST_MATCHES: Final = 200
+"""The objects of a kind that mutations are applied to, and the rules whose match is asked."""
+
+_MOST_APPLIED: Final = 10_000
+"""The policies that are applied in a run, each of them to one object."""
+
+_MOST_STEPS: Final = 2_000
 
 _Writes = dict[FieldPath, Json]
 
@@ -40,17 +46,31 @@ class Unsettled:
     values: tuple[Json, ...]
 
 
-def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
-    """Yield the mutations that undo each other or never settle, each pair of rules once.
+@dataclass(frozen=True, slots=True)
+class Unapplied:
+    """Policies whose mutations were not applied to a kind any more: they are too many."""
+
+    kind: str
+    policies: tuple[RunnablePolicy, ...]
+
+
+def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unapplied]:
+    """Yield the mutations that undo each other or never settle, each pair of rules once, and what
+    is left out after a bounded number of them.
 
     They are applied to the smallest object of each kind, and to those that the first rules match.
     """
     mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
     known: set[frozenset[tuple[str, str]]] = set()
+    left = _MOST_APPLIED
     for body in skeletons().values() if mutating else ():
         resource = as_submitted(Resource(body))
         concerned = [policy for policy in mutating if policy.concerns(Request(resource))]
         for each in islice(_objects(resource, concerned), _MOST_OBJECTS):
+            if left < len(concerned):
+                yield Unapplied(resource.kind, tuple(concerned))
+                break
+            left -= len(concerned)
             for found in _of_object(each, concerned):
                 key = frozenset((policy, written_name(rule)) for policy, rule in found.rules)
                 if key not in known:
@@ -61,8 +81,8 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
 def _objects(resource: Resource, policies: Sequence[RunnablePolicy]) -> Iterator[Body]:
     """Yield the smallest object, and as it is where it meets the match of each rule."""
     seen: list[Body] = []
-    for formula in _matches(resource, policies):
-        solver = Solver(resource.body, kind_of(resource))
+    for formula in (*islice(_matches(resource, policies), _MOST_MATCHES), TRUE):
+        solver = Solver(resource.body, kind_of(resource), _MOST_STEPS)
         try:
             solution = next(iter(solver.solutions(formula)), None)
         except SearchLimitError:
@@ -81,7 +101,6 @@ def _matches(resource: Resource, policies: Sequence[RunnablePolicy]) -> Iterator
         for rule in policy.rules_for(kind, "", Phase.MUTATE):
             source = Source(policy.policy.id, rule.rule.name, "/spec")
             yield match_formula(rule.rule, kind, source, policy.policy.namespace)
-    yield TRUE
 
 
 def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
@@ -94,7 +113,7 @@ def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unset
     kind = str(body.get("kind"))
     is_found = False
     for one, other in combinations(writes, 2):
-        for path in writes[one].keys() & writes[other].keys():
+        for path in sorted(writes[one].keys() & writes[other].keys(), key=path_text):
             values = (writes[one][path], writes[other][path])
             if not same(*values):
                 is_found = True

@@ -8,10 +8,10 @@ an object that the engine accepts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import islice
 from typing import Final
 
 from chartkit.addons.satisfy.formula import (
@@ -48,8 +48,11 @@ from chartkit.model import Body, Location, Resource, RuleResult
 
 _MOST_STEPS: Final = 2_000
 _MOST_PAIRS: Final = 400
+_RUN_STEPS: Final = 200_000
+"""The steps of all searches of a run; those of one kind take half of what is left at most."""
+_MOST_WITNESSES: Final = 40
 _SECONDS: Final = 0.5
-"""The time for the object that shows that a rule is necessary."""
+"""How many objects that show that a rule is necessary are searched in a run, and how long each."""
 
 Fields = frozenset[tuple[str, ...]]
 
@@ -129,40 +132,94 @@ def _names(policy: RunnablePolicy, resource: Resource) -> bool:
     )
 
 
-def conflicts(found: Sequence[Together]) -> Iterator[Conflict | Undecided]:
-    """Yield the smallest sets of rules that no object passes, each once, and what is not
-    decided."""
+@dataclass(slots=True)
+class _Budget:
+    """What the searches of a run have left. steps: of solvers, and of rules that are grouped."""
+
+    steps: int = _RUN_STEPS
+    witnesses: int = _MOST_WITNESSES
+
+    def refuted(self, resource: Resource, *formulas: Formula) -> bool | None:
+        """Return whether no object meets some formulas together; None where that is not decided."""
+        most = max(0, min(_MOST_STEPS, self.steps))
+        solver = Solver(_bound(resource), kind_of(resource), most)
+        try:
+            found = next(iter(solver.solutions(all_of(*formulas))), None)
+        except SearchLimitError:
+            return None
+        finally:
+            self.steps -= most - solver.left
+        return found is None and solver.is_complete
+
+    def excluding(self, resource: Resource, wants: Iterable[Want]) -> bool | None:
+        """Return whether some rules exclude each other; None where that is not decided."""
+        return self.refuted(resource, *map(_wanted, wants))
+
+
+def conflicts(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Conflict | Undecided]:
+    """Yield the smallest sets of rules that no object passes, each once, and what is not decided
+    within some steps."""
+    left = _Budget(steps)
     known: set[frozenset[tuple[str, str]]] = set()
     for each in found:
-        named: set[int] = set()
-        compared: set[tuple[int, int]] = set()
-        # A rule that refuses whatever it matches conflicts with nothing.
-        fields = {
-            id(want): _fields_of(_wanted(want))
-            for want in each.wants
-            if not _refuted(each.resource, _wanted(want))
-        }
-        for group in _groups(each.wants):
-            left = [want for want in group if fields.get(id(want)) and id(want) not in named]
-            for conflict in _in_group(each.resource, left, fields, compared):
+        budget = _Budget(left.steps // 2, left.witnesses)
+        for conflict in _of_kind(each, budget):
+            key = frozenset((want.policy, _written(want)) for want in conflict.wants)
+            if key not in known:
+                known.add(key)
+                yield conflict
+        left = _Budget(left.steps - left.steps // 2 + budget.steps, budget.witnesses)
+
+
+def _of_kind(each: Together, budget: _Budget) -> Iterator[Conflict | Undecided]:
+    resource = each.resource
+    # A rule that refuses whatever it matches conflicts with nothing.
+    fields = {
+        id(want): _fields_of(_wanted(want))
+        for want in each.wants
+        if not budget.refuted(resource, _wanted(want))
+    }
+    named: set[int] = set()
+    skipped: list[Want] = []
+    for everywhere, group in _groups(each.wants):
+        first, own = (
+            [want for want in wants if fields.get(id(want)) and id(want) not in named]
+            for wants in (everywhere, group)
+        )
+        budget.steps -= len(first) + len(own)
+        if budget.steps <= 0:
+            skipped += own
+            continue
+        new = set(map(id, own))
+        for near in _connected([*first, *own], fields):
+            # What applies everywhere is compared with itself once.
+            if new.isdisjoint(map(id, near)) or budget.excluding(resource, near) is False:
+                continue
+            for conflict in _among(resource, near, _pairs(near, new, fields), budget):
                 # Of a conflict that is named, the others go on to the next groups.
                 named |= {id(conflict.wants[-1])} if isinstance(conflict, Conflict) else set()
-                key = frozenset((want.policy, _written(want)) for want in conflict.wants)
-                if key not in known:
-                    known.add(key)
-                    yield conflict
+                yield conflict
+    if skipped:
+        yield Undecided(resource.kind, tuple(skipped))
 
 
 def shadowed(found: Sequence[Together]) -> Iterator[Shadowed]:
-    """Yield the rules that apply only to objects that another enforced rule denies."""
+    """Yield the rules that apply only to objects that another enforced rule denies, as far as a
+    bounded amount of work shows them."""
+    budget = _Budget()
     known: set[tuple[str, str]] = set()
     for each in found:
         wide = [want for want in each.wants if want.applies is TRUE and _is_enforced(want)]
         fields = {id(want): _fields_of(want.passes) for want in wide}
         for want in each.wants:
             own = _fields_of(_applying(want))
+            budget.steps -= len(wide) if own else 0
+            if budget.steps <= 0:
+                return
             near = (other for other in wide if other is not want and own & fields[id(other)])
-            denying = next((other for other in near if _shadows(each.resource, other, want)), None)
+            denying = next(
+                (other for other in near if _shadows(each.resource, other, want, budget)), None
+            )
             if denying is not None and (want.policy, _written(want)) not in known:
                 known.add((want.policy, _written(want)))
                 yield Shadowed(each.resource.kind, want, denying)
@@ -176,10 +233,11 @@ def _is_enforced(want: Want) -> bool:
     return want.compiled.action(want.rule, "") == ENFORCE
 
 
-def _shadows(resource: Resource, other: Want, want: Want) -> bool:
+def _shadows(resource: Resource, other: Want, want: Want, budget: _Budget) -> bool:
     applies = _applying(want)
-    together = _refuted(resource, all_of(applies, other.formula))
-    return together and not _refuted(resource, applies) and not _refuted(resource, other.formula)
+    if not budget.refuted(resource, applies, other.formula):
+        return False
+    return not budget.refuted(resource, applies) and not budget.refuted(resource, other.formula)
 
 
 def _written(want: Want) -> str:
@@ -196,18 +254,18 @@ def _bound(resource: Resource) -> Body:
     return bound
 
 
-def _groups(wants: Sequence[Want]) -> Iterator[tuple[Want, ...]]:
-    """Yield sets of rules that apply to the same objects, or to all: those that match every object,
-    and with them those of each other match."""
-    everywhere = tuple(want for want in wants if want.applies is TRUE)
+def _groups(wants: Sequence[Want]) -> Iterator[tuple[Sequence[Want], Sequence[Want]]]:
+    """Yield sets of rules that apply to the same objects, each behind the set that applies to all
+    of these objects: first those that match every object, then those of each other match."""
+    everywhere = [want for want in wants if want.applies is TRUE]
     if len(everywhere) > 1:
-        yield everywhere
+        yield (), everywhere
     narrow: dict[str, list[Want]] = {}
     for want in wants:
         if want.applies is not TRUE:
             narrow.setdefault(_match_text(want), []).append(want)
     for group in narrow.values():
-        yield (*everywhere, *group)
+        yield everywhere, group
 
 
 def _match_text(want: Want) -> str:
@@ -220,19 +278,6 @@ def _match_text(want: Want) -> str:
     return json.dumps(spec.get("matchConstraints"), default=str)
 
 
-def _in_group(
-    resource: Resource,
-    group: Sequence[Want],
-    fields: Mapping[int, Fields],
-    compared: set[tuple[int, int]],
-) -> Iterator[Conflict | Undecided]:
-    """Yield the conflicts of rules that apply to the same objects; fields: what each speaks of;
-    compared: the pairs of rules that were looked at before, which grow."""
-    for near in _connected(group, fields):
-        if _decided(resource, near) is not False:
-            yield from _among(resource, near, fields, compared)
-
-
 def _wanted(want: Want) -> Formula:
     """Return what a rule wants of an object that it matches."""
     return any_of(opposite(want.conditions), want.passes)
@@ -241,56 +286,59 @@ def _wanted(want: Want) -> Formula:
 def _among(
     resource: Resource,
     near: Sequence[Want],
-    fields: Mapping[int, Fields],
-    compared: set[tuple[int, int]],
+    pairs: Iterable[tuple[Want, Want]],
+    budget: _Budget,
 ) -> Iterator[Conflict | Undecided]:
     """Yield the conflicts of rules: first those of two, which a search through all of them together
     may not come to."""
     wants = list(near)
-    pairs = [pair for pair in combinations(wants, 2) if _share(pair, fields)]
-    for one, other in pairs[:_MOST_PAIRS]:
-        key = (id(one), id(other))
-        if key in compared:
-            continue
-        compared.add(key)
-        if one in wants and other in wants and _decided(resource, (one, other)):
-            yield _conflict(resource, (one, other))
+    for one, other in islice(pairs, _MOST_PAIRS):
+        if one in wants and other in wants and budget.excluding(resource, (one, other)):
+            yield _conflict(resource, (one, other), budget)
             wants.remove(other)
     while len(wants) > 1:
-        refuted = _decided(resource, wants)
+        refuted = budget.excluding(resource, wants)
         if refuted is None:
             yield Undecided(resource.kind, tuple(wants))
         if not refuted:
             return
-        core = _smallest(resource, wants)
-        yield _conflict(resource, core)
+        core = _smallest(resource, wants, budget)
+        yield _conflict(resource, core, budget)
         wants.remove(core[-1])
 
 
-def _share(pair: tuple[Want, Want], fields: Mapping[int, Fields]) -> bool:
-    one, other = pair
-    return not fields[id(one)].isdisjoint(fields[id(other)])
+def _pairs(
+    near: Sequence[Want], new: AbstractSet[int], fields: Mapping[int, Fields]
+) -> Iterator[tuple[Want, Want]]:
+    """Yield the pairs of rules that speak of a field both, of which the second one is new."""
+    speaking: dict[tuple[str, ...], list[int]] = {}
+    for number, want in enumerate(near):
+        for path in fields[id(want)] if id(want) in new else ():
+            speaking.setdefault(path, []).append(number)
+    for number, want in enumerate(near):
+        others = {other for path in fields[id(want)] for other in speaking.get(path, ())}
+        yield from ((want, near[other]) for other in sorted(others) if other > number)
 
 
-def _conflict(resource: Resource, core: tuple[Want, ...]) -> Conflict:
-    return Conflict(resource.kind, core, _is_minimal(resource, core), _shared(core))
+def _conflict(resource: Resource, core: tuple[Want, ...], budget: _Budget) -> Conflict:
+    return Conflict(resource.kind, core, _is_minimal(resource, core, budget), _shared(core))
 
 
-def _smallest(resource: Resource, wants: Sequence[Want]) -> tuple[Want, ...]:
+def _smallest(resource: Resource, wants: Sequence[Want], budget: _Budget) -> tuple[Want, ...]:
     core = list(wants)
     for want in wants:
         fewer = [other for other in core if other is not want]
-        if _decided(resource, fewer):
+        if budget.excluding(resource, fewer):
             core = fewer
     return tuple(core)
 
 
-def _is_minimal(resource: Resource, core: Sequence[Want]) -> bool:
-    for want in core:
-        others = [other for other in core if other is not want]
-        if not isinstance(_witness(resource, others), Witness):
-            return False
-    return True
+def _is_minimal(resource: Resource, core: Sequence[Want], budget: _Budget) -> bool:
+    budget.witnesses -= len(core)
+    return budget.witnesses >= 0 and all(
+        isinstance(_witness(resource, [other for other in core if other is not want]), Witness)
+        for want in core
+    )
 
 
 def _witness(resource: Resource, wants: Sequence[Want]) -> object:
@@ -306,50 +354,27 @@ def _witness(resource: Resource, wants: Sequence[Want]) -> object:
     return Search(resource, policies, judge, _SECONDS).run()
 
 
-def _decided(resource: Resource, wants: Sequence[Want]) -> bool | None:
-    """Return whether some rules exclude each other; None where that is not decided."""
-    solver = Solver(_bound(resource), kind_of(resource), _MOST_STEPS)
-    try:
-        found = next(iter(islice(solver.solutions(all_of(*map(_wanted, wants))), 1)), None)
-    except SearchLimitError:
-        return None
-    return found is None and solver.is_complete
+def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> list[list[Want]]:
+    """Return the sets of rules that speak of the same fields, or of one above or below another,
+    directly or through others."""
+    spoken = frozenset[tuple[str, ...]]().union(*(fields[id(want)] for want in wants))
+    parents = {path: path for path in spoken}
 
+    def top(path: tuple[str, ...]) -> tuple[str, ...]:
+        while parents[path] != path:
+            parents[path] = path = parents[parents[path]]
+        return path
 
-def _refuted(resource: Resource, formula: Formula) -> bool:
-    solver = Solver(_bound(resource), kind_of(resource), _MOST_STEPS)
-    try:
-        return next(iter(solver.solutions(formula)), None) is None and solver.is_complete
-    except SearchLimitError:
-        return False
-
-
-def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> Iterator[tuple[Want, ...]]:
-    """Yield the rules that speak of the same fields, directly or through others."""
-    left = list(wants)
-    while left:
-        found = [left.pop(0)]
-        seen = set(fields[id(found[0])])
-        grown = True
-        while grown:
-            near = [want for want in left if _touches(fields[id(want)], seen)]
-            grown = bool(near)
-            found += near
-            seen.update(*(fields[id(want)] for want in near))
-            left = [want for want in left if want not in near]
-        if len(found) > 1:
-            yield tuple(found)
-
-
-def _touches(fields: Fields, seen: AbstractSet[tuple[str, ...]]) -> bool:
-    """Report whether rules speak of a field of some others, or of one above or below it."""
-    if not fields.isdisjoint(seen):
-        return True
-    return not (_above(fields).isdisjoint(seen) and _above(seen).isdisjoint(fields))
-
-
-def _above(fields: AbstractSet[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    return {path[:end] for path in fields for end in range(1, len(path))}
+    for want in wants:
+        first = next(iter(fields[id(want)]))
+        for path in fields[id(want)]:
+            for above in (path, *(path[:end] for end in range(1, len(path)))):
+                if above in spoken:
+                    parents[top(above)] = top(first)
+    found: dict[tuple[str, ...], list[Want]] = {}
+    for want in wants:
+        found.setdefault(top(next(iter(fields[id(want)]))), []).append(want)
+    return [near for near in found.values() if len(near) > 1]
 
 
 def _shared(core: Sequence[Want]) -> tuple[str, ...]:

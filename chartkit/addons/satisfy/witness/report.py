@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from chartkit.addons.satisfy.conflicts.findings import CONFLICT
 from chartkit.addons.satisfy.formula import value_at
 from chartkit.addons.satisfy.witness.run import Found
 from chartkit.addons.satisfy.witness.search import Reason, Witness
@@ -17,8 +18,6 @@ from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.wording import counted
 
-CONFLICT = "CK751"
-"""The ID of rules that exclude each other."""
 _UNDECIDED = "witness"
 _COLUMN = 40
 """The column at which comments begin, where the line leaves room."""

@@ -7,7 +7,6 @@ from chartkit.catalog.policy_lint.together import RunRule
 
 class Conflict(RunRule):
     id = "CK751"
-    port = "conflicting"
     what = "Rules that no object passes together."
     why = (
         "Whatever is written fails one of them; where both are enforced, nothing of the kind can "

@@ -7,7 +7,6 @@ from chartkit.catalog.policy_lint.together import RunRule
 
 class Shadowed(RunRule):
     id = "CK752"
-    port = "shadowing"
     what = "A rule that applies only to objects that another, enforced rule denies."
     why = (
         "It decides nothing: whether an object passes it or not, the other rule refuses the object."

@@ -7,7 +7,6 @@ from chartkit.catalog.policy_lint.together import RunRule
 
 class Unsettled(RunRule):
     id = "CK753"
-    port = "unsettling"
     what = "Mutations that undo each other, or change an object each time that they are applied."
     why = (
         "An API server may ask webhooks again after a mutation, and a controller that applies an "

@@ -1,12 +1,21 @@
-"""The JMESPath of a ClusterPolicy: each expression with the names of variables that it can read."""
+"""The JMESPath of a ClusterPolicy: each expression with the variables that it can read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from chartkit.catalog.policy_lint.kind_types import ANY, element_types, kinds_selected, types_of
+from chartkit.catalog.policy_lint.queries import (
+    UNKNOWN,
+    Names,
+    Typed,
+    UnknownFields,
+    request_of,
+    typed,
+)
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import JMESPathError
@@ -18,7 +27,7 @@ _GIVEN: Final = (
     *("request", "images", "image", "element", "elementIndex", "target"),
     *("serviceAccountName", "serviceAccountNamespace"),
 )
-"""Variables that Kyverno gives; `element0` is that of the outermost loop."""
+"""Variables that Kyverno gives; `element0` is the element of the outermost loop."""
 _OF_LOOP: Final = re.compile(r"element(Index)?\d+")
 _APART: Final = frozenset({"match", "exclude", "context", "attestations", "imageExtractors"})
 """Parts of a rule with other variables, or none."""
@@ -27,14 +36,15 @@ _TEXTS: Final = frozenset({"labels", "annotations"})
 
 @dataclass(frozen=True, slots=True)
 class PolicyExpression:
-    """An expression. path, offset: of the text and of its first character in it; names: of the
-    variables there are, with the expression that gives each, empty where it is none."""
+    """An expression. path, offset: of the text and of its first character in it; names: the
+    variables there are; unknown: the fields that no object of the matched kinds has."""
 
     rule: Rule
     path: FieldPath
     offset: int
     text: str
-    names: Mapping[str, str]
+    names: Names
+    unknown: UnknownFields
 
     def has(self, name: str) -> bool:
         """Return whether there is a variable with a name."""
@@ -44,18 +54,12 @@ class PolicyExpression:
         """Return whether a node can only give a text, or nothing: a label or annotation, or a
         variable that is one."""
         steps = _steps(node)
-        if len(steps) == 1:
-            query = self.names.get(steps[0], "")
-            return bool(query) and _is_text(query)
+        if len(steps) == 1 and (query := self.names.get(steps[0], UNKNOWN).query):
+            try:
+                steps = _steps(parse(query))
+            except JMESPathError:
+                return False
         return len(steps) > 2 and steps[-2] in _TEXTS and steps[-3] == "metadata"
-
-
-def _is_text(query: str) -> bool:
-    try:
-        steps = _steps(parse(query))
-    except JMESPathError:
-        return False
-    return len(steps) > 2 and steps[-2] in _TEXTS and steps[-3] == "metadata"
 
 
 def _steps(node: Node) -> tuple[str, ...]:
@@ -68,12 +72,14 @@ def _steps(node: Node) -> tuple[str, ...]:
     return tuple(step for part in parts for step in part) if all(parts) else ()
 
 
-def expressions_of(policy: Policy) -> Iterator[PolicyExpression]:
-    """Yield every expression of every rule that is known to be one."""
-    for index, rule in enumerate(policy.rules):
+def expressions_of(policy: Policy | None) -> Iterator[PolicyExpression]:
+    """Yield every text in the rules of a policy that must be an expression."""
+    for index, rule in enumerate(policy.rules if policy is not None else ()):
         reader = _Reader(rule)
-        reader.block(rule.body, ("spec", "rules", index), dict.fromkeys(_GIVEN, ""))
-        yield from reader.found
+        request = request_of(types_of(kinds_selected(rule.match.kinds)))
+        names = {**dict.fromkeys(_GIVEN, UNKNOWN), "request": request}
+        reader.block(rule.body, ("spec", "rules", index), names)
+        yield from reader.expressions
 
 
 @dataclass(slots=True)
@@ -81,29 +87,27 @@ class _Reader:
     """Collects the expressions of a rule."""
 
     rule: Rule
-    found: list[PolicyExpression] = field(default_factory=list)
+    expressions: list[PolicyExpression] = field(default_factory=list)
 
-    def block(self, body: Body, path: FieldPath, names: Mapping[str, str]) -> None:
+    def block(self, body: Body, path: FieldPath, outer: Names) -> None:
         """Read a rule, or a part of it with a context of its own."""
         # What a context entry is called is defined in all of the block, as Kyverno checks it.
-        names = dict(names)
-        for entry in mappings_at(body, "context"):
-            variable = mapping_at(entry, "variable")
-            query = "" if "value" in variable else text_of(variable.get("jmesPath"))
-            names[text_of(entry.get("name")).partition(".")[0]] = query
-        for at, entry in enumerate(mappings_at(body, "context")):
+        entries = mappings_at(body, "context")
+        own = [(*text_of(entry.get("name")).partition("."), _query_of(entry)) for entry in entries]
+        names = {**outer, **{name: Typed(query=query) for name, *_, query in own}}
+        if path[-2] == "foreach":
+            listed = self.query(text_of(body.get("list")), (*path, "list"), 0, names)
+            element = element_types(listed.types) or ANY
+            names["element"] = Typed(element, f"{listed.field}[]")
+        for at, (entry, (name, dot, _, query)) in enumerate(zip(entries, own, strict=True)):
             here = (*path, "context", at)
             self.value(entry, here, names)
-            query = "" if "value" in mapping_at(entry, "variable") else "jmesPath"
-            if text := text_of(mapping_at(entry, "variable").get(query)):
-                self.query(text, (*here, "variable", "jmesPath"), 0, names)
-        for key, value in body.items():
-            if key == "list":
-                self.query(text_of(value), (*path, key), 0, names)
-            elif key not in _APART:
-                self.value(value, (*path, key), names)
+            value = self.query(query, (*here, "variable", "jmesPath"), 0, names)
+            if not (dot or "default" in mapping_at(entry, "variable")):
+                names[name] = replace(value, query=query)
+        self.value(body, path, names)
 
-    def value(self, value: Json, path: FieldPath, names: Mapping[str, str]) -> None:
+    def value(self, value: Json, path: FieldPath, names: Names) -> None:
         """Read the variables in the texts of a value."""
         if isinstance(value, str):
             for variable in find_variables(value) if "{{" in value else ():
@@ -111,16 +115,23 @@ class _Reader:
                 self.query(variable.query, path, begin, names)
         elif isinstance(value, list):
             for index, member in enumerate(value):
-                if isinstance(member, dict) and path[-1] in ("foreach", "targets"):
-                    self.block(member, (*path, index), names)
-                else:
-                    self.value(member, (*path, index), names)
+                is_block = isinstance(member, dict) and path[-1] in ("foreach", "targets")
+                (self.block if is_block else self.value)(member, (*path, index), names)
         elif isinstance(value, dict):
             for key, member in value.items():
                 if key not in _APART:
                     self.value(member, (*path, key), names)
 
-    def query(self, text: str, path: FieldPath, offset: int, names: Mapping[str, str]) -> None:
-        """Keep an expression; one with variables inside is another for each of their values."""
-        if text.strip() and "{{" not in text:
-            self.found.append(PolicyExpression(self.rule, path, offset, text, names))
+    def query(self, text: str, path: FieldPath, offset: int, names: Names) -> Typed:
+        """Keep an expression, and return what it gives; one with variables inside is another for
+        each of their values."""
+        if not text.strip() or "{{" in text:
+            return UNKNOWN
+        value, unknown = typed(text, names)
+        self.expressions.append(PolicyExpression(self.rule, path, offset, text, names, unknown))
+        return value
+
+
+def _query_of(entry: Body) -> str:
+    variable = mapping_at(entry, "variable")
+    return "" if "value" in variable else text_of(variable.get("jmesPath"))

@@ -1,8 +1,8 @@
-"""The fields that the JMESPath of a rule reads from objects, by the types of the matched kinds."""
+"""The types of the values of JMESPath, by the types of the variables that it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,13 +15,11 @@ from chartkit.catalog.policy_lint.kind_types import (
     types_of,
 )
 from chartkit.catalog.policy_lint.patterns import PatternPart
-from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.engine.kubernetes.field_faults import LIST
-from chartkit.model import Body, FieldPath, Json, list_of, mappings_at, text_of
+from chartkit.model import text_of
 
 _NOTHING: Final[Types] = frozenset()
 
@@ -29,122 +27,50 @@ _NOTHING: Final[Types] = frozenset()
 @dataclass(frozen=True, slots=True)
 class Typed:
     """A value of an expression. types: those that it may have, none for null; field: the path that
-    it was read by, empty for other values; members: the values of a context's names."""
+    it was read by, empty for other values; members: the values of a context's names; query: the
+    expression that gives a variable, empty where there is none."""
 
     types: Types = ANY
     field: str = ""
     members: Mapping[str, Typed] | None = None
+    query: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownField:
-    """A field that none of the types of its owner has.
-
-    path, offset: of the text, and of the name in it; owner: the owner's types and path.
-    """
-
-    rule: Rule
-    path: FieldPath
-    offset: int
-    name: str
-    owner: Typed
+Names = Mapping[str, Typed]
+"""The variables that an expression can read."""
+UnknownFields = tuple[tuple[str, Typed], ...]
+"""The names of fields that none of their owner's types has, with the owners."""
+UNKNOWN: Final = Typed()
 
 
-_UNKNOWN: Final = Typed()
+def request_of(kinds: Types) -> Typed:
+    """Return the variable `request` for objects of some types."""
+    judged = Typed(kinds)
+    return Typed(members={"object": judged, "oldObject": judged})
 
 
-def unknown_fields(policy: Policy) -> Iterator[UnknownField]:
-    """Yield the fields in queries of a policy that no object of the matched kinds has."""
-    for index, rule in enumerate(policy.rules):
-        judged = Typed(types_of(kinds_selected(rule.match.kinds)), "")
-        request = Typed(members={"object": judged, "oldObject": judged})
-        reader = _Reader(rule)
-        reader.block(rule.body, ("spec", "rules", index), {"request": request})
-        yield from reader.found
+def typed(text: str, names: Names) -> tuple[Typed, UnknownFields]:
+    """Return what an expression gives, and the fields in it that no type has."""
+    try:
+        node = parse(text)
+    except JMESPathError:
+        return UNKNOWN, ()
+    checker = _Checker(names)
+    value = checker.typed(node, Typed(members=names))
+    return value, tuple(dict.fromkeys(checker.faults))
 
 
 def element_of(part: PatternPart) -> Types:
     """Return the types of what a pattern is compared with: the elements of the innermost loop, or
     the whole object."""
-    whole = types_of(kinds_selected(part.kinds))
-    request = Typed(members={"object": Typed(whole), "oldObject": Typed(whole)})
-    names, element = {"request": request}, whole
+    element = whole = types_of(kinds_selected(part.kinds))
+    names = {"request": request_of(whole)}
     for loop in part.loops:
-        listed = _Reader(part.rule).query(text_of(loop.get("list")).strip(), (), 0, names)
+        listed, _ = typed(text_of(loop.get("list")), names)
         element = element_types(listed.types) or ANY
         names["element"] = Typed(element)
         element = whole if loop.get("elementScope") is False else element
     return element
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Reads the queries of a rule, each with the names that are known where it is."""
-
-    rule: Rule
-    found: list[UnknownField] = field(default_factory=list)
-
-    def block(self, body: Body, path: FieldPath, names: Mapping[str, Typed]) -> None:
-        """Read a rule, or a part of it with a context of its own."""
-        names = dict(names)
-        for at, entry in enumerate(mappings_at(body, "context")):
-            self.value(entry, (*path, "context", at), names)
-            names[text_of(entry.get("name"))] = self._variable(entry, path, at, names)
-        for key, value in body.items():
-            if key != "context":
-                self.value(value, (*path, key), names)
-
-    def value(self, value: Json, path: FieldPath, names: Mapping[str, Typed]) -> None:
-        """Read the queries in a value."""
-        if isinstance(value, str):
-            for variable in find_variables(value) if "{{" in value else ():
-                begin = value.find(variable.query, variable.start)
-                self.query(variable.query, path, max(begin, variable.start), names)
-        elif isinstance(value, list):
-            for index, member in enumerate(value):
-                self.value(member, (*path, index), names)
-        elif isinstance(value, dict):
-            for key, member in value.items():
-                if key == "foreach":
-                    self._loops(member, (*path, key), names)
-                elif key not in ("match", "exclude", "context"):
-                    self.value(member, (*path, key), names)
-
-    def query(self, text: str, path: FieldPath, begin: int, names: Mapping[str, Typed]) -> Typed:
-        """Return what an expression gives; begin: its offset in the text at the path."""
-        try:
-            node = parse(text)
-        except JMESPathError:
-            return _UNKNOWN
-        checker = _Checker(names)
-        value = checker.typed(node, Typed(members=names))
-        for name, owner in dict.fromkeys(checker.faults):
-            offset = max(text.find(name), 0)
-            self.found.append(UnknownField(self.rule, path, begin + offset, name, owner))
-        return value
-
-    def _variable(self, entry: Body, path: FieldPath, at: int, names: Mapping[str, Typed]) -> Typed:
-        body = entry.get("variable")
-        query = text_of(body.get("jmesPath")) if isinstance(body, dict) else ""
-        if not query or "{{" in query or not isinstance(body, dict):
-            return _UNKNOWN
-        if body.get("value") is not None:
-            return _UNKNOWN
-        here = (*path, "context", at, "variable", "jmesPath")
-        value = self.query(query.strip(), here, 0, names)
-        return _UNKNOWN if "default" in body else value
-
-    def _loops(self, value: Json, path: FieldPath, names: Mapping[str, Typed]) -> None:
-        for at, loop in enumerate(list_of(value)):
-            if not isinstance(loop, dict):
-                continue
-            text = text_of(loop.get("list"))
-            listed = _UNKNOWN
-            if text and "{{" not in text:
-                listed = self.query(text.strip(), (*path, at, "list"), 0, names)
-            element = Typed(element_types(listed.types) or ANY, f"{listed.field}[]")
-            inner = {key: entry for key, entry in loop.items() if key != "list"}
-            self.block(inner, (*path, at), {**names, "element": element})
 
 
 @dataclass(slots=True)
@@ -161,13 +87,13 @@ class _Checker:
             return compute(self, node, current)
         for child in node.children:
             self.typed(child, current)
-        return _UNKNOWN
+        return UNKNOWN
 
     def field(self, node: Node, current: Typed) -> Typed:
         """Return a field of the current value."""
         name: str = node.value
         if current.members is not None:
-            return current.members.get(name, _UNKNOWN)
+            return current.members.get(name, UNKNOWN)
         if current.types in (ANY, _NOTHING):
             return current
         types = field_types(current.types, name)
@@ -205,13 +131,13 @@ class _Checker:
     def values(self, node: Node, current: Typed) -> Typed:
         """Return what is made of each value of an object."""
         self.typed(node.children[0], current)
-        return _UNKNOWN
+        return UNKNOWN
 
     def selected(self, node: Node, current: Typed) -> Typed:
         """Return a list of several values."""
         values = [self.typed(child, current) for child in node.children]
         if any(value.members is not None for value in values):
-            return _UNKNOWN
+            return UNKNOWN
         field = ""
         if len({value.field.rpartition(".")[0] for value in values}) == 1:
             names = ", ".join(value.field.rpartition(".")[2] for value in values)
@@ -222,7 +148,7 @@ class _Checker:
         """Return one of two values."""
         left, right = (self.typed(child, current) for child in node.children)
         if left.members is not None or right.members is not None:
-            return _UNKNOWN
+            return UNKNOWN
         return Typed(left.types | right.types, left.field)
 
 
@@ -239,7 +165,7 @@ _NODES: Final[dict[Kind, Callable[[_Checker, Node, Typed], Typed]]] = {
     Kind.MULTI_SELECT_LIST: _Checker.selected,
     Kind.OR_EXPRESSION: _Checker.either,
     # A reference is about the elements of another list.
-    Kind.EXPREF: lambda _checker, _node, _current: _UNKNOWN,
+    Kind.EXPREF: lambda _checker, _node, _current: UNKNOWN,
     **dict.fromkeys(
         (Kind.SLICE, Kind.IDENTITY, Kind.CURRENT), lambda _checker, _node, current: current
     ),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from chartkit.catalog.policy_lint.expressions import PolicyExpression, expressions_of
 from chartkit.catalog.policy_lint.kind_types import field_types, kinds_selected, meant
-from chartkit.catalog.policy_lint.queries import UnknownField, unknown_fields
+from chartkit.catalog.policy_lint.queries import Typed
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import field_steps, is_list
 from chartkit.catalog.policy_lint.witness import edited, field_tries, witness
@@ -34,25 +35,27 @@ validate:
     correct = problematic.replace("hostNetwrk", "hostNetwork")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for fault in unknown_fields(policy) if policy is not None else ():
-            yield self._unknown(subject, fault)
+        for expression in expressions_of(subject.cluster_policy):
+            for name, owner in expression.unknown:
+                yield self._unknown(subject, expression, name, owner)
 
-    def _unknown(self, subject: Subject, fault: UnknownField) -> Diagnostic:
-        owner, name = fault.owner, fault.name
-        kinds = dict.fromkeys(kind.kind for kind in kinds_selected(fault.rule.match.kinds))
+    def _unknown(
+        self, subject: Subject, expression: PolicyExpression, name: str, owner: Typed
+    ) -> Diagnostic:
+        rule, path = expression.rule, expression.path
+        offset = expression.offset + max(expression.text.find(name), 0)
+        kinds = dict.fromkeys(kind.kind for kind in kinds_selected(rule.match.kinds))
         field = ".".join(filter(None, (owner.field, name)))
-        message = f"rule {fault.rule.name}: no {' or '.join(kinds)} has the field {field}"
+        message = f"rule {rule.name}: no {' or '.join(kinds)} has the field {field}"
         hint = None
         if is_list(owner.types):
             hint = f"{owner.field} is a list: write {owner.field}[].{name}"
         elif near := meant(owner.types, name):
             hint = did_you_mean([near])
-            text = pointed_at(subject.resource.body, map(str, fault.path))
-            if isinstance(text, str) and text[fault.offset :].startswith(name):
-                end = fault.offset + len(name)
-                edit = edited(fault.path, text=f"{text[: fault.offset]}{near}{text[end:]}")
+            text = pointed_at(subject.resource.body, map(str, path))
+            if isinstance(text, str) and text[offset:].startswith(name):
+                edit = edited(path, text=f"{text[:offset]}{near}{text[offset + len(name) :]}")
                 steps = (*field_steps(owner.field), near) if owner.field else (near,)
                 tries = list(field_tries(steps, field_types(owner.types, near)))
-                message += witness(subject, fault.rule, edit, lambda _: tries)
-        return self.finding(subject, fault.path, message, hint, fault.offset)
+                message += witness(subject, rule, edit, lambda _: tries)
+        return self.finding(subject, path, message, hint, offset)

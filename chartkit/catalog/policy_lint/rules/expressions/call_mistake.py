@@ -30,8 +30,7 @@ mutate:
     correct = problematic.replace("sum(", "add(")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for each in expressions_of(policy) if policy is not None else ():
+        for each in expressions_of(subject.cluster_policy):
             for mistake in call_mistakes(each.text, each.is_text):
                 message = f"rule {each.rule.name}: {mistake.problem}: the rule fails with an error"
                 offset = each.offset + max(each.text.find(f"{mistake.function}("), 0)

@@ -36,8 +36,7 @@ validate:
     correct = problematic.replace(", app)", ", 'app-')")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for each in expressions_of(policy) if policy is not None else ():
+        for each in expressions_of(subject.cluster_policy):
             for name in sorted(roots_of(each.text) - {WHOLE_INPUT}):
                 if not each.has(name):
                     yield self._undefined(subject, each, name)

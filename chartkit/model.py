@@ -300,6 +300,36 @@ def texts_below(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, 
     return ((place, text) for place, text in leaves(value, path) if isinstance(text, str))
 
 
+def values_below(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Json]]:
+    """Yield a value and every value in it, with its path."""
+    yield path, value
+    if isinstance(value, dict | list):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from values_below(member, (*path, key))
+
+
+def with_value(value: Json, path: FieldPath, new: Json) -> Json:
+    """Return a value with another one at a path that it has; new: `WITHOUT` for none."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    copy: Any = list(value) if isinstance(value, list) else dict(value)
+    if new is WITHOUT and not rest:
+        del copy[step]
+    else:
+        copy[step] = with_value(copy[step], rest, new)
+    return copy
+
+
+WITHOUT: Final = object()
+"""The new value where a value is taken away."""
+
+
+def renamed(body: Body, old: str, new: str) -> Body:
+    """Return a mapping with another name for a key, in the same order."""
+    return {new if name == old else name: value for name, value in body.items()}
+
+
 def same(left: Json, right: Json) -> bool:
     """Return whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
     if left is right:

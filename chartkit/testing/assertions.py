@@ -5,7 +5,7 @@ Kyverno refuses keys of rows that it does not have, and ignores annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +24,14 @@ _ASSERTED: Final = ("message", "action", "field")
 _ACTIONS: Final = (AUDIT, ENFORCE)
 AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
 """The beginnings of the names of a rule and of its forms for pod controllers."""
+
+
+def written_rule(rule: str, own: Collection[str]) -> str:
+    """Return a rule's name as its policy has it, in place of its forms for pod controllers;
+    empty in a policy whose rules have no names."""
+    # The longest prefix first.
+    names = (rule.removeprefix(prefix) for prefix in ("", *reversed(AUTOGEN)))
+    return next((name for name in names if name in own), "" if "" in own else rule)
 
 
 @dataclass(frozen=True, slots=True)

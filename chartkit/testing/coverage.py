@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.model import Location, Status
+from chartkit.testing.assertions import written_rule
 from chartkit.testing.model import CaseResult, PolicyRules
 
-_PREFIXES: Final = ("autogen-cronjob-", "autogen-")
-_RULELESS: Final = {""}
 _FAILURES: Final = frozenset({Status.FAIL, Status.WARN})
 
 
@@ -68,11 +67,11 @@ def _add(
     file, line, name = policy.key
     own = set(policy.rules)
     reached = {
-        _base(row.rule, own)
+        written_rule(row.rule, own)
         for row in case.rows
         if row.policy.rpartition("/")[2] == name and row.got
     }
-    seen = [(_base(one.rule, own), one.status) for one in case.seen if one.policy == name]
+    seen = [(written_rule(one.rule, own), one.status) for one in case.seen if one.policy == name]
     matched = {rule for rule, _ in seen}
     failed = {rule for rule, status in seen if status in _FAILURES}
     for rule in policy.rules:
@@ -83,14 +82,3 @@ def _add(
         coverage.reached |= rule in reached
         coverage.matched |= rule in matched
         coverage.failed |= rule in failed
-
-
-def _base(rule: str, own: set[str]) -> str:
-    """Return the rule as written, in place of one generated for Pod controllers."""
-    if own == _RULELESS:
-        return ""
-    if rule not in own:
-        for prefix in _PREFIXES:
-            if rule.startswith(prefix) and rule.removeprefix(prefix) in own:
-                return rule.removeprefix(prefix)
-    return rule

@@ -13,7 +13,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location, RuleResult, RuleType, Severity, Status
 from chartkit.output.transaction import write_together
 from chartkit.testing.answers import Answer, ask
-from chartkit.testing.assertions import AUTOGEN
+from chartkit.testing.assertions import written_rule
 from chartkit.testing.inputs import load_inputs
 from chartkit.testing.model import TestFile
 from chartkit.testing.reader import API_VERSION
@@ -47,7 +47,7 @@ def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> l
     for (_, kind, namespace, name), answers in ask(inputs).triggers[""].items():
         for answer in answers:
             for result in answer.results:
-                rule = _written(result.rule, rules.get(answer.policy, ()))
+                rule = written_rule(result.rule, rules.get(answer.policy, ()))
                 field, written = _FILES.get(result.type, ("", ""))
                 bodies = list(_made(answer, result))
                 file_name = f"{answer.policy}-{written}" if bodies else ""
@@ -80,14 +80,6 @@ def _made(answer: Answer, result: RuleResult) -> Iterator[Body]:
     if result.type is RuleType.MUTATION and result.status is Status.PASS:
         yield answer.patched.body
     yield from result.generated
-
-
-def _written(rule: str, own: Sequence[str]) -> str:
-    """Return a rule's name as its policy has it, in place of its forms for pod controllers."""
-    if rule in own:
-        return rule
-    names = (rule.removeprefix(prefix) for prefix in sorted(AUTOGEN, key=len, reverse=True))
-    return next((name for name in names if name in own), rule)
 
 
 def _unique(bodies: Iterable[Body]) -> list[Body]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
 from chartkit.catalog.policy_lint.findings import rule_findings, run_findings
-from chartkit.catalog.policy_lint.levels import Levels, at_levels
+from chartkit.catalog.policy_lint.levels import NO_LEVELS, Levels, at_levels
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
@@ -19,24 +18,16 @@ from chartkit.library.policies import METADATA_FILE
 from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, is_definition, matching, walk
-from chartkit.scan.policies import (
-    as_refusals,
-    compile_all,
-    is_test_file,
-    read_policies,
-)
+from chartkit.scan.policies import as_refusals, compile_all, is_test_file, read_policies
 
 UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
 
 
-_NO_LEVELS: Final[Levels] = MappingProxyType({})
-
-
 def lint_policies(
     sources: Sequence[str],
     track: Track = untracked,
-    levels: Levels = _NO_LEVELS,
+    levels: Levels = NO_LEVELS,
     kyverno: Release | None = None,
 ) -> CheckResult:
     """Return what Kyverno refuses of policies, what has no effect, and what it will remove.

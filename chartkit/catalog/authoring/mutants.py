@@ -7,19 +7,27 @@ of background scans.
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.syntax import Expr, format_expression, read, tree
-from chartkit.model import Body, FieldPath, Json, mapping_at, mappings_at, texts_below
+from chartkit.model import (
+    Body,
+    FieldPath,
+    Json,
+    mapping_at,
+    mappings_at,
+    renamed,
+    texts_below,
+    with_value,
+)
 from chartkit.wording import shortened
 
-WITHOUT: Final = object()
-"""The new value where a value is taken away."""
 LITERAL: Final = "literal"
 """The part of changes of texts, numbers and booleans."""
 _CEL_GROUP: Final = "policies.kyverno.io/"
@@ -51,9 +59,9 @@ def changes(body: Body) -> Iterator[Change]:
     if str(body.get("apiVersion")).startswith(_CEL_GROUP):
         yield from _settings(spec)
         idle = _of_messages(spec)
-        for change in _expressions(spec, ("spec",)):
-            if change.path[1:3] not in idle:
-                yield change
+        for path, text in texts_below(spec, ("spec",)):
+            if path[-1] in _EXPRESSIONS and path[1:3] not in idle:
+                yield from _changed_expressions(text, path)
         return
     for index, rule in enumerate(mappings_at(spec, "rules")):
         yield from _rule(rule, ("spec", "rules", index))
@@ -75,19 +83,6 @@ def _of_messages(spec: Body) -> set[FieldPath]:
         for at, variable in enumerate(variables)
         if variable.get("name") not in read
     }
-
-
-def with_value(value: Json, path: FieldPath, new: Json) -> Json:
-    """Return a value with another one at a path; new: `WITHOUT` for none."""
-    step, *rest = path
-    copy: Any = list(value) if isinstance(value, list) else dict(value)
-    if rest:
-        copy[step] = with_value(copy[step], tuple(rest), new)
-    elif new is WITHOUT:
-        del copy[step]
-    else:
-        copy[step] = new
-    return copy
 
 
 _SAYING: Final = frozenset(("message", "messageExpression", "valueExpression"))
@@ -127,18 +122,6 @@ def _without_items(listed: Json, path: FieldPath) -> Iterator[Change]:
         for at, item in enumerate(listed):
             name = f"without {item}" if isinstance(item, str) else f"without item {at}"
             yield Change(path, "part left out", name, [*listed[:at], *listed[at + 1 :]])
-
-
-def _expressions(value: Json, path: FieldPath) -> Iterator[Change]:
-    if isinstance(value, dict):
-        for key, member in value.items():
-            if key in _EXPRESSIONS and isinstance(member, str):
-                yield from _changed_expressions(member, (*path, key))
-            else:
-                yield from _expressions(member, (*path, key))
-    elif isinstance(value, list):
-        for at, member in enumerate(value):
-            yield from _expressions(member, (*path, at))
 
 
 def _changed_expressions(text: str, path: FieldPath) -> Iterator[Change]:
@@ -230,12 +213,8 @@ def _replaced(expr: Expr) -> Iterator[tuple[str, str, Expr]]:
 _IDLE: Final = frozenset(
     (
         *("name", "message", "failureAction", "validationFailureAction", "skipBackgroundRequests"),
-        *(
-            "allowExistingViolations",
-            "synchronize",
-            "generateExisting",
-            "mutateExistingOnPolicyUpdate",
-        ),
+        *("allowExistingViolations", "generateExisting", "mutateExistingOnPolicyUpdate"),
+        *("synchronize",),
         *("orphanDownstreamOnPolicyDelete", "operations", "uid", "attestors", "order"),
     )
 )
@@ -281,7 +260,7 @@ def _values(value: Json, path: FieldPath, key: str) -> Iterator[Change]:
         for at, member in enumerate(value):
             yield from _values(member, (*path, at), key)
     elif isinstance(value, bool):
-        yield Change(path, LITERAL, f"{_shown(value)} -> {_shown(not value)}", not value)
+        yield Change(path, LITERAL, f"{json.dumps(value)} -> {json.dumps(not value)}", not value)
     elif isinstance(value, int | float):
         yield Change(path, LITERAL, f"{value} -> {value + 1}", value + 1)
     elif isinstance(value, str):
@@ -289,26 +268,21 @@ def _values(value: Json, path: FieldPath, key: str) -> Iterator[Change]:
             yield Change(path, part, said or f"{value or repr(value)} -> {new or repr(new)}", new)
 
 
-def _shown(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _mapping(value: Mapping[str, Json], path: FieldPath) -> Iterator[Change]:
+def _mapping(value: Body, path: FieldPath) -> Iterator[Change]:
     """Yield a mapping with an anchor dropped, without a key of a pattern, or with any for all."""
     is_condition = {"key", "operator"} <= value.keys()
     for key in value:
         anchored = _ANCHORED.fullmatch(key)
         if anchored:
-            plain = {anchored["key"] if name == key else name: part for name, part in value.items()}
-            yield Change(path, "anchor", f"{key} -> {anchored['key']}", plain)
+            name = anchored["key"]
+            yield Change(path, "anchor", f"{key} -> {name}", renamed(value, key, name))
         if "pattern" in path or "anyPattern" in path or "patchStrategicMerge" in path:
             rest = {name: part for name, part in value.items() if name != key}
             if rest and not is_condition:
                 yield Change(path, "part left out", f"without {key}", rest)
     for key, other in (("any", "all"), ("all", "any")):
         if isinstance(value.get(key), list) and len(value[key]) > 1 and other not in value:
-            swapped = {other if name == key else name: part for name, part in value.items()}
-            yield Change(path, "operator", f"{key} -> {other}", swapped)
+            yield Change(path, "operator", f"{key} -> {other}", renamed(value, key, other))
 
 
 def _texts(value: str, key: str) -> Iterator[tuple[str, str, str]]:

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from chartkit.catalog.authoring.mutants import LITERAL, WITHOUT, Change, changes, with_value
+from chartkit.catalog.authoring.mutants import LITERAL, Change, changes
 from chartkit.documents.reader import Source, read_file, read_text, resources
 from chartkit.engine import (
     NO_ATTACHMENTS,
@@ -30,10 +30,10 @@ from chartkit.library.policies import read_policy
 from chartkit.library.policy import Examples, FolderPolicy, Parameter
 from chartkit.library.source_mistakes import outline_of, placed
 from chartkit.model import (
+    WITHOUT,
     Body,
     Diagnostic,
     Explanation,
-    FieldPath,
     Json,
     Resource,
     Severity,
@@ -41,6 +41,8 @@ from chartkit.model import (
     path_text,
     pointed_at,
     pointer_of,
+    values_below,
+    with_value,
 )
 from chartkit.scan.policies import compile_one
 from chartkit.scan.verdicts import example_world, judge
@@ -284,7 +286,9 @@ def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
 
 
 def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]]:
-    for path, value in _nodes(body, ()):
+    for path, value in values_below(body):
+        if path in ((), ("apiVersion",), ("kind",), ("metadata",)):
+            continue
         name = path_text(path)
         yield f"without {name}", with_value(body, path, WITHOUT)
         steps = [str(step) for step in path]
@@ -293,18 +297,6 @@ def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]
             if new is not None and new != value:
                 said = shortened(json.dumps(new, ensure_ascii=False), _SHOWN)
                 yield f"with {name}: {said}", with_value(body, path, new)
-
-
-def _nodes(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
-    if path and path not in (("apiVersion",), ("kind",), ("metadata",)):
-        yield path, value
-    items: Iterable[tuple[Any, Json]] = ()
-    if isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, list):
-        items = enumerate(value)
-    for key, member in items:
-        yield from _nodes(member, (*path, key))
 
 
 def _alternatives(value: Json) -> Iterator[Json]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.addon import addons, loaded
-from chartkit.catalog.policy_lint.levels import Levels
+from chartkit.catalog.policy_lint.levels import NO_LEVELS, Levels
 from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.catalog.policy_lint.rules import RULES
 from chartkit.engine import RunnablePolicy, is_policy
@@ -19,13 +18,12 @@ from chartkit.scan.policies import PolicySet
 
 _MOST_FINDINGS: Final = 50
 """The most findings of a rule in one policy."""
-_NO_LEVELS: Final[Levels] = MappingProxyType({})
 
 
 def rule_findings(
     written: Iterable[Resource],
     compiled: PolicySet,
-    levels: Levels = _NO_LEVELS,
+    levels: Levels = NO_LEVELS,
     kyverno: Release | None = None,
 ) -> Iterator[Diagnostic]:
     """Yield the findings of every rule in every policy; written: those that do not compile among

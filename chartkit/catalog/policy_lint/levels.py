@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.policy_lint.rules import RULES
@@ -16,6 +17,7 @@ from chartkit.suggestions import suggestion
 KEY: Final = "lint"
 Levels = Mapping[str, Severity | None]
 """The levels of rules by their ids; None: the rule is off."""
+NO_LEVELS: Final[Levels] = MappingProxyType({})
 
 
 def levels(project: Project, environment: str | None = None) -> Levels:

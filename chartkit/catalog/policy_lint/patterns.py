@@ -37,9 +37,9 @@ class PatternPart:
         return tuple(map("/".join, named)) if all(map(all, named)) else ()
 
 
-def patterns_of(policy: Policy) -> Iterator[PatternPart]:
+def patterns_of(policy: Policy | None) -> Iterator[PatternPart]:
     """Yield every pattern and overlay of every rule, as written."""
-    for index, rule in enumerate(policy.rules):
+    for index, rule in enumerate(policy.rules if policy is not None else ()):
         path: FieldPath = ("spec", "rules", index)
         validate = mapping_at(rule.body, "validate")
         yield from _compared(rule, (*path, "validate"), validate, ())
@@ -63,14 +63,3 @@ def _overlays(rule: Rule, path: FieldPath, block: Body) -> Iterator[PatternPart]
         yield PatternPart(rule, (*path, _OVERLAY), block[_OVERLAY], is_overlay=True)
     for at, loop in enumerate(mappings_at(block, "foreach")):
         yield from _overlays(rule, (*path, "foreach", at), loop)
-
-
-def members(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str, Json]]:
-    """Yield every key below a value, with the path of its mapping and what the key has."""
-    if isinstance(value, dict):
-        for key, member in value.items():
-            yield path, key, member
-            yield from members(member, (*path, key))
-    elif isinstance(value, list):
-        for index, member in enumerate(value):
-            yield from members(member, (*path, index))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
 from itertools import islice
 from typing import Final
 
@@ -30,7 +29,7 @@ from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.kubernetes.field_faults import fields_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, in_namespace
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, FieldPath, Json, Resource, Status, pointed_at
+from chartkit.model import Body, FieldPath, Json, Resource, Status, pointed_at, renamed, with_value
 from chartkit.scan.api_defaults.kinds import as_stored
 
 _MOST_TRIED: Final = 24
@@ -46,36 +45,23 @@ _CANDIDATES: Final[dict[str, tuple[Json, ...]]] = {
     "quantity": ("1", "100Gi"),
     "int-or-string": (1, "100%"),
 }
-Edit = Callable[[Body], Body]
-"""Returns a copy of a policy with a correction."""
 Try = tuple[Steps, Json]
 """A field of an object and its value."""
 
 
-def edited(path: FieldPath, key: str | None = None, text: str | None = None) -> Edit:
-    """Return an edit that changes a key, or the text that it has; path: of the key."""
-
-    def edit(body: Body) -> Body:
-        copy = deepcopy(body)
-        owner: Json = copy
-        for step in path[:-1]:
-            owner = owner[step]
-        if text is not None:
-            owner[path[-1]] = text
-            return copy
-        members = [(key if name == path[-1] else name, value) for name, value in owner.items()]
-        owner.clear()
-        owner.update(members)
-        return copy
-
-    return edit
+def with_key(subject: Subject, path: FieldPath, key: str) -> Body:
+    """Return a policy with another name for the key at a path."""
+    body, owner = subject.resource.body, path[:-1]
+    mapping = pointed_at(body, map(str, owner))
+    corrected: Body = with_value(body, owner, renamed(mapping, str(path[-1]), key))
+    return corrected
 
 
 def witness(
-    subject: Subject, rule: Rule, edit: Edit, tries: Callable[[CompiledPolicy], Iterable[Try]]
+    subject: Subject, rule: Rule, corrected: Body, tries: Callable[[CompiledPolicy], Iterable[Try]]
 ) -> str:
-    """Return the end of a message: an object that shows that a rule should be as an edit makes it,
-    and what becomes of the object; empty where none is found, and after many searches.
+    """Return the end of a message: an object that a rule judges otherwise than the corrected policy
+    does, and what becomes of the object; empty where there is none, and after many searches.
 
     tries: fields of the object, with values, that may show it, by the corrected policy.
     """
@@ -83,7 +69,7 @@ def witness(
     if compiled is None or not kinds:
         return ""
     try:
-        other = compile_policy(Resource(edit(subject.resource.body)))
+        other = compile_policy(Resource(corrected))
     except ChartkitError:
         return ""
     for steps, value in islice(tries(other), _MOST_TRIED):

@@ -14,14 +14,10 @@ from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.engine.kubernetes.selectors import compile_selector, never_fits
 from chartkit.model import (
-    Body,
     Diagnostic,
     FieldPath,
     Json,
     Severity,
-    list_of,
-    mapping_at,
-    mappings_at,
     pointer_of,
 )
 from chartkit.schemas.kind_selectors import parse_kind_selector
@@ -103,7 +99,7 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
         location = policy.resource.location.within(pointer_of(*path, key))
         hint = suggestion(key, _BLOCKS) or f"known: {', '.join(_BLOCKS)}"
         yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
-    for pointer, selector in _selectors(policy.resource.body):
+    for path, selector in _selectors(policy):
         group, _, kind, _ = parse_kind_selector(selector)
         if kind in _COMMON:
             continue
@@ -111,7 +107,7 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
 
         if meant := meant_kind(group, kind):
             message = f"{policy.name}: no object is of kind '{kind}': the rule matches none"
-            location = policy.resource.location.within(pointer)
+            location = policy.resource.location.within(pointer_of(*path))
             hint = f"did you mean '{meant}'?"
             yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
 
@@ -142,19 +138,9 @@ def _members(value: Json) -> Iterator[tuple[str | int, Json]]:
         yield from enumerate(value)
 
 
-def _selectors(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield each kind that rules match or exclude, with its pointer."""
-    for index, rule in enumerate(mappings_at(body, "spec", "rules")):
-        for block in ("match", "exclude"):
-            filters: list[tuple[tuple[str, ...], Body]] = [((block,), mapping_at(rule, block))]
-            for key in ("any", "all"):
-                listed = mappings_at(rule, block, key)
-                filters += [((block, key, str(at)), each) for at, each in enumerate(listed)]
-            for path, each in filters:
-                kinds = list_of(mapping_at(each, "resources").get("kinds"))
-                for at, kind in enumerate(kinds):
-                    if isinstance(kind, str):
-                        yield (
-                            pointer_of("spec", "rules", index, *path, "resources", "kinds", at),
-                            kind,
-                        )
+def _selectors(policy: Policy) -> Iterator[tuple[FieldPath, str]]:
+    """Yield each kind that rules match or exclude, with its path."""
+    for index, rule in enumerate(policy.rules):
+        for path, one in filters_of(rule):
+            for at, kind in enumerate(one.kinds):
+                yield ("spec", "rules", index, *path, "resources", "kinds", at), kind

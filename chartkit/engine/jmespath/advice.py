@@ -15,7 +15,6 @@ from typing import Final
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.expression import compile_expression
 from chartkit.engine.jmespath.nodes import Kind, Node
-from chartkit.go.strconv import NumberError, parse_float
 from chartkit.suggestions import suggestion
 
 _BACKTICKS: Final = "write numbers in backticks: `10`"
@@ -139,6 +138,7 @@ def _mistakes(node: Node, is_text: Callable[[Node], bool]) -> Iterator[CallMista
 _ALIKE: Final = frozenset({"add", "subtract", "modulo"})
 """Functions whose operands must both be numbers, or both be texts of quantities or durations."""
 _NUMBERS: Final = frozenset({"ceil", "floor", "length", "round", "to_number"})
+_NUMERIC: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
 def _operands(
@@ -149,7 +149,7 @@ def _operands(
     for operand in operands:
         if operand.kind is Kind.LITERAL and isinstance(operand.value, str):
             shown = f"the text '{operand.value}'"
-            hint = f"write `{operand.value}`" if _is_numeric(operand.value) else _TO_NUMBER
+            hint = f"write `{operand.value}`" if _NUMERIC.fullmatch(operand.value) else _TO_NUMBER
         elif is_text(operand):
             shown, hint = "a text", _TO_NUMBER
         else:
@@ -162,11 +162,3 @@ def _is_number(node: Node) -> bool:
         return node.value in _NUMBERS
     is_literal = node.kind is Kind.LITERAL
     return is_literal and isinstance(node.value, int | float) and not isinstance(node.value, bool)
-
-
-def _is_numeric(text: str) -> bool:
-    try:
-        parse_float(text)
-    except NumberError:
-        return False
-    return True

@@ -122,6 +122,11 @@ def type_faults(body: Body) -> Iterator[str]:
     return (f"{fault.shown}: {fault.problem}" for fault in faults if not fault.is_unknown)
 
 
+def type_problem(value: Json, type_name: str) -> str:
+    """Return `is a string, must be a boolean` for a value that is not of a type; else nothing."""
+    return next((fault.problem for fault in _check(type_name, NEWEST)(value)), "")
+
+
 @cache
 def _check(wanted: str, minor: int) -> _Check:
     """Return the check of values that are not null by the name of their type."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.catalog.policy_lint.kind_types import (
+    SCALARS,
     Types,
     element_types,
     field_types,
@@ -19,6 +20,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.unmatched import kinds_of, mutations_of
+from chartkit.engine.kubernetes.field_faults import type_problem
 from chartkit.model import Diagnostic, FieldPath
 from chartkit.suggestions import did_you_mean
 
@@ -99,27 +101,10 @@ def _value_faults(value: Expr, place: str, wanted: Types) -> Iterator[_Fault]:
         if value.name != place:
             begin, hint = value.offset - len(value.name), f"write {place}{{}}"
             yield begin, f"'{value.name}' is the type of another field than {place}", hint
-    elif isinstance(value, Literal) and wanted <= _CLASSES.keys():
-        given = value.value
-        if not any(_fits(given, name) for name in wanted):
-            names = " or ".join(sorted(wanted))
-            yield value.offset, f"{place} is {_named(given)}, must be {names}", None
-
-
-_CLASSES: Final[dict[str, type | tuple[type, ...]]] = {
-    "bool": bool,
-    "int": int,
-    "double": (int, float),
-    "string": str,
-}
-
-
-def _fits(value: object, name: str) -> bool:
-    return isinstance(value, _CLASSES[name]) and (name == "bool") == isinstance(value, bool)
-
-
-def _named(value: object) -> str:
-    return {bool: "a boolean", str: "a string"}.get(type(value), "a number")
+    elif isinstance(value, Literal) and isinstance(value.value, str | int | float):
+        problems = [type_problem(value.value, name) for name in sorted(wanted & SCALARS)]
+        if wanted <= SCALARS and all(problems):
+            yield value.offset, f"{place} {' or '.join(problems)}", None
 
 
 def _values(node: Expr) -> Iterator[Expr]:

@@ -46,8 +46,7 @@ validate:
     correct = problematic.replace('"<=4Gi"', '">0 & <=4Gi"')
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for part in patterns_of(policy) if policy is not None else ():
+        for part in patterns_of(subject.cluster_policy):
             if part.is_overlay:
                 continue
             for path, text in texts_below(part.value, part.path):

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, is_list, values_of
-from chartkit.catalog.policy_lint.witness import edited, witness
+from chartkit.catalog.policy_lint.witness import with_key, witness
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.kubernetes.field_faults import fields_of
 from chartkit.model import Diagnostic, Json
@@ -36,8 +36,7 @@ validate:
     correct = problematic.replace("initContainers", "=(initContainers)")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for part in patterns_of(policy) if policy is not None else ():
+        for part in patterns_of(subject.cluster_policy):
             if part.is_overlay or part.loops or "anyPattern" in part.path:
                 continue
             for value in values_of(part):
@@ -47,8 +46,8 @@ validate:
     def _required(self, subject: Subject, part: PatternPart, value: PatternValue) -> Diagnostic:
         key, field = value.steps[-1], field_text(value.steps)
         message = f"rule {part.rule.name}: an object without {field} is refused"
-        edit = edited(value.path, f"=({key})")
-        message += witness(subject, part.rule, edit, lambda _: [((), None)])
+        corrected = with_key(subject, value.path, f"=({key})")
+        message += witness(subject, part.rule, corrected, lambda _: [((), None)])
         return self.finding(subject, value.path, message, f"write =({key})")
 
 

@@ -8,7 +8,7 @@ from chartkit.catalog.policy_lint.kind_types import kinds_selected, meant
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, values_of
-from chartkit.catalog.policy_lint.witness import edited, pattern_tries, witness
+from chartkit.catalog.policy_lint.witness import pattern_tries, with_key, witness
 from chartkit.model import Diagnostic
 from chartkit.suggestions import did_you_mean
 
@@ -31,8 +31,7 @@ validate:
     correct = problematic.replace("hostNetwrk", "hostNetwork")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for part in patterns_of(policy) if policy is not None else ():
+        for part in patterns_of(subject.cluster_policy):
             for value in values_of(part):
                 if not value.types and value.steps[-1] != "[]":
                     yield self._unknown(subject, part, value)
@@ -48,5 +47,5 @@ validate:
         if not (part.is_overlay or part.loops):
             key = str(value.path[-1]).replace(value.steps[-1], name)
             tries = pattern_tries(part, (*value.path[:-1], key))
-            message += witness(subject, part.rule, edited(value.path, key), tries)
+            message += witness(subject, part.rule, with_key(subject, value.path, key), tries)
         return self.finding(subject, value.path, message, did_you_mean([name]))

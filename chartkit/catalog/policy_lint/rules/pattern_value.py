@@ -36,8 +36,7 @@ validate:
     correct = problematic.replace("rotate: yes", 'rotate: "yes"')
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for part in patterns_of(policy) if policy is not None else ():
+        for part in patterns_of(subject.cluster_policy):
             for value in values_of(part):
                 if value.anchor is AnchorKind.NEGATION or not value.types or value.types == ANY:
                     continue

@@ -9,8 +9,8 @@ from chartkit.catalog.policy_lint.kind_types import field_types, kinds_selected,
 from chartkit.catalog.policy_lint.queries import Typed
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import field_steps, is_list
-from chartkit.catalog.policy_lint.witness import edited, field_tries, witness
-from chartkit.model import Diagnostic, pointed_at
+from chartkit.catalog.policy_lint.witness import field_tries, witness
+from chartkit.model import Diagnostic, pointed_at, with_value
 from chartkit.suggestions import did_you_mean
 
 
@@ -54,8 +54,9 @@ validate:
             hint = did_you_mean([near])
             text = pointed_at(subject.resource.body, map(str, path))
             if isinstance(text, str) and text[offset:].startswith(name):
-                edit = edited(path, text=f"{text[:offset]}{near}{text[offset + len(name) :]}")
+                corrected = f"{text[:offset]}{near}{text[offset + len(name) :]}"
+                body = with_value(subject.resource.body, path, corrected)
                 steps = (*field_steps(owner.field), near) if owner.field else (near,)
                 tries = list(field_tries(steps, field_types(owner.types, near)))
-                message += witness(subject, rule, edit, lambda _: tries)
+                message += witness(subject, rule, body, lambda _: tries)
         return self.finding(subject, path, message, hint, offset)

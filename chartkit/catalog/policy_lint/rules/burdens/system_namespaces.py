@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.engine import ENFORCE
-from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
 from chartkit.model import Diagnostic, Severity
 from chartkit.schemas.kind_selectors import parse_kind_selector
@@ -42,7 +42,10 @@ validate:
         if policy is None or policy.namespace:
             return
         for index, rule in enumerate(policy.rules):
-            if _enforces(policy, rule) and not any(map(_names_namespaces, _filters(rule))):
+            narrows = any(
+                one.namespaces or one.namespace_selector is not None for _, one in filters_of(rule)
+            )
+            if _enforces(policy, rule) and not narrows:
                 message = f"rule {rule.name}: enforces in all namespaces, kube-system among them"
                 hint = "exclude kube-system, or keep it from Kyverno in its configuration"
                 yield self.finding(subject, ("spec", "rules", index, "match"), message, hint)
@@ -53,11 +56,3 @@ def _enforces(policy: Policy, rule: Rule) -> bool:
     action = rule.validate.failure_action or policy.failure_action
     validates = bool(rule.body.get("validate"))
     return validates and action.lower() == ENFORCE.lower() and not _PODS.isdisjoint(kinds)
-
-
-def _filters(rule: Rule) -> Iterator[ResourceFilter]:
-    return (each for _, each in filters_of(rule))
-
-
-def _names_namespaces(one: ResourceFilter) -> bool:
-    return bool(one.namespaces) or one.namespace_selector is not None

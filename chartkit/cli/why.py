@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -87,22 +86,18 @@ def why(
     Exits 0 whatever the results are, and 1 if a policy cannot be compiled.
     """
     from chartkit.scan.why.asking import named, wanted_policy
-    from chartkit.scan.why.inputs import load_why, open_why
+    from chartkit.scan.why.inputs import open_why
     from chartkit.scan.why.report import WhyReport
 
     outputs.parsed()
     notes = Notes()
     source = _source(options, env, "cluster" if cluster else policies_from, context)
-    with ExitStack() as stack:
-        if source is None:
-            environment = _environment(options, env, path)
-            if environment is None and not options.policies.named_policies:
-                message = f"the policies are those of {DEFAULT_PROFILE}"
-                notes(Diagnostic("why", Severity.NOTE, message, None, "-p names others"))
-            inputs = load_why(options, sys.stdin, notes, environment)
-        else:
-            warn = partial(click.echo, err=True)
-            inputs = stack.enter_context(open_why(source, options, sys.stdin, notes, warn))
+    environment = None if source is not None else _environment(options, env, path)
+    if source is None and environment is None and not options.policies.named_policies:
+        message = f"the policies are those of {DEFAULT_PROFILE}"
+        notes(Diagnostic("why", Severity.NOTE, message, None, "-p names others"))
+    warn = partial(click.echo, err=True)
+    with open_why(source, environment, options, sys.stdin, notes, warn) as inputs:
         asker = replace(inputs.asker, operation=operation or "")
         if policy is not None:
             wanted = wanted_policy(policy, asker.policies, asker.cleaners)
@@ -129,16 +124,7 @@ def _source(
     if env is not None:
         raise InputError("--env and a cluster do not go together", hint="leave one out")
     options.policies.require_none_named("a cluster")
-    chosen = ClusterOptions(
-        cluster=False,
-        context=context,
-        cluster_policies=False,
-        reports=False,
-        fail_on_differences=False,
-        record=None,
-        policies_from=policies_from,
-    )
-    return chosen.policies_source()
+    return ClusterOptions(context=context, policies_from=policies_from).policies_source()
 
 
 def _environment(options: RequestOptions, env: str | None, path: Path) -> ProjectEnvironment | None:

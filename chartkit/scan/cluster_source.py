@@ -32,12 +32,12 @@ class ClusterOptions:
     record: the folder to record into; policies_from: `cluster` or a recording, whose policies judge
     files."""
 
-    cluster: bool
-    context: str | None
-    cluster_policies: bool
-    reports: bool
-    fail_on_differences: bool
-    record: Path | None
+    cluster: bool = False
+    context: str | None = None
+    cluster_policies: bool = False
+    reports: bool = False
+    fail_on_differences: bool = False
+    record: Path | None = None
     policies_from: str | None = None
 
     @property

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from chartkit.engine.cel.ast import (
@@ -22,7 +21,6 @@ from chartkit.engine.cel.ast import (
 from chartkit.engine.cel.checker.checked import format_type, function_and_arguments
 from chartkit.engine.cel.declarations import Environment, Example, Library, Macro, Overload
 from chartkit.engine.cel.errors import CelCompileError, CelError
-from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.interpreter.frame import Round, Trace
 from chartkit.engine.cel.interpreter.macro_patterns import ShapeKind, shape_of
 from chartkit.engine.cel.interpreter.program import Evaluation, Program, observed
@@ -30,8 +28,6 @@ from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.syntax import unparse
 from chartkit.engine.cel.values import OptionalValue, Value
 from chartkit.model import FieldPath
-
-_OBJECT: Final[Mapping[str, FieldPath]] = MappingProxyType({"object": ()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +51,11 @@ class Part:
     parts: tuple[Part, ...] = ()
 
 
-def explain(
-    program: Program,
-    variables: Mapping[str, Value],
-    host: Host = OFFLINE,
-    paths: Mapping[str, FieldPath] = _OBJECT,
-) -> Part:
-    """Evaluate an expression, and return it with the values of its parts.
-
-    paths: the fields of the object that variables and their members show, by their names.
-    """
+def explain(program: Program, variables: Mapping[str, Value]) -> Part:
+    """Evaluate an expression, and return it with the values of its parts."""
     with observed() as evaluations, suppress(CelError):
-        program.evaluate(variables, host)
-    places = Places(variables.get("object"), paths)
-    return parts_of(evaluations[-1], places)
+        program.evaluate(variables)
+    return parts_of(evaluations[-1], Places(variables.get("object"), {"object": ()}))
 
 
 class Places:
@@ -190,18 +177,9 @@ class _Tree:
     ) -> Part:
         """Return the part that a node is."""
         error = value if isinstance(value, CelError) else None
-        variable = self._variable(expr)
+        text, start = self.written.text(expr), self.written.start(expr)
         held = None if error is not None else value
-        return Part(
-            self.written.text(expr),
-            self.written.start(expr),
-            held,
-            error,
-            path,
-            variable,
-            False,
-            parts,
-        )
+        return Part(text, start, held, error, path, self._variable(expr), parts=parts)
 
     def parts(self, expr: Expr, trace: Trace, scope: _Scope, told: set[str]) -> Iterator[Part]:
         """Yield the part that a node is; those inside of it if it has no value of its own."""
@@ -317,14 +295,11 @@ class _Tree:
 
     def _variable(self, expr: Expr) -> str:
         """Return the policy's variable that a chain of selections begins with."""
-        while self._is_chain(expr):
-            if isinstance(expr, Ident):
-                break
-            inner = expr.operand if isinstance(expr, Select) else expr.args[0]  # type: ignore[union-attr]
-            if isinstance(inner, Ident) and inner.name == "variables":
-                return expr.field if isinstance(expr, Select) else ""
-            expr = inner
-        return ""
+        end = expr
+        while self._is_chain(end) and not isinstance(end, Ident):
+            expr, end = end, parts(end)[0]
+        is_variable = isinstance(end, Ident) and end.name == "variables"
+        return expr.field if is_variable and isinstance(expr, Select) else ""
 
     def _path(self, expr: Expr, trace: Trace, scope: _Scope) -> FieldPath | None:
         """Return the path of a node's value, or the one that it would have."""

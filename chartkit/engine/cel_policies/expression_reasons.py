@@ -33,21 +33,16 @@ from chartkit.model import (
 from chartkit.safe_text import shown
 from chartkit.wording import shortened
 
-_LISTED: Final = {
-    "attestors": (Asked.EXPRESSION, "attestor"),
-    "auditAnnotations": (Asked.EXPRESSION, "auditAnnotation"),
-    "conditions": (Asked.MATCH_CONDITION, "condition"),
-    "celPreconditions": (Asked.PRECONDITIONS, "celPrecondition"),
-    "expressions": (Asked.EXPRESSION, "expression"),
-    "generate": (Asked.EXPRESSION, "generate"),
-    "images": (Asked.IMAGE, "images"),
-    "matchConditions": (Asked.MATCH_CONDITION, "matchCondition"),
-    "mutations": (Asked.EXPRESSION, "mutation"),
-    "targetMatchConditions": (Asked.MATCH_CONDITION, "targetMatchCondition"),
-    "validations": (Asked.EXPRESSION, "validation"),
-    "variables": (Asked.VARIABLE, "variable"),
+_RESULTS: Final = ("attestors", "auditAnnotations", "expressions", "generate", "mutations")
+_CONDITIONS: Final = ("conditions", "matchConditions", "targetMatchConditions")
+_ASKED: Final = {
+    **dict.fromkeys((*_RESULTS, "validations"), Asked.EXPRESSION),
+    **dict.fromkeys(_CONDITIONS, Asked.MATCH_CONDITION),
+    "celPreconditions": Asked.PRECONDITIONS,
+    "images": Asked.IMAGE,
+    "variables": Asked.VARIABLE,
 }
-"""The lists of a specification: the kind of check, and the name of an entry."""
+"""The kind of check, by the list of the specification that has the expression."""
 _OF_REQUEST: Final[dict[str, FieldPath]] = {
     "request.name": ("metadata", "name"),
     "request.namespace": ("metadata", "namespace"),
@@ -150,9 +145,9 @@ class Expressions:
             at = asking.path[1] if asking.path else 0
             condition = asking.exception.conditions[int(at)].name
             return Asked.EXCEPTION, f"exception {asking.exception.key}, condition {condition}"
-        if len(asking.path) < len(("list", 0)) or asking.list not in _LISTED:
+        if len(asking.path) < len(("list", 0)) or asking.list not in _ASKED:
             return Asked.EXPRESSION, path_text(("spec", *asking.path))
-        asked, noun = _LISTED[asking.list]
+        asked, noun = _ASKED[asking.list], asking.list.removesuffix("s")
         entry = pointed_at(self._texts.body, map(str, asking.path[:2]))
         name = entry.get("name") or entry.get("key") if isinstance(entry, dict) else None
         return asked, f"{noun} {shown(name)}" if name else path_text(asking.path[:2])

@@ -54,36 +54,27 @@ def form_decision(
         match = evaluator.why_match(attributes)
         if match.asked is not Asked.MATCH or not match.holds:
             return RuleDecision(policy.id, rule, status, match, message)
-    texts = Texts(policy.spec, _Locations(policy, evaluator.locations).locate, exceptions)
+    known = evaluator.locations
+
+    def locate(*place: *tuple[FieldPath, str, int]) -> Location:
+        if place not in known:
+            known[place] = _location(policy, *place)
+        return known[place]
+
+    texts = Texts(policy.spec, locate, exceptions)
     expressions = Expressions(texts, evaluations, attributes, not policy.of_templates)
-    return RuleDecision(
-        policy.id, rule, status, _Why(policy, expressions).decision(result), message
-    )
+    decision = _Why(policy, expressions).decision(result)
+    return RuleDecision(policy.id, rule, status, decision, message)
 
 
-@dataclass(frozen=True, slots=True)
-class _Locations:
-    """The locations of the expressions of a policy, or of a form of it."""
-
-    policy: CelPolicy
-    known: dict[tuple[FieldPath, str, int], Location]
-
-    def locate(self, path: FieldPath, text: str, offset: int) -> Location:
-        """Return the location of a character of an expression as it was evaluated."""
-        place = (path, text, offset)
-        if place not in self.known:
-            self.known[place] = self._find(*place)
-        return self.known[place]
-
-    def _find(self, path: FieldPath, text: str, offset: int) -> Location:
-        resource, pointer = self.policy.resource, pointer_of("spec", *path)
-        written = pointed_at(resource.body, ("spec", *map(str, path)))
-        found: int | None = offset
-        if isinstance(written, str) and written != text:
-            found = source_offset(written, text, self.policy.template, offset)
-        if found is None or not isinstance(written, str):
-            return resource.location.within(pointer)
-        return resource.location.character(pointer, found)
+def _location(policy: CelPolicy, path: FieldPath, text: str, offset: int) -> Location:
+    """Return the location of a character of an expression as it was evaluated."""
+    location, pointer = policy.resource.location, pointer_of("spec", *path)
+    written = pointed_at(policy.resource.body, ("spec", *map(str, path)))
+    if not isinstance(written, str):
+        return location.within(pointer)
+    at = offset if written == text else source_offset(written, text, policy.template, offset)
+    return location.within(pointer) if at is None else location.character(pointer, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +180,14 @@ class _Why:
 
     def _excepted(self, result: RuleResult) -> Decision:
         names = result.properties.get("exceptions", "").split(",")
-        parts = [
-            self.expressions.decision(asking)
-            for asking in self.expressions.asked
-            if asking.exception is not None and asking.exception.name in names
-        ]
-        lifting = (one.exception for one in self.expressions.asked if one.exception is not None)
-        named = [exception for exception in lifting if exception.name in names]
-        where = named[0].location if named else self.policy.resource.location
-        return Decision(
-            Asked.EXCEPTION, True, single_line(result.message), where, parts=tuple(parts)
-        )
+        where: Location | None = None
+        parts: list[Decision] = []
+        for asking in self.expressions.asked:
+            if asking.exception is not None and asking.exception.name in names:
+                where = where or asking.exception.location
+                parts.append(self.expressions.decision(asking))
+        where, text = where or self.policy.resource.location, single_line(result.message)
+        return Decision(Asked.EXCEPTION, True, text, where, parts=tuple(parts))
 
 
 _FAILED: Final = (Status.FAIL, Status.WARN)

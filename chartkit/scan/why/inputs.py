@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from chartkit.engine import World
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from chartkit.network.cluster.reader import Reader
     from chartkit.scan.cluster_source import ClusterSource
     from chartkit.scan.environment import ProjectEnvironment
-    from chartkit.scan.installed import InstalledPolicies
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,60 +38,50 @@ class WhyInputs:
     is_broken: bool
 
 
-def load_why(
-    options: RequestOptions,
-    stdin: TextIO,
-    note: Note,
-    environment: ProjectEnvironment | None,
-) -> WhyInputs:
-    """Load the policies that options name, or those of an environment, and objects; raise
-    InputError."""
-    requests = load_requests(options, stdin, note, environment)
-    asker = Asker(
-        requests.policies.policies,
-        requests.policies.cleanup,
-        requests.context(requests.world()),
-        environment,
-    )
-    return WhyInputs(asker, requests.objects, bool(requests.policies.diagnostics))
-
-
 @contextmanager
 def open_why(
-    source: ClusterSource,
+    source: ClusterSource | None,
+    environment: ProjectEnvironment | None,
     options: RequestOptions,
     stdin: TextIO,
     note: Note,
     warn: Callable[[str], None],
 ) -> Iterator[WhyInputs]:
-    """Read the policies of a cluster or a recording of one, and the object: of a file, or
-    `KIND/NAME` there. Raise InputError and SourceError."""
+    """Read policies and objects; raise InputError and SourceError.
+
+    source: the cluster, or a recording of one, whose policies are asked, also about an object
+    `KIND/NAME` there; else the environment's are asked, or those that the options name. warn: is
+    called with a line for all that could not be read of the cluster.
+    """
+    if source is None:
+        requests = load_requests(options, stdin, note, environment)
+        yield _inputs(requests, requests.world(), environment)
+        return
     from chartkit.scan.installed import open_installed
 
     with open_installed(source, options, note) as installed:
         for diagnostic in installed.diagnostics:
             note(diagnostic)
-        judges = load_judges(options, note, installed.environment)
+        environment = installed.environment
+        judges = load_judges(options, note, environment)
         (path,) = options.inputs.paths
         if path == STDIN or is_remote(path) or Path(path).exists():
-            requests = read_requests(
-                judges, options, stdin, note, environment=installed.environment
-            )
+            requests = read_requests(judges, options, stdin, note, environment=environment)
         else:
             namespace = options.inputs.named_namespace or DEFAULT_NAMESPACE
             there = _object_there(installed.survey.reader, path, namespace)
             requests = Requests(judges.policies, (there,), {}, {}, judges.inputs)
-        yield _of_cluster(installed, installed.completed(requests))
+        requests = installed.completed(requests)
+        inputs = _inputs(requests, installed.world(requests), environment)
+        yield replace(inputs, is_broken=inputs.is_broken or bool(installed.diagnostics))
         for line in installed.unread():
             warn(line)
 
 
-def _of_cluster(installed: InstalledPolicies, requests: Requests) -> WhyInputs:
-    policies = requests.policies
-    context = requests.context(installed.world(requests))
-    asker = Asker(policies.policies, policies.cleanup, context, installed.environment)
-    is_broken = bool(policies.diagnostics or installed.diagnostics)
-    return WhyInputs(asker, requests.objects, is_broken)
+def _inputs(requests: Requests, world: World, environment: ProjectEnvironment | None) -> WhyInputs:
+    policies, context = requests.policies, requests.context(world)
+    asker = Asker(policies.policies, policies.cleanup, context, environment)
+    return WhyInputs(asker, requests.objects, bool(policies.diagnostics))
 
 
 def _object_there(reader: Reader, text: str, namespace: str) -> Resource:

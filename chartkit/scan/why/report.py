@@ -108,9 +108,7 @@ def _policy(policy: PolicyWhy, resource: Resource, is_whole: bool) -> Iterator[s
         parts = tree.parts(decision) if is_told else _filters(decision)
         yield f"    {name}{styled}: {_headline(decision, parts)}"
         if is_told or status is None:
-            yield from tree.place(decision, "      ")
-            for part in parts:
-                yield from tree.lines(part, "      ")
+            yield from tree.below(decision, parts, "      ")
 
 
 def rule_lines(decision: Decision, resource: Resource) -> Iterator[str]:
@@ -118,9 +116,7 @@ def rule_lines(decision: Decision, resource: Resource) -> Iterator[str]:
     tree = _Tree(resource, is_whole=False)
     parts = tree.parts(decision)
     yield _headline(decision, parts)
-    yield from tree.place(decision, "  ")
-    for part in parts:
-        yield from tree.lines(part, "  ")
+    yield from tree.below(decision, parts, "  ")
 
 
 def _headline(decision: Decision, parts: Sequence[Decision]) -> str:
@@ -147,17 +143,15 @@ class _Tree:
     is_whole: bool
     _location: Location | None = None
 
-    def lines(self, decision: Decision, indent: str) -> Iterator[str]:
-        """Yield a part and those below it."""
-        parts = self.parts(decision)
-        yield f"{indent}{_MARKS[decision.holds]} {_headline(decision, parts)}"
-        inner = f"{indent}  "
-        yield from self.place(decision, inner)
+    def below(self, decision: Decision, parts: Sequence[Decision], indent: str) -> Iterator[str]:
+        """Yield where a check and its field are written, and its parts with theirs."""
+        yield from self._place(decision, indent)
         for part in parts:
-            yield from self.lines(part, inner)
+            inner = self.parts(part)
+            yield f"{indent}{_MARKS[part.holds]} {_headline(part, inner)}"
+            yield from self.below(part, inner, f"{indent}  ")
 
-    def place(self, decision: Decision, indent: str) -> Iterator[str]:
-        """Yield where a check is written, and where the field of the object is."""
+    def _place(self, decision: Decision, indent: str) -> Iterator[str]:
         places: list[str] = []
         if decision.location is not None and decision.location != self._location:
             self._location = decision.location

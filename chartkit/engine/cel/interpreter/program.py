@@ -83,7 +83,12 @@ class Program:
     def _observed(
         self, variables: Mapping[str, Value], host: Host, evaluations: list[Evaluation]
     ) -> Value:
-        trace, frame, step = self._tracing(variables, host)
+        if self._traced is None:
+            planner = Planner(self.checked, self.environment, self.folded, traced=True)
+            self._traced = planner.plan(self.checked.root, {}), planner.slots
+        step, slots = self._traced
+        trace = Trace()
+        frame = Frame(variables, host, self._limit, slots, trace)
         outcome: Value = None
         try:
             outcome = step(frame)
@@ -101,18 +106,10 @@ class Program:
 
     def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Trace:
         """Return the values of the parts; parts that were not evaluated have none."""
-        trace, frame, step = self._tracing(variables, host)
-        with suppress(CelError, RecursionError):
-            step(frame)
-        return trace
-
-    def _tracing(self, variables: Mapping[str, Value], host: Host) -> tuple[Trace, Frame, Step]:
-        if self._traced is None:
-            planner = Planner(self.checked, self.environment, self.folded, traced=True)
-            self._traced = planner.plan(self.checked.root, {}), planner.slots
-        step, slots = self._traced
-        trace = Trace()
-        return trace, Frame(variables, host, self._limit, slots, trace), step
+        evaluations: list[Evaluation] = []
+        with suppress(CelError):
+            self._observed(variables, host, evaluations)
+        return evaluations[0].trace
 
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""

@@ -48,7 +48,7 @@ class Change:
     value: Json
 
     def applied(self, body: Body) -> Body:
-        """Return a policy with the change; the one that is given stays."""
+        """Return a policy with the change; the given one stays as it is."""
         changed: Body = with_value(body, self.path, self.value)
         return changed
 

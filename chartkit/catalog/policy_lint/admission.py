@@ -49,10 +49,10 @@ class Asked:
         """Return whether a kind of Kubernetes' own is among these, in a version that is served."""
         if self.group not in (ANY, group) or self.name not in (kind, resource_name(kind)):
             return False
-        served = [
-            each.version for each in known_kinds() if (each.group, each.kind) == (group, kind)
-        ]
-        return any(compile_wildcard(each)(version) for each in self.versions for version in served)
+        served = (each for each in known_kinds() if (each.group, each.kind) == (group, kind))
+        return any(
+            compile_wildcard(text)(each.version) for each in served for text in self.versions
+        )
 
     @property
     def shown(self) -> str:
@@ -94,9 +94,8 @@ def _of_rules(policy: Policy) -> Iterator[Asked]:
             for number, text in enumerate(each.kinds):
                 selector = parse_kind_selector(text)
                 where: FieldPath = ("spec", "rules", index, *path, "resources", "kinds", number)
-                group, kind, subresource = selector.group, selector.kind, selector.subresource
-                versions = (selector.version,)
-                yield Asked(where, text, group, kind, subresource, versions, rule, each)
+                group, version, kind, subresource = selector
+                yield Asked(where, text, group, kind, subresource, (version,), rule, each)
 
 
 def _of_constraints(policy: CelPolicy) -> Iterator[Asked]:

@@ -20,7 +20,6 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Json
 from chartkit.schemas.kind_selectors import parse_kind_selector
-from chartkit.suggestions import nearest
 
 Types = frozenset[str]
 """The names of types, any of which a value may have."""
@@ -84,11 +83,9 @@ def is_object(name: str) -> bool:
     return name.startswith(MAP) or bool(fields_of(name))
 
 
-def meant(types: Types, name: str) -> str | None:
-    """Return the field of any of the types that a misspelt name is nearest to."""
-    known = dict.fromkeys(field for each in sorted(types) for field in fields_of(each))
-    names = nearest(name, known, 1)
-    return names[0] if names else None
+def names_of(types: Types) -> list[str]:
+    """Return the names of the fields of any of the types."""
+    return [*dict.fromkeys(field for each in sorted(types) for field in fields_of(each))]
 
 
 _SAMPLES: Final[dict[str, Json]] = {

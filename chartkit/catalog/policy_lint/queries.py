@@ -55,7 +55,7 @@ def typed(text: str, names: Names) -> tuple[Typed, UnknownFields]:
         node = parse(text)
     except JMESPathError:
         return UNKNOWN, ()
-    checker = _Checker(names)
+    checker = _Checker()
     value = checker.typed(node, Typed(members=names))
     return value, tuple(dict.fromkeys(checker.faults))
 
@@ -77,7 +77,6 @@ def element_of(part: PatternPart) -> Types:
 class _Checker:
     """Computes the types of an expression's parts; faults: unknown fields with their owners."""
 
-    names: Mapping[str, Typed]
     faults: list[tuple[str, Typed]] = field(default_factory=list)
 
     def typed(self, node: Node, current: Typed) -> Typed:

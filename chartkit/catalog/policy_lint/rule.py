@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.kyverno.versions import Release
 from chartkit.model import (
     Diagnostic,
     Explanation,
     FieldPath,
-    Location,
     Resource,
     Severity,
     pointer_of,
@@ -57,12 +56,12 @@ class Subject:
         policy = self.compiled.policy if self.compiled is not None else None
         return None if policy is None or isinstance(policy, Policy) else policy
 
-    def locate(self, path: FieldPath, offset: int | None = None) -> Location:
-        """Return the location of a field of the policy; offset: of a character in its text."""
-        pointer = pointer_of(*path)
-        if offset is None:
-            return self.resource.location.within(pointer)
-        return self.resource.location.character(pointer, offset)
+    @property
+    def rules(self) -> Iterator[tuple[FieldPath, Rule]]:
+        """The rules of a ClusterPolicy with their paths; none of any other policy."""
+        policy = self.cluster_policy
+        for index, rule in enumerate(policy.rules if policy is not None else ()):
+            yield ("spec", "rules", index), rule
 
 
 class PolicyRule:
@@ -84,9 +83,10 @@ class PolicyRule:
     is_off: ClassVar[bool] = False
     example_kyverno: ClassVar[str] = ""
 
-    def check(self, subject: Subject) -> Iterable[Diagnostic]:
-        """Return the findings in one policy."""
-        raise NotImplementedError
+    def check(self, _subject: Subject) -> Iterable[Diagnostic]:
+        """Return the findings in one policy; none for a rule about several policies together, which
+        the add-on `satisfy` decides."""
+        return ()
 
     def finding(
         self,
@@ -97,9 +97,10 @@ class PolicyRule:
         offset: int | None = None,
     ) -> Diagnostic:
         """Return a finding at a field of the policy; offset: of a character in its text."""
-        name = subject.resource.name
-        location = subject.locate(path, offset)
-        return Diagnostic(self.id, self.level, f"{name}: {message}", location, hint)
+        pointer, location = pointer_of(*path), subject.resource.location
+        inner = location.within(pointer) if offset is None else location.character(pointer, offset)
+        message = f"{subject.resource.name}: {message}"
+        return Diagnostic(self.id, self.level, message, inner, hint)
 
     @property
     def explanation(self) -> Explanation:

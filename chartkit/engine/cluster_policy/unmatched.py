@@ -14,6 +14,7 @@ from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.engine.kubernetes.selectors import compile_selector, never_fits
 from chartkit.model import (
+    Body,
     Diagnostic,
     FieldPath,
     Json,
@@ -94,11 +95,12 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
     for location, name, hint in misspelt_requests(policy):
         message = f"{policy.name}: a request has no field '{name}': its value is null"
         yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
-    for path, key in _unread_keys(policy.resource.body.get("spec"), ("spec",)):
-        message = f"{policy.name}: conditions have no key '{key}': what it has is not read"
-        location = policy.resource.location.within(pointer_of(*path, key))
-        hint = suggestion(key, _BLOCKS) or f"known: {', '.join(_BLOCKS)}"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
+    for path, block in condition_blocks(policy.resource.body.get("spec"), ("spec",)):
+        for key in (name for name in map(str, block) if name not in _BLOCKS):
+            message = f"{policy.name}: conditions have no key '{key}': what it has is not read"
+            location = policy.resource.location.within(pointer_of(*path, key))
+            hint = suggestion(key, _BLOCKS) or f"known: {', '.join(_BLOCKS)}"
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
     for path, selector in _selectors(policy):
         group, _, kind, _ = parse_kind_selector(selector)
         if kind in _COMMON:
@@ -119,16 +121,16 @@ _OBJECTS: Final = frozenset(
 """Keys of a rule below which no conditions are."""
 
 
-def _unread_keys(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
-    """Yield each key of a block of conditions that is neither of both, with the block's path."""
+def condition_blocks(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Body]]:
+    """Yield each block of conditions in a rule or a part of one, with its path."""
     for key, each in _members(value):
         here = (*path, key)
         of_deny = key == "conditions" and path[-1] == "deny"
         of_statement = "attestations" in path and "conditions" in here
         if isinstance(each, dict) and (key == "preconditions" or of_deny or of_statement):
-            yield from ((here, name) for name in map(str, each) if name not in _BLOCKS)
+            yield here, each
         elif key not in _OBJECTS:
-            yield from _unread_keys(each, here)
+            yield from condition_blocks(each, here)
 
 
 def _members(value: Json) -> Iterator[tuple[str | int, Json]]:

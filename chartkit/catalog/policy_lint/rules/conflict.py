@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chartkit.catalog.policy_lint.together import RunRule
+from chartkit.catalog.policy_lint.rule import PolicyRule
 
 
-class Conflict(RunRule):
+class Conflict(PolicyRule):
     id = "CK751"
     what = "Rules that no object passes together."
     why = (

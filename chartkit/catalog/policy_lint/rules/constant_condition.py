@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
-from chartkit.model import Body, Diagnostic, FieldPath, Json, mappings_at, text_of
+from chartkit.engine.cluster_policy.unmatched import condition_blocks
+from chartkit.model import Body, Diagnostic, Json, mappings_at, text_of
 
 _IN: Final = frozenset({"In", "AnyIn"})
 _TOGETHER: Final = {
     "any": (frozenset({"NotEqual", "NotEquals"}), "always"),
     "all": (frozenset({"Equal", "Equals"}), "never"),
 }
-_BLOCKS: Final = ("any", "all")
 
 
 class ConstantCondition(PolicyRule):
@@ -39,24 +39,12 @@ validate:
     correct = problematic.replace("      any:", "      all:")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for index, rule in enumerate(policy.rules if policy is not None else ()):
-            for path, key, conditions in _blocks(rule.body, ("spec", "rules", index)):
-                for at, text, hint in _faults(key, conditions):
-                    message = f"rule {rule.name}: {text}"
-                    yield self.finding(subject, (*path, at), message, hint)
-
-
-def _blocks(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str, Sequence[Body]]]:
-    """Yield the lists of conditions in a rule with their paths and keys, `any` or `all`."""
-    members = enumerate(value) if isinstance(value, list) else ()
-    for key, member in value.items() if isinstance(value, dict) else members:
-        here = (*path, key)
-        if key == "preconditions" or (key == "conditions" and path[-1] == "deny"):
-            lists = {name: mappings_at(member, name) for name in _BLOCKS}
-            yield from ((((*here, name), name, listed)) for name, listed in lists.items())
-        elif key not in ("match", "exclude", "context"):
-            yield from _blocks(member, here)
+        for here, rule in subject.rules:
+            for path, block in condition_blocks(rule.body, here):
+                for key in _TOGETHER if "attestations" not in path else ():
+                    for at, text, hint in _faults(key, mappings_at(block, key)):
+                        message = f"rule {rule.name}: {text}"
+                        yield self.finding(subject, (*path, key, at), message, hint)
 
 
 def _faults(key: str, conditions: Sequence[Body]) -> Iterator[tuple[int, str, str]]:

@@ -33,19 +33,18 @@ validate:
     )
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for index, rule in enumerate(policy.rules if policy is not None else ()):
+        for path, rule in subject.rules:
             if rule.exclude is not None:
-                yield from self._of_rule(subject, rule, rule.exclude, ("spec", "rules", index))
+                yield from self._of_rule(subject, rule, rule.exclude, path)
         constraints = subject.cel_policy.constraints if subject.cel_policy is not None else None
-        if constraints is not None and constraints.rules:
-            taken = [
-                any(_takes(one, rule) for one in constraints.excluded) for rule in constraints.rules
-            ]
-            if all(taken):
-                path = ("spec", "matchConstraints", "excludeResourceRules")
-                message = "excludes everything that it matches: it does nothing"
-                yield self.finding(subject, path, message, "narrow the rules")
+        if constraints is None or not constraints.rules:
+            return
+        if all(
+            any(_takes(one, rule) for one in constraints.excluded) for rule in constraints.rules
+        ):
+            path = ("spec", "matchConstraints", "excludeResourceRules")
+            message = "excludes everything that it matches: it does nothing"
+            yield self.finding(subject, path, message, "narrow the rules")
 
     def _of_rule(
         self, subject: Subject, rule: Rule, exclude: Match, path: FieldPath

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.engine.cluster_policy.policy import RuleKind
-from chartkit.model import Diagnostic, FieldPath, Severity, texts_below
+from chartkit.model import Diagnostic, Severity, texts_below
 
 
 class Message(PolicyRule):
@@ -23,14 +23,15 @@ validate: {pattern: {metadata: {labels: {owner: "?*"}}}}
     correct = problematic.replace("{pattern", "{message: Add the label owner., pattern")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy, cel = subject.cluster_policy, subject.cel_policy
-        for index, rule in enumerate(policy.rules if policy is not None else ()):
+        cel = subject.cel_policy
+        for path, rule in subject.rules:
             # A condition may have a message of its own.
             texts = texts_below(rule.body.get("validate"))
-            has_message = any(text.strip() for path, text in texts if path[-1:] == ("message",))
+            has_message = any(text.strip() for at, text in texts if at[-1:] == ("message",))
             if rule.kind is RuleKind.VALIDATE and not has_message:
-                path: FieldPath = ("spec", "rules", index, "validate")
-                yield self.finding(subject, path, f"rule {rule.name}: has no message")
+                yield self.finding(
+                    subject, (*path, "validate"), f"rule {rule.name}: has no message"
+                )
         for index, validation in enumerate(cel.validations if cel is not None else ()):
             if not (validation.message.strip() or validation.message_expression.strip()):
                 path = ("spec", "validations", index)

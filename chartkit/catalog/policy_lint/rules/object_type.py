@@ -10,7 +10,7 @@ from chartkit.catalog.policy_lint.kind_types import (
     Types,
     element_types,
     field_types,
-    meant,
+    names_of,
     types_of,
 )
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
@@ -22,7 +22,7 @@ from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.unmatched import kinds_of, mutations_of
 from chartkit.engine.kubernetes.field_faults import type_problem
 from chartkit.model import Diagnostic, FieldPath
-from chartkit.suggestions import did_you_mean
+from chartkit.suggestions import suggestion
 
 _ROOT: Final = "Object"
 
@@ -82,7 +82,7 @@ def _faults(literal: StructLiteral, types: Types, text: str) -> Iterator[_Fault]
         below = field_types(_element(owner), name)
         if not below:
             message = f"no matched kind has the field of the type '{literal.name}'"
-            yield begin, message, _hint(owner, name)
+            yield begin, message, suggestion(name, names_of(_element(owner)))
             return
         owner = below
     for entry in literal.fields:
@@ -90,7 +90,7 @@ def _faults(literal: StructLiteral, types: Types, text: str) -> Iterator[_Fault]
         if not wanted:
             offset = max(text.rfind(entry.field, 0, entry.offset), 0)
             message = f"{literal.name} has no field '{entry.field}' in any matched kind"
-            yield offset, message, _hint(owner, entry.field)
+            yield offset, message, suggestion(entry.field, names_of(_element(owner)))
             continue
         for value in _values(entry.value):
             yield from _value_faults(value, f"{literal.name}.{entry.field}", wanted)
@@ -121,8 +121,3 @@ def _values(node: Expr) -> Iterator[Expr]:
 
 def _element(types: Types) -> Types:
     return element_types(types) if is_list(types) else types
-
-
-def _hint(owner: Types, name: str) -> str | None:
-    near = meant(_element(owner), name)
-    return did_you_mean([near]) if near else None

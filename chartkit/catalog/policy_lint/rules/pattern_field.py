@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.catalog.policy_lint.kind_types import kinds_selected, meant
+from chartkit.catalog.policy_lint.kind_types import kinds_selected, names_of
 from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import PatternValue, field_text, values_of
 from chartkit.catalog.policy_lint.witness import pattern_tries, with_key, witness
 from chartkit.model import Diagnostic
-from chartkit.suggestions import did_you_mean
+from chartkit.suggestions import did_you_mean, nearest
 
 
 class PatternField(PolicyRule):
@@ -41,7 +41,7 @@ validate:
         field = field_text(value.steps)
         owner = "element" if part.loops else " or ".join(kinds)
         message = f"rule {part.rule.name}: no {owner} has the field {field}"
-        name = meant(value.owner, value.steps[-1])
+        name = next(iter(nearest(value.steps[-1], names_of(value.owner), 1)), None)
         if name is None:
             return self.finding(subject, value.path, message)
         if not (part.is_overlay or part.loops):

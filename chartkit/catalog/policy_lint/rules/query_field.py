@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.catalog.policy_lint.expressions import PolicyExpression, expressions_of
-from chartkit.catalog.policy_lint.kind_types import field_types, kinds_selected, meant
+from chartkit.catalog.policy_lint.kind_types import field_types, kinds_selected, names_of
 from chartkit.catalog.policy_lint.queries import Typed
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.catalog.policy_lint.shapes import field_steps, is_list
 from chartkit.catalog.policy_lint.witness import field_tries, witness
 from chartkit.model import Diagnostic, pointed_at, with_value
-from chartkit.suggestions import did_you_mean
+from chartkit.suggestions import did_you_mean, nearest
 
 
 class QueryField(PolicyRule):
@@ -50,7 +50,7 @@ validate:
         hint = None
         if is_list(owner.types):
             hint = f"{owner.field} is a list: write {owner.field}[].{name}"
-        elif near := meant(owner.types, name):
+        elif near := next(iter(nearest(name, names_of(owner.types), 1)), None):
             hint = did_you_mean([near])
             text = pointed_at(subject.resource.body, map(str, path))
             if isinstance(text, str) and text[offset:].startswith(name):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chartkit.catalog.policy_lint.together import RunRule
+from chartkit.catalog.policy_lint.rule import PolicyRule
 
 
-class Shadowed(RunRule):
+class Shadowed(PolicyRule):
     id = "CK752"
     what = "A rule that applies only to objects that another, enforced rule denies."
     why = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chartkit.catalog.policy_lint.together import RunRule
+from chartkit.catalog.policy_lint.rule import PolicyRule
 
 
-class Unsettled(RunRule):
+class Unsettled(PolicyRule):
     id = "CK753"
     what = "Mutations that undo each other, or change an object each time that they are applied."
     why = (

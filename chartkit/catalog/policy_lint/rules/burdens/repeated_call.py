@@ -39,13 +39,13 @@ validate:
     )
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
-        policy = subject.cluster_policy
-        for index, rule in enumerate(policy.rules if policy is not None else ()):
+        for path, rule in subject.rules:
             for at, entry in enumerate(mappings_at(rule.body, "context")):
-                url = text_of(mapping_at(entry, "apiCall").get("urlPath"))
-                if not url or "{{" in url or mapping_at(entry, "apiCall").get("method") == "POST":
+                call = mapping_at(entry, "apiCall")
+                url = text_of(call.get("urlPath"))
+                if not url or "{{" in url or call.get("method") == "POST":
                     continue
-                path = ("spec", "rules", index, "context", at, "apiCall", "urlPath")
+                here = (*path, "context", at, "apiCall", "urlPath")
                 message = f"rule {rule.name}: asks the API server for {url} anew for each request"
                 hint = "a GlobalContextEntry keeps the answer (globalReference)"
-                yield self.finding(subject, path, message, hint)
+                yield self.finding(subject, here, message, hint)

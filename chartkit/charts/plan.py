@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Resource, same
 from chartkit.output.write import GeneratedChart
 
 ENGINE: Final = "kyverno"
@@ -89,6 +89,6 @@ def difference(own: Body, base: Body) -> Body:
             inner = difference(value, base[key])
             if inner:
                 found[key] = inner
-        elif value != base[key]:
+        elif not same(value, base[key]):
             found[key] = value
     return found

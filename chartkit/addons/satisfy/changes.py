@@ -44,18 +44,12 @@ Repair = tuple[Change, ...]
 """Changes that make a rule pass together."""
 
 
-def candidates(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> Sequence[Change]:
-    """Return the changes that together make a failed result pass, in the way with the fewest
-    guesses; none where the policy's text shows none.
+def repairs(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> Sequence[Repair]:
+    """Return the ways to make a failed result pass, those with the fewest guesses and changes
+    first; each is a set of changes that belong together.
 
     The engine confirms them: parts of a policy that are not understood say nothing here.
     """
-    return next(iter(repairs(resource, policy, result)), ())
-
-
-def repairs(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> Sequence[Repair]:
-    """Return the ways to make a failed result pass, those with the fewest guesses and changes
-    first; each is a set of changes that belong together."""
     wants = [want for want in wants_of(policy, resource) if want.rule == result.rule]
     found = [repair for want in wants for repair in _of_want(resource, want)]
     unique = {tuple((each.pointer, repr(each.value)) for each in one): one for one in found}
@@ -101,17 +95,13 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
         yield Change(
             pointer_of(*whole),
             value,
-            assignment.is_certain and not isinstance(_lost(body, path, value), dict | list),
+            assignment.is_certain
+            and not (value is MISSING and isinstance(value_at(body, path), dict | list)),
             "; ".join(dict.fromkeys(each.test.wants for each in assignment.atoms)),
             source.policy,
             source.rule,
             location_of(policy, source),
         )
-
-
-def _lost(body: Json, path: FieldPath, value: Json) -> Json:
-    """Return what a change takes away."""
-    return value_at(body, path) if value is MISSING else None
 
 
 def _has_below(path: FieldPath, solution: Solution) -> bool:

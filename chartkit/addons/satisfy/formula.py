@@ -186,15 +186,18 @@ def _lenient(test: Test) -> Test:
 
 def tested(formula: Formula, change: Callable[[Test], Test]) -> Formula:
     """Return a formula with other tests."""
+    return with_atoms(formula, lambda atom: replace(atom, test=change(atom.test)))
+
+
+def with_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
+    """Return a formula with other atoms."""
     match formula:
         case Atom():
-            return replace(formula, test=change(formula.test))
-        case All():
-            return All(tuple(tested(part, change) for part in formula.parts))
-        case Any():
-            return Any(tuple(tested(part, change) for part in formula.parts))
+            return change(formula)
+        case All() | Any():
+            return type(formula)(tuple(with_atoms(part, change) for part in formula.parts))
         case Every() | Some():
-            return replace(formula, part=tested(formula.part, change))
+            return replace(formula, part=with_atoms(formula.part, change))
         case Unknown():
             return formula
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from chartkit.engine.scalars.wildcard import regular_expression
+
 _MOST_STATES: Final = 4_000
 """The most states of a product: what has more is not decided."""
 _MOST_LANGUAGES: Final = 40
@@ -46,6 +48,14 @@ class Language:
     pattern: str
     is_regex: bool = False
     wanted: bool = True
+
+
+def one_of_wildcards(patterns: Iterable[str], wanted: bool = True) -> Language:
+    """Return the language of the texts that one of some wildcards takes."""
+    choices = "|".join(
+        regular_expression(each).removeprefix("(?s)^").removesuffix("$") for each in patterns
+    )
+    return Language(f"(?s)^({choices})$", True, wanted)
 
 
 @dataclass(slots=True)

@@ -156,7 +156,7 @@ def of_type(name: str, kind: type, empty: Json) -> Test:
 def one_of(values: Sequence[Json], wants: str = "", is_safe: bool = False) -> Test:
     """Return the test of a value that is one of some."""
     members = tuple(values)
-    listed = ", ".join(map(_shown, members))
+    listed = ", ".join(map(in_words, members))
     text = wants or (f"one of {listed}" if len(members) > 1 else listed)
 
     def holds(value: Json) -> bool:
@@ -165,14 +165,11 @@ def one_of(values: Sequence[Json], wants: str = "", is_safe: bool = False) -> Te
     return Test(text, holds, members, is_closed=True, is_safe=is_safe or len(members) == 1)
 
 
-def _shown(value: Json) -> str:
-    return (
-        "not set"
-        if value is MISSING
-        else str(value).lower()
-        if value in (True, False)
-        else (str(value))
-    )
+def in_words(value: Json) -> str:
+    """Return a value as messages have it."""
+    if value is MISSING:
+        return "not set"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

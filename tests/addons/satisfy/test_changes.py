@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.addons.satisfy.changes import DELETE, Change, candidates
+from chartkit.addons.satisfy.changes import DELETE, Change, repairs
 from chartkit.addons.satisfy.solver import with_value
 from chartkit.addons.satisfy.values import opposite_words
 from chartkit.engine import Request, RunnablePolicy, compile_any, evaluate
@@ -38,7 +38,7 @@ def test_changes_make_the_rule_pass(file: Path) -> None:
         for each in evaluate([runnable], Request(resource))
         if each.status in (Status.FAIL, Status.ERROR)
     )
-    changes = candidates(resource, runnable, failed)
+    changes = next(iter(repairs(resource, runnable, failed)), ())
     shown = {each.pointer: [shown_value(each.value), each.certain] for each in changes}
     assert shown == wanted
     after = evaluate([runnable], Request(Resource(applied(body, changes))))

@@ -17,7 +17,7 @@ from chartkit.engine import OFFLINE, Phase, Request, RunnablePolicy, as_submitte
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.kubernetes.kinds import kind_of
-from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, Status, path_text, same
+from chartkit.model import Body, FieldPath, Json, Resource, Status, path_text, same
 
 _MOST_ROUNDS: Final = 5
 """The rounds after which mutations that still change the object never settle: an API server asks
@@ -132,13 +132,9 @@ def _round(
     writes: dict[tuple[str, str], _Writes] = {}
     results = evaluate(policies, Request(Resource(body)), OFFLINE, (Phase.MUTATE,))
     for result in results:
-        if result.status is Status.PASS and result.patched and _is_own(result, body):
+        if result.status is Status.PASS and result.patched and result.patched_target is None:
             after = result.patched
             written = {path: value_at(after, path) for path in changed_paths(body, after)}
             writes.setdefault((result.policy_id, result.rule), {}).update(written)
             body = after
     return body, writes
-
-
-def _is_own(result: RuleResult, body: Body) -> bool:
-    return result.patched_target is None and bool(body)

@@ -15,6 +15,7 @@ from chartkit.addons.satisfy.fix.model import (
     Subject,
     changed,
 )
+from chartkit.charts.plan import difference
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError
@@ -76,7 +77,7 @@ class Chart:
         inputs, target = self.places.inputs, self.places.inputs.target
         chart = render_chart(
             inputs.folder,
-            [*inputs.documents, inputs.values, _difference(before, after)],
+            [*inputs.documents, inputs.values, difference(after, before)],
             release=target.release,
             namespace=target.namespace,
             kube_version=target.kube_version,
@@ -200,15 +201,3 @@ def _nested(scope: Steps, body: Json) -> Body:
     for step in reversed(scope):
         body = {step: body}
     return body if isinstance(body, dict) else {}
-
-
-def _difference(before: Body, after: Body) -> Body:
-    """Return the values that lead from some to others when Helm merges them: null removes a key."""
-    found: Body = {key: None for key in before if key not in after}
-    for key, value in after.items():
-        old = before.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            found |= {key: inner} if (inner := _difference(old, value)) else {}
-        elif key not in before or not same(old, value):
-            found[key] = value
-    return found

@@ -33,7 +33,6 @@ from chartkit.addons.satisfy.wants.cel_terms import (
     Part,
     Term,
     comparison_test,
-    membership_test,
     of_function,
     relates,
     settled_test,
@@ -376,7 +375,7 @@ class _Translation:
             if isinstance(one, Constant):
                 return TRUE if (one.value in other.value) is wanted else FALSE
             if isinstance(one, FieldTerm) and not one.function:
-                return self._atom(one.place, membership_test(one, other.value, wanted))
+                return self._atom(one.place, settled_test(one_of(other.value), one, wanted))
         if isinstance(one, Constant) and isinstance(other, FieldTerm) and not other.function:
             if other.place.steps[-1:] and other.place.steps[-1] in _MAPS:
                 test = present() if wanted else absent()

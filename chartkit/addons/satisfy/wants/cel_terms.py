@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from chartkit.addons.satisfy.formula import TRUE, Formula, Place
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import MISSING, Test, one_of, opposite_words
+from chartkit.addons.satisfy.values import MISSING, Test, in_words, opposite_words
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Json, same, text_of
@@ -125,7 +125,7 @@ def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
             return (one == other) is (operator == "==")
         return RELATIONS[operator](one, other)
 
-    wants = f"{operator} {str(value).lower() if isinstance(value, bool) else value}"
+    wants = f"{operator} {in_words(value)}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     ordered = is_size or is_number
     points = (str(value),) if ordered else ()
@@ -150,8 +150,3 @@ def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
         is_positive=(ordered and operator != "!=") or operator == "==",
     )
     return settled_test(test, subject, True)
-
-
-def membership_test(subject: FieldTerm, values: list[Json], wanted: bool) -> Test:
-    """Return the test of a field that is, or is not, among some constants."""
-    return settled_test(one_of(values), subject, wanted)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chartkit.addons.satisfy.texts import Language, is_readable
-from chartkit.addons.satisfy.values import MISSING, Test
+from chartkit.addons.satisfy.values import MISSING, Test, in_words
 from chartkit.engine.jmespath.parser import Comparator
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go import GoError
@@ -68,8 +68,7 @@ def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
     others = () if not isinstance(value, bool) else (not value,)
     probes = (value,) if wanted else others
     closed = wanted and not is_size
-    shown = str(value).lower() if isinstance(value, bool) else str(value)
-    text = shown if wanted else f"not {shown}"
+    text = in_words(value) if wanted else f"not {in_words(value)}"
     return Test(text, lambda found: equal(found) is wanted, probes, closed, closed)
 
 

@@ -18,8 +18,16 @@ from chartkit.addons.satisfy.formula import (
     any_of,
     opposite,
 )
-from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import EITHER, MISSING, Test, filled_in, negated, present
+from chartkit.addons.satisfy.texts import Language, one_of_wildcards
+from chartkit.addons.satisfy.values import (
+    EITHER,
+    MISSING,
+    Test,
+    filled_in,
+    in_words,
+    negated,
+    present,
+)
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.addons.satisfy.wants.paths import Names, Reader, Reading, Stream
 from chartkit.addons.satisfy.wants.pattern import order_of
@@ -29,16 +37,15 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     FlatList,
     parse_conditions,
 )
-from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
+from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import ChartkitError
 from chartkit.go.quantity import quantity_or_none
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
-_IN_SOME: Final = frozenset(("AnyIn",))
-_IN_ALL: Final = frozenset(("AllIn", "In"))
-_OUT_SOME: Final = frozenset(("AnyNotIn", "NotIn"))
-_OUT_ALL: Final = frozenset(("AllNotIn",))
+_OF_ALL: Final = frozenset(("AllIn", "In", "AllNotIn"))
+_OF_SOME: Final = frozenset(("AnyIn", "AnyNotIn", "NotIn"))
+"""Operators for lists: which of the elements they ask about."""
 _EQUALS: Final = frozenset(("Equal", "Equals", "In", "AnyIn", "AllIn"))
 _DIFFERS: Final = frozenset(("NotEqual", "NotEquals", "NotIn", "AnyNotIn", "AllNotIn"))
 
@@ -129,27 +136,19 @@ def _is_list_like(place: Place) -> bool:
 
 def _of_list(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
     parts = [_of_elements(stream, operator, value, source) for stream in reading.streams]
-    return all_of(*parts) if operator in _IN_ALL | _OUT_ALL else any_of(*parts)
+    return all_of(*parts) if operator in _OF_ALL else any_of(*parts)
 
 
 def _of_elements(stream: Stream, operator: str, value: Json, source: Source) -> Formula:
+    if operator not in _OF_ALL | _OF_SOME:
+        raise NotReadError
     test = operator_test("AnyIn", value)
 
-    def among(place: Place) -> Formula:
-        return Atom(place, test, source)
+    def part(place: Place) -> Formula:
+        among = Atom(place, test, source)
+        return opposite(among) if operator in _DIFFERS else among
 
-    def outside(place: Place) -> Formula:
-        return opposite(among(place))
-
-    if operator in _IN_SOME:
-        return stream.some(among)
-    if operator in _IN_ALL:
-        return stream.every(among)
-    if operator in _OUT_SOME:
-        return stream.some(outside)
-    if operator in _OUT_ALL:
-        return stream.every(outside)
-    raise NotReadError
+    return stream.every(part) if operator in _OF_ALL else stream.some(part)
 
 
 def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> Test:
@@ -210,7 +209,7 @@ _ORDERS: Final = {
 
 def _words(operator: str, values: Sequence[Json]) -> str:
     """Return what an operator takes, in words."""
-    listed = ", ".join(map(_shown, values))
+    listed = ", ".join(map(in_words, values))
     if order := _ORDERS.get(operator.removeprefix("Duration")):
         return f"{order} {listed}"
     differs = operator in _DIFFERS
@@ -227,12 +226,7 @@ def _languages(values: list[Json]) -> tuple[Language, ...] | None:
         return None
     if len(values) == 1:
         return (Language(values[0]),)
-    choices = (regular_expression(each).removeprefix("(?s)^")[:-1] for each in values)
-    return (Language(f"(?s)^({'|'.join(choices)})$", is_regex=True),)
-
-
-def _shown(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return (one_of_wildcards(values),)
 
 
 def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> Formula:

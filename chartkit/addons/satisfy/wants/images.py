@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from chartkit.addons.satisfy.texts import Language, TooLargeError, shortest
+from chartkit.addons.satisfy.texts import Language, TooLargeError, one_of_wildcards, shortest
 from chartkit.addons.satisfy.values import Test, negated
 from chartkit.engine.scalars.image_reference import (
     ImageReference,
@@ -92,13 +92,5 @@ def _languages(test: Test, part: str) -> tuple[Language, ...] | None:
             return None
         if not language.wanted and not all("." in each or ":" in each for each in patterns):
             return None
-        choices = "|".join(_expression(f"{each}/*") for each in patterns)
-        found.append(Language(f"(?s)^({choices})$", True, language.wanted))
+        found.append(one_of_wildcards((f"{each}/*" for each in patterns), language.wanted))
     return tuple(found)
-
-
-def _expression(wildcard: str) -> str:
-    parts = {"*": ".*", "?": "."}
-    return "".join(
-        parts.get(each) or (each if each.isalnum() else f"\\{each}") for each in wildcard
-    )

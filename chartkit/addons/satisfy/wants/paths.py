@@ -303,18 +303,18 @@ class Reader:
         if reading.function in _BOOLEAN:
             (argument,) = reading.arguments
             return self.chained(replace(reading, function=""), self._of_function(reading, argument))
-        return self.chained(reading, lambda place: _atom(place, _FULL, self.source))
+        return self.chained(reading, lambda place: Atom(place, _FULL, self.source))
 
     def _of_function(self, reading: Reading, argument: Json) -> Callable[[Place], Formula]:
         test = function_test(reading.function, str(argument))
 
         def formula(place: Place) -> Formula:
-            atom = _atom(place, test, self.source)
+            atom = Atom(place, test, self.source)
             if reading.function != "contains":
                 return atom
             equal = Test(str(argument), lambda value: value == argument, (argument,), True, True)
             elements = Stream((), place).elements()
-            return any_of(atom, elements.some(lambda each: _atom(each, equal, self.source)))
+            return any_of(atom, elements.some(lambda each: Atom(each, equal, self.source)))
 
         return formula
 
@@ -328,7 +328,7 @@ class Reader:
         test = comparison(sign, right.constant, left.is_size)
         if left.function == "length" and not left.is_list:
             raise NotReadError
-        return self.chained(left, lambda place: _atom(place, test, self.source))
+        return self.chained(left, lambda place: Atom(place, test, self.source))
 
     def chained(self, reading: Reading, part: Callable[[Place], Formula]) -> Formula:
         """Return when a value, or what is read in its place where it is empty, meets a formula."""
@@ -342,15 +342,11 @@ class Reader:
         own = stream.of(part)
         if reading.otherwise is None:
             return own
-        full = stream.of(lambda place: _atom(place, _FULL, self.source))
+        full = stream.of(lambda place: Atom(place, _FULL, self.source))
         other = reading.otherwise
         if other.is_constant and isinstance(own, Atom):
             return replace(own, test=_with_default(own.test, other.constant))
         return any_of(all_of(full, own), all_of(opposite(full), self.chained(other, part)))
-
-
-def _atom(place: Place, test: Test, source: Source) -> Atom:
-    return Atom(place, test, source)
 
 
 def _behind(reading: Reading, other: Reading) -> Reading:

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Final
 
 from chartkit.addons.satisfy.formula import (
+    TRUE,
     Atom,
     Formula,
     Place,
@@ -24,7 +25,7 @@ from chartkit.addons.satisfy.formula import (
     opposite,
 )
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import EITHER, MISSING, Test, absent, of_type, present
+from chartkit.addons.satisfy.values import EITHER, MISSING, Test, absent, in_words, of_type, present
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
@@ -64,9 +65,6 @@ class _Read:
     wants: Formula
 
 
-_ALWAYS: Final = all_of()
-
-
 def pattern_formula(pattern: Json, place: Place, source: Source) -> Formula:
     """Return what a pattern wants of the value at a place; source: that of the pattern."""
     read = _Reader(source).part(pattern, place, ())
@@ -81,8 +79,8 @@ class _Reader:
         if isinstance(pattern, dict):
             return self._object(pattern, place, written)
         if isinstance(pattern, list):
-            return _Read(_ALWAYS, self._list(pattern, place, written))
-        return _Read(_ALWAYS, self._leaf(pattern, place, written))
+            return _Read(TRUE, self._list(pattern, place, written))
+        return _Read(TRUE, self._leaf(pattern, place, written))
 
     def _atom(self, place: Place, test: Test, written: tuple[str | int, ...]) -> Atom:
         source = self._source
@@ -110,18 +108,18 @@ class _Reader:
         gone = self._atom(place, absent(), here)
         if anchor is None:
             if member == "*":
-                return _Read(_ALWAYS, self._atom(place, present(), here))
+                return _Read(TRUE, self._atom(place, present(), here))
             return self.part(member, place, here)
         if anchor.kind is AnchorKind.NEGATION:
-            return _Read(_ALWAYS, gone)
+            return _Read(TRUE, gone)
         if anchor.kind is AnchorKind.EXISTENCE:
-            return _Read(_ALWAYS, any_of(self._existence(member, place, here), gone))
+            return _Read(TRUE, any_of(self._existence(member, place, here), gone))
         read = self.part(member, place, here)
         there = opposite(gone)
         if anchor.kind is AnchorKind.CONDITION:
-            return _Read(all_of(there, read.applies, read.wants), _ALWAYS)
+            return _Read(all_of(there, read.applies, read.wants), TRUE)
         if anchor.kind is AnchorKind.GLOBAL:
-            return _Read(any_of(gone, all_of(read.applies, read.wants)), _ALWAYS)
+            return _Read(any_of(gone, all_of(read.applies, read.wants)), TRUE)
         if anchor.kind is AnchorKind.EQUALITY:
             return _Read(any_of(gone, read.applies), any_of(read.wants, gone))
         return _Read(Unknown(str(anchor)), Unknown(str(anchor)))
@@ -158,9 +156,8 @@ def scalar_tests(pattern: Json) -> Iterator[Test]:
         if pattern is None:
             yield Test("empty", holds, (MISSING, "", 0, False), is_closed=True, is_safe=True)
             return
-        text = str(pattern).lower() if isinstance(pattern, bool) else str(pattern)
         probes = (pattern, str(pattern)) if not isinstance(pattern, bool) else (pattern,)
-        yield Test(text, holds, probes, is_closed=True, is_safe=True)
+        yield Test(in_words(pattern), holds, probes, is_closed=True, is_safe=True)
         return
     alternatives = read_alternatives(pattern)
     literals = [each[0] for each in alternatives if len(each) == 1 and _is_literal(each[0])]

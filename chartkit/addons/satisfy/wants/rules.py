@@ -9,19 +9,17 @@ from typing import Final
 
 from chartkit.addons.satisfy.formula import (
     TRUE,
-    All,
     Any,
     Atom,
-    Every,
     Formula,
     Place,
-    Some,
     Source,
     Unknown,
     all_of,
     any_of,
     lenient,
     opposite,
+    with_atoms,
 )
 from chartkit.addons.satisfy.wants.cel import cel_formula
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
@@ -128,7 +126,7 @@ def _of_cluster_policy(policy: CompiledPolicy, resource: Resource) -> Iterator[W
         if rule.cel_preconditions:
             conditions = all_of(conditions, Unknown("celPreconditions"))
         passes = _passes(rule, kind.kind, source, names)
-        wants = (applies, conditions, _as_written(passes))
+        wants = (applies, conditions, with_atoms(passes, _as_written))
         yield Want(policy, policy.policy.id, rule.name, *wants, source)
 
 
@@ -198,23 +196,13 @@ def _iteration(body: Body, place: Place, source: Source, names: Names) -> Formul
 _PREFIXES: Final = tuple(tuple(template.split(".")) for template in (CRON_TEMPLATE, TEMPLATE))
 
 
-def _as_written(formula: Formula) -> Formula:
-    """Return a formula whose sources name the rule as it was written, without the template that
+def _as_written(atom: Atom) -> Atom:
+    """Return an atom whose source names the rule as it was written, without the template that
     Kyverno puts around a pattern for pod controllers."""
-    match formula:
-        case Atom():
-            source = formula.source
-            if not source.rule.startswith("autogen-"):
-                return formula
-            return replace(formula, source=replace(source, pointer=_written(source.pointer)))
-        case All():
-            return All(tuple(map(_as_written, formula.parts)))
-        case Any():
-            return Any(tuple(map(_as_written, formula.parts)))
-        case Every() | Some():
-            return replace(formula, part=_as_written(formula.part))
-        case Unknown():
-            return formula
+    source = atom.source
+    if not source.rule.startswith("autogen-"):
+        return atom
+    return replace(atom, source=replace(source, pointer=_written(source.pointer)))
 
 
 def _written(pointer: str) -> str:

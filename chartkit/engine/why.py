@@ -129,6 +129,32 @@ class RuleDecision:
         return is_rule and (self.policy, self.message) == (result.policy_id, result.message)
 
 
+def elsewhere(policy: Location, wanted: str, namespace: str) -> Decision | None:
+    """Return the decision of a policy whose namespace is not the object's; None for any other.
+
+    policy: the location of its document; wanted: its namespace, empty for none.
+    """
+    if wanted in ("", namespace):
+        return None
+    text = f"namespace {shown(namespace) or 'none'} is not {shown(wanted)}, which is the policy's"
+    field, value = "/metadata/namespace", namespace or MISSING
+    return Decision(Asked.NAMESPACE, False, text, policy.within(field), field, value)
+
+
+_SHOWN_METADATA: Final = ("name", "namespace", "labels")
+_SHOWN_FIELDS: Final = (
+    "/apiVersion",
+    "/kind",
+    "/type",
+    *map("/metadata/".__add__, _SHOWN_METADATA),
+)
+
+
+def is_shown_of_secret(pointer: str | None) -> bool:
+    """Return whether a field of a Secret holds no data, so that its value is shown."""
+    return pointer is not None and pointer.startswith(_SHOWN_FIELDS)
+
+
 _MOST_CHARACTERS: Final = 60
 _PLAIN_TEXT: Final = re.compile(r"[^\s,;:'\"\[\]{}](?:[^\s'\"\[\]{}]*[^\s,;:'\"\[\]{}])?")
 

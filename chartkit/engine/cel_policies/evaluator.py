@@ -28,10 +28,9 @@ from chartkit.engine.cel_policies.scope import (
 )
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Phase
-from chartkit.engine.why import MISSING, Asked, Decision
+from chartkit.engine.why import Asked, Decision, elsewhere
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, FieldPath, Location, RuleResult, RuleType, Status
-from chartkit.safe_text import shown
 
 EVALUATION: Final = "evaluation"
 """The rule that results name where a policy could not be evaluated."""
@@ -135,11 +134,8 @@ class Evaluator:
 
         policy = self.policy
         location = policy.resource.location
-        if policy.namespace not in ("", attributes.namespace):
-            text = f"namespace {shown(attributes.namespace) or 'none'} is not {policy.namespace}"
-            where, pointer = location.within("/metadata/namespace"), "/metadata/namespace"
-            namespace = attributes.namespace or MISSING
-            return Decision(Asked.NAMESPACE, False, text, where, pointer, namespace)
+        if decision := elsewhere(location, policy.namespace, attributes.namespace):
+            return decision
         if self._constraints is None:
             where = location.within("/spec")
             return Decision(Asked.MATCH, False, "the policy has no matchConstraints", where)

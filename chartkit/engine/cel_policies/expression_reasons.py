@@ -18,7 +18,7 @@ from chartkit.engine.cel.values import OptionalValue, Struct, Value
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.cel_policies.scope import Attributes
-from chartkit.engine.why import MISSING, Asked, Decision
+from chartkit.engine.why import MISSING, Asked, Decision, is_shown_of_secret
 from chartkit.model import (
     Body,
     FieldPath,
@@ -55,8 +55,6 @@ _LONGEST_VALUE: Final = 60
 _LARGEST_VALUE: Final = 1000
 _MOST_MEMBERS: Final = 50
 _DEEPEST: Final = 60
-_OPEN_FIELDS: Final = ("apiVersion", "kind", "metadata", "type")
-"""The fields of a Secret that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,8 @@ class Expressions:
             inner += self._variable(part.variable)
         pointer = None if part.path is None else pointer_of(*part.path)
         text = shortened(" ".join(part.text.split()), _LONGEST_TEXT)
-        hidden, brief = self._is_secret and not _is_open(part), _Brief(part.value)
+        is_open = isinstance(part.value, bool) or is_shown_of_secret(pointer)
+        hidden, brief = self._is_secret and not is_open, _Brief(part.value)
         if part.error is not None:
             holds, sentence = None, f"{shown(text)} has no value: {single_line(part.error.message)}"
         else:
@@ -243,13 +242,6 @@ def _is_operand(part: Decision) -> bool:
     conditions = any(inner.asked is not Asked.VARIABLE for inner in part.parts)
     is_condition = conditions or part.text.startswith("has(")
     return not (isinstance(part.value, bool) and is_condition)
-
-
-def _is_open(part: Part) -> bool:
-    """Return whether a value of a Secret may be shown."""
-    if isinstance(part.value, bool):
-        return True
-    return part.path is not None and part.path[:1] != () and part.path[0] in _OPEN_FIELDS
 
 
 class _Brief:

@@ -24,7 +24,7 @@ from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
 from chartkit.engine.scalars.cron import is_standard
 from chartkit.engine.scalars.cron_expression import CronExpression
-from chartkit.engine.why import Asked, Decision, RuleDecision
+from chartkit.engine.why import Asked, Decision, RuleDecision, elsewhere
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
@@ -79,7 +79,8 @@ class CleanupPolicy:
         recorder.elements = {"target": recorder.judged}
         result = self._evaluated(request, context)
         reasons = MatchReasons(sources, Facts(request), kind_of(request.resource), "")
-        decision = reasons.elsewhere(location, self.namespace) or self._why_match(reasons)
+        decision = elsewhere(location, self.namespace, request.resource.namespace)
+        decision = decision or self._why_match(reasons)
         parts = tuple(recorder.parts)
         if decision.holds and parts:
             deletes = result.status is Status.PASS

@@ -130,7 +130,7 @@ class CompiledRule:
 
     def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
         try:
-            outcome = conditions.evaluate(context)
+            outcome = conditions.ask(context)
         except ChartkitError as error:
             raise EvaluationError(f"failed to evaluate preconditions: {error.message}") from error
         if outcome.holds:
@@ -206,7 +206,7 @@ class BackgroundRule(CompiledRule):
         if conditions is None:
             return None
         with Reraise("failed to evaluate conditions: "):
-            if conditions.evaluate(context).holds:
+            if conditions.ask(context).holds:
                 return None
         if request.old is None:
             return self._answer(Status.SKIP, "")
@@ -214,5 +214,5 @@ class BackgroundRule(CompiledRule):
         seen = before.data["request"]
         before.set("request", {**seen, "object": request.old.body})
         with Reraise("failed to evaluate conditions for old resource: "):
-            outcome = conditions.evaluate(before)
+            outcome = conditions.ask(before)
         return self._answer(Status.FAIL if outcome.holds else Status.SKIP, "")

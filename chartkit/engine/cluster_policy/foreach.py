@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import ITERATION
-from chartkit.engine.cluster_policy.conditions import Conditions, Outcome, compile_conditions
+from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.handler import Block, Check, Checked, FindFields
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
@@ -214,20 +214,12 @@ def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Ch
         return Checked(Status.ERROR, f"failed to load context: {error.message}")
     if loop.preconditions is not None:
         try:
-            if not _asked(loop.preconditions, context).holds:
+            if not loop.preconditions.ask(context).holds:
                 return None
         except ChartkitError:
             # Kyverno passes over an element whose preconditions cannot be evaluated.
             return None
     return loop.check(context, request, element)
-
-
-def _asked(preconditions: Conditions, context: Context) -> Outcome:
-    if context.recorder is None:
-        return preconditions.evaluate(context)
-    from chartkit.engine.cluster_policy.conditions.recorded import record_preconditions
-
-    return record_preconditions(preconditions, context)
 
 
 def _members(recorder: Recorder, loop: Loop, context: Context) -> list[Traced]:
@@ -246,18 +238,16 @@ def _record_element(
     judged = traced if place.scoped else recorder.judged
     with recorder.inside_element(judged, names), recorder.inside() as parts:
         checked = decide()
-    status = "" if checked is None else checked.status
-    text = f"element {index} of {shown(loop.text)}: {_ELEMENTS.get(status, status)}"
+    status = Status.SKIP if checked is None else checked.status
+    answer = "passed over" if status is Status.SKIP else status
+    text = f"element {index} of {shown(loop.text)}: {answer}"
     pointer = field_of(traced)
     location = recorder.sources.location(loop.body)
-    answer = None if status == Status.ERROR else status != Status.FAIL
+    holds = None if status is Status.ERROR else status is not Status.FAIL
     is_shown = not (isinstance(element, dict | list) or recorder.is_secret)
     value = element if is_shown else MISSING
-    recorder.add(Decision(Asked.ELEMENT, answer, text, location, pointer, value, tuple(parts)))
+    recorder.add(Decision(Asked.ELEMENT, holds, text, location, pointer, value, tuple(parts)))
     return checked
-
-
-_ELEMENTS: Final = {"": "passed over", Status.SKIP: "passed over"}
 
 
 def _record_list(recorder: Recorder, loop: Loop, message: str) -> None:

@@ -21,7 +21,7 @@ from chartkit.engine.kubernetes.selector_reasons import label_miss
 from chartkit.engine.kubernetes.selectors import LabelSelector, selector_text
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
-from chartkit.model import FieldPath, Json, Location, pointer_of
+from chartkit.model import FieldPath, Json, pointer_of
 from chartkit.safe_text import shown
 from chartkit.schemas.kind_selectors import parse_kind_selector
 from chartkit.wording import abridged
@@ -37,14 +37,6 @@ class MatchReasons:
     facts: Facts
     kind: GroupVersionKind
     subresource: str
-
-    def elsewhere(self, policy: Location, namespace: str) -> Decision | None:
-        """Return the decision of a policy whose namespace is not the object's; None for others."""
-        if namespace in ("", self.facts.namespace):
-            return None
-        text = f"the policy is about its own namespace, {shown(namespace)}"
-        field, given = "/metadata/namespace", self.facts.namespace
-        return Decision(Asked.NAMESPACE, False, text, policy.within(field), field, given)
 
     def rule(
         self,

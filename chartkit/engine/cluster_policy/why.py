@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import (
@@ -20,7 +19,6 @@ from chartkit.engine.cluster_policy.autogen import (
     written_name,
 )
 from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
-from chartkit.engine.cluster_policy.conditions.recorded import record_preconditions
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.match import Facts, Role
 from chartkit.engine.cluster_policy.match_reasons import MatchReasons
@@ -30,7 +28,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.recorder import Recorder, Sources, recorder_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.request import Operation, Phase, Request, Run
-from chartkit.engine.why import Asked, Decision, RuleDecision
+from chartkit.engine.why import Asked, Decision, RuleDecision, elsewhere
 from chartkit.model import Location, RuleResult, Status, pointer_of, single_line
 from chartkit.wording import shortened
 
@@ -187,10 +185,10 @@ class _WatchedRule:
     def match(self, otherwise: Facts) -> Decision:
         """Return the decision of match and exclude; otherwise: the facts for a rule that was not
         asked."""
-        policy = self._watch.policy.policy
-        reasons = self._watch.reasons(self._sources, self._facts or otherwise)
-        elsewhere = reasons.elsewhere(policy.resource.location, policy.namespace)
-        return elsewhere or reasons.rule(self.rule.match, self.rule.exclude)
+        facts, policy = self._facts or otherwise, self._watch.policy.policy
+        decision = elsewhere(policy.resource.location, policy.namespace, facts.namespace)
+        reasons = self._watch.reasons(self._sources, facts)
+        return decision or reasons.rule(self.rule.match, self.rule.exclude)
 
     def matches(self, facts: Facts) -> bool:
         """Return whether the rule speaks of an object."""
@@ -210,10 +208,7 @@ class _WatchedRule:
         return result
 
     def _watched(self, compiled: CompiledRule, recorder: Recorder, facts: Facts) -> CompiledRule:
-        body, policy = compiled.body, self._watch.policy
-        if body.preconditions is not None:
-            asked = partial(record_preconditions, body.preconditions)
-            body = replace(body, preconditions=replace(body.preconditions, evaluate=asked))
+        policy = self._watch.policy
         bound = {one.exception.key: one for one in compiled.exceptions}
         watched: list[BoundException] = []
         for exception in policy.exceptions:
@@ -228,7 +223,7 @@ class _WatchedRule:
                 watched.append(_WatchedException(one.exception, one.predicate, sources, match))
             else:
                 recorder.add(_excepted(exception, False, match, ()))
-        return replace(compiled, body=body, exceptions=tuple(watched))
+        return replace(compiled, exceptions=tuple(watched))
 
     def _decided(self, result: RuleResult | None, recorder: Recorder, facts: Facts) -> Decision:
         parts = tuple(recorder.parts)

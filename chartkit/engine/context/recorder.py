@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.traced import ANY_KEY, Traced
-from chartkit.engine.why import MISSING, Asked, Decision
+from chartkit.engine.why import MISSING, Asked, Decision, is_shown_of_secret
 from chartkit.errors import ChartkitError
 from chartkit.model import FieldPath, Json, Location, Resource, pointer_of
 
 if TYPE_CHECKING:
     from chartkit.engine.context.context import Context
 
-_NAMES = ("name", "namespace", "labels")
 _MOST_PARTS = 256
 """The most checks that are kept at one level: a foreach may have any number of elements."""
-_OPEN_FIELDS = ("/apiVersion", "/kind", "/type", *map("/metadata/".__add__, _NAMES))
-"""The fields of a Secret whose values are shown."""
 _MOST_STEPS = 20_000
 _ALL_STEPS = 500_000
 """The most steps of looking for the field that one value comes from, and for those of a rule."""
@@ -119,11 +116,8 @@ class Recorder:
             self.judged, self.elements = before
 
     def hides(self, pointer: str | None) -> bool:
-        """Return whether a value is not shown: that of a Secret, unless it is of a field that holds
-        no data."""
-        if not self.is_secret:
-            return False
-        return pointer is None or not pointer.startswith(_OPEN_FIELDS)
+        """Return whether the value of a field is not shown, or of no single field (None)."""
+        return self.is_secret and not is_shown_of_secret(pointer)
 
     def failed_entry(self, name: str, message: str) -> None:
         """Record that a context entry could not be loaded, or is left out."""

@@ -65,7 +65,7 @@ class Asker:
     def ask(self, objects: Iterable[Resource]) -> Iterator[ObjectWhy]:
         """Yield what decided for each object."""
         admissions = self.context.admissions(self.policies)
-        by_id = {policy.policy.id: policy for policy in self.policies}
+        served = {policy.policy.id for policy in self.policies if policy.runs_in_api_server}
         for given in objects:
             request = self.context.request(given, admissions, self.operation)
             unsent = self._unsent(request.resource)
@@ -73,11 +73,7 @@ class Asker:
             for cleaner in self.cleaners:
                 decisions.append(cleaner.why(request, self.context.world)[1])
             if unsent is not None:
-                decisions = [
-                    one
-                    for one in decisions
-                    if one.policy in by_id and by_id[one.policy].runs_in_api_server
-                ]
+                decisions = [rule for rule in decisions if rule.policy in served]
             yield ObjectWhy(given, unsent, tuple(self._of_policies(decisions)))
 
     def _of_policies(self, decisions: Iterable[RuleDecision]) -> Iterator[PolicyWhy]:

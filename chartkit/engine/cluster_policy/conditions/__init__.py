@@ -1,9 +1,5 @@
 """Preconditions and deny conditions: any/all blocks, the old flat list, and their operators."""
 
-from chartkit.engine.cluster_policy.conditions.blocks import (
-    Conditions,
-    Outcome,
-    compile_conditions,
-)
+from chartkit.engine.cluster_policy.conditions.blocks import Conditions, compile_conditions
 
-__all__ = ["Conditions", "Outcome", "compile_conditions"]
+__all__ = ["Conditions", "compile_conditions"]

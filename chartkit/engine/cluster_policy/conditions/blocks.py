@@ -49,6 +49,15 @@ class Conditions:
     is_empty: bool
     fields: Callable[[Origins], Iterable[FieldPath]]
 
+    def ask(self, context: Context) -> Outcome:
+        """Return the answer of preconditions, which a context with a recorder records with its
+        parts; raise `EvaluationError`."""
+        if context.recorder is None:
+            return self.evaluate(context)
+        from chartkit.engine.cluster_policy.conditions.recorded import record_preconditions
+
+        return record_preconditions(self, context)
+
 
 def compile_conditions(body: Json) -> Conditions:
     """Compiles the value of `preconditions` or `conditions`.

@@ -122,15 +122,16 @@ def test_another_value_decides_otherwise(case: Case) -> None:
     assert _sentence(found.decision).startswith(case["then"])
 
 
-def test_secrets_are_not_shown() -> None:
+@pytest.mark.parametrize("field", ["object.data.password", "object.metadata.annotations.applied"])
+def test_secrets_are_not_shown(field: str) -> None:
     policy = {"resources: [pods]": "resources: [secrets]"}
-    policy["object.spec.hostNetwork == false"] = "object.data.password.size() > 9"
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web"}}
+    policy["object.spec.hostNetwork == false"] = f"{field}.size() > 9"
+    metadata = {"name": "web", "annotations": {"applied": "aHVudGVy"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
     case = {"policy": policy, "object": {**secret, "data": {"password": "aHVudGVy"}}}
-    found, _text = decided(case)
-    told = [one.text for one in found.decision.walk()]
-    assert "object.data.password is hidden" in told
-    assert "aHVudGVy" not in str(found.decision)
+    rule, _text = decided(case)
+    assert f"{field} is hidden" in [part.text for part in rule.decision.walk()]
+    assert "aHVudGVy" not in str(rule.decision)
 
 
 def test_locations_are_left_out_where_there_is_no_file() -> None:

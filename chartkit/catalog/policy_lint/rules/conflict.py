@@ -9,8 +9,8 @@ class Conflict(PolicyRule):
     id = "CK751"
     what = "Rules that no object passes together."
     why = (
-        "Whatever is written fails one of them; where both are enforced, nothing of the kind can "
-        "be created any more."
+        "Every object fails one of them; if both are enforced, no object of the kind can be "
+        "created."
     )
     do = "Change one of the rules that the message names."
     problematic = """\

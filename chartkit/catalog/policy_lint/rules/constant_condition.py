@@ -22,7 +22,7 @@ class ConstantCondition(PolicyRule):
     why = (
         "It compares two constants, a list without elements, or one value with several others: in "
         "`any`, a value is always unequal to one of two; in `all`, it never equals both. The rule "
-        "is about every object, or about none."
+        "applies to every object, or to none."
     )
     do = "Write a variable in {{ }}, or one condition with AnyIn or AnyNotIn and a list."
     problematic = """\

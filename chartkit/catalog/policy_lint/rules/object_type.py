@@ -29,7 +29,7 @@ _ROOT: Final = "Object"
 
 class ObjectType(PolicyRule):
     id = "CK704"
-    what = "An `Object…{}` in a mutation whose name is not its place, or whose field is unknown."
+    what = "An `Object…{}` in a mutation that has another field's type, or an unknown field."
     why = (
         "The name of the type is the path of the field: `Object.spec` is below `spec`. Kyverno "
         "accepts the policy, and each mutation fails with a type mismatch, or adds a field that no "

@@ -23,9 +23,9 @@ _NAMED: Final = frozenset({ChangeKind.CHANGED, ChangeKind.DEPRECATED, ChangeKind
 
 class ReleaseChange(PolicyRule):
     id = "CK721"
-    what = "A change or removal of --kyverno, or of the environment's Kyverno, about a policy."
+    what = "What the Kyverno of --kyverno, or of the environment, changes or removes in a policy."
     why = (
-        "What a release removes has no effect from then on, and an API server drops it in silence. "
+        "What a release removes has no effect from then on, and an API server drops it silently. "
         "Faults of the release that the policy meets are CK105."
     )
     do = "Do what the hint says; `chartkit plan` orders the steps of an upgrade."

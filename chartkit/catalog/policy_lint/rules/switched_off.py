@@ -17,8 +17,8 @@ class SwitchedOff(PolicyRule):
     why = (
         "Kyverno extends rules for Pods to Deployments and other controllers only if every rule of "
         "the policy allows it: none may have names, a selector or annotations in match or exclude. "
-        "Where it extends them, it drops rules whose name begins with `autogen-`. A failureAction "
-        "of a rule goes over validationFailureActionOverrides of its policy."
+        "Where it extends them, it drops rules whose name begins with `autogen-`. The "
+        "failureAction of a rule overrides validationFailureActionOverrides of its policy."
     )
     do = "Put the rule into a policy of its own, rename it, or write the actions in one place."
     problematic = """\
@@ -50,7 +50,7 @@ spec:
                 hint = "use a name without 'autogen-'"
                 yield self.finding(subject, (*path, "name"), message, hint)
             if policy.failure_action_overrides and rule.validate.failure_action:
-                message = f"rule {rule.name}: its failureAction goes over the policy's "
+                message = f"rule {rule.name}: its failureAction overrides the policy's "
                 message += "validationFailureActionOverrides"
                 hint = "write failureActionOverrides next to failureAction"
                 at = (*path, "validate", "failureAction")

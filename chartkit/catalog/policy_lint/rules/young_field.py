@@ -11,10 +11,12 @@ from chartkit.model import Diagnostic
 
 class YoungField(PolicyRule):
     id = "CK720"
-    what = "A field or kind that came with a later Kyverno than --kyverno or the environment has."
+    what = (
+        "A field or kind that the Kyverno of --kyverno, or of the environment, does not have yet."
+    )
     why = (
         "An API server drops a field that the definition of the kind does not have: the policy "
-        "says something else then. A kind that is not there cannot be installed."
+        "then means something else. A policy of an unknown kind cannot be installed."
     )
     do = "Upgrade Kyverno first, or write the policy without the field."
     example_kyverno = "1.12.0"

@@ -20,7 +20,7 @@ from chartkit.engine.jmespath import (
     compile_expression,
 )
 from chartkit.engine.jmespath.advice import advice
-from chartkit.model import FieldPath, Json, Location, pointer_of, texts_below
+from chartkit.model import FieldPath, Json, Location, list_of, pointer_of, texts_below, values_below
 from chartkit.suggestions import nearest, suggestion
 
 Place = tuple[Location, str | None]
@@ -141,14 +141,9 @@ def _at(policy: Policy, path: FieldPath) -> Json:
 
 def _mappings(value: Json) -> Iterator[dict[str, Json]]:
     """Yield the entries of the contexts in a rule."""
-    if isinstance(value, dict):
-        for key, each in value.items():
-            if key == "context" and isinstance(each, list):
-                yield from (entry for entry in each if isinstance(entry, dict))
-            yield from _mappings(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _mappings(each)
+    for path, entries in values_below(value):
+        if path[-1:] == ("context",):
+            yield from (entry for entry in list_of(entries) if isinstance(entry, dict))
 
 
 def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | None]]:

@@ -13,7 +13,7 @@ class EverySubresource(PolicyRule):
     id = "CK743"
     what = "A policy about the subresources of all kinds, or about the status of all."
     why = (
-        "Controllers and kubelets write the status of objects all the time. Each of these requests "
+        "Controllers and kubelets write the status of objects continuously. Each of these requests "
         "waits for Kyverno, and a policy that refuses one stops the component that made it."
     )
     do = "Name the kinds and the subresources that are meant, such as Pod/exec."

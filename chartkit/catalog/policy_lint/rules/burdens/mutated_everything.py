@@ -14,10 +14,10 @@ class MutatedEverything(PolicyRule):
     id = "CK742"
     what = "A rule that mutates the objects of all kinds, without preconditions."
     why = (
-        "Each object that anyone writes is patched, also Events, Leases and what controllers make. "
-        "Controllers that write an object back as it was do so again and again."
+        "Every object that is written is patched, including Events, Leases and the objects of "
+        "controllers. A controller that writes its object back without the patch never stops."
     )
-    do = "Name the kinds, or say in preconditions which objects are meant."
+    do = "Name the kinds, or restrict the rule with preconditions."
     problematic = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -38,7 +38,7 @@ spec:
             if rule is None or one is None or not each.is_everything:
                 continue
             if rule.kind is RuleKind.MUTATE and not rule.preconditions and not _is_narrow(one):
-                message = f"{each.shown}it patches each object of each kind that anyone writes"
+                message = f"{each.shown}patches every object of every kind"
                 yield self.finding(subject, each.path, message, "name the kinds, or preconditions")
 
 

@@ -19,8 +19,8 @@ class SystemNamespaces(PolicyRule):
     id = "CK745"
     what = "A rule that enforces on Pods, and leaves no namespace out."
     why = (
-        "It holds in kube-system, too, unless Kyverno's configuration keeps that namespace away: "
-        "what the cluster needs there may be refused."
+        "It applies in kube-system, too, unless Kyverno's configuration excludes that namespace, "
+        "and may refuse what the cluster needs there."
     )
     do = "Exclude the namespaces of the cluster's own components, in the rule or in Kyverno."
     level = Severity.NOTE
@@ -47,7 +47,7 @@ validate:
             )
             if _enforces(policy, rule) and not narrows:
                 message = f"rule {rule.name}: enforces in all namespaces, kube-system among them"
-                hint = "exclude kube-system, or keep it from Kyverno in its configuration"
+                hint = "exclude kube-system here, or in Kyverno's configuration"
                 yield self.finding(subject, ("spec", "rules", index, "match"), message, hint)
 
 

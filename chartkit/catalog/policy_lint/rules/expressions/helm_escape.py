@@ -1,4 +1,4 @@
-"""CK732: Helm's escaping that Helm has not taken away."""
+"""CK732: Helm's escaping that Helm has not removed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ESCAPE: Final = re.compile(r"\{\{-?\s*`\s*\{\{[^`]*\}\}\s*`\s*-?\}\}")
 
 class HelmEscape(PolicyRule):
     id = "CK732"
-    what = "A variable with Helm's escaping, as a chart's template has it, in a finished policy."
+    what = "A variable with the escaping of a Helm template, in a policy outside a chart."
     why = (
-        "Only Helm takes the outer braces and the backticks away. Kyverno takes the variable's "
-        "value for JSON in backticks: of a text it makes an error."
+        "Only Helm removes the outer braces and the backticks. Kyverno reads what is between "
+        "backticks as JSON: the value of the variable, if it is a text, is an error."
     )
     do = "Write {{ variable }} outside a chart, and escape it once inside one."
     problematic = """\
@@ -34,6 +34,6 @@ mutate:
             return
         for path, text in texts_below(subject.resource.body.get("spec"), ("spec",)):
             if found := _ESCAPE.search(text):
-                message = "the variable has the escaping of a template of Helm"
+                message = "the variable has the escaping of a Helm template"
                 hint = "write {{ … }} without the outer braces and the backticks"
                 yield self.finding(subject, path, message, hint, found.start())

@@ -11,6 +11,7 @@ from typing import Final
 from chartkit.addons.satisfy.formula import TRUE, Formula, Source, value_at
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply
 from chartkit.addons.satisfy.wants.match import match_formula
+from chartkit.addons.satisfy.wants.rules import RuleKey, key_of
 from chartkit.addons.satisfy.witness.search import changed_paths
 from chartkit.addons.satisfy.witness.skeletons import skeletons
 from chartkit.engine import OFFLINE, Phase, Request, RunnablePolicy, as_submitted, evaluate
@@ -41,7 +42,7 @@ class Unsettled:
     field: path in the object; values: that it has one after the other."""
 
     kind: str
-    rules: tuple[tuple[str, str], ...]
+    rules: tuple[RuleKey, ...]
     field: FieldPath
     values: tuple[Json, ...]
 
@@ -61,7 +62,7 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unappl
     They are applied to the smallest object of each kind, and to those that the first rules match.
     """
     mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
-    known: set[frozenset[tuple[str, str]]] = set()
+    known: set[frozenset[RuleKey]] = set()
     left = _MOST_APPLIED
     for body in skeletons().values() if mutating else ():
         resource = as_submitted(Resource(body))
@@ -104,7 +105,7 @@ def _matches(resource: Resource, policies: Sequence[RunnablePolicy]) -> Iterator
 
 
 def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled]:
-    writes: dict[tuple[str, str], _Writes] = {}
+    writes: dict[RuleKey, _Writes] = {}
     for _ in range(_MOST_ROUNDS):
         before = body
         body, writes = _round(body, policies)
@@ -125,16 +126,14 @@ def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unset
         yield Unsettled(kind, (rule,), path, (value_at(before, path), value_at(body, path)))
 
 
-def _round(
-    body: Body, policies: Sequence[RunnablePolicy]
-) -> tuple[Body, dict[tuple[str, str], _Writes]]:
+def _round(body: Body, policies: Sequence[RunnablePolicy]) -> tuple[Body, dict[RuleKey, _Writes]]:
     """Apply the mutations once; return the object after them, and what each rule wrote."""
-    writes: dict[tuple[str, str], _Writes] = {}
+    writes: dict[RuleKey, _Writes] = {}
     results = evaluate(policies, Request(Resource(body)), OFFLINE, (Phase.MUTATE,))
     for result in results:
         if result.status is Status.PASS and result.patched and result.patched_target is None:
             after = result.patched
             written = {path: value_at(after, path) for path in changed_paths(body, after)}
-            writes.setdefault((result.policy_id, result.rule), {}).update(written)
+            writes.setdefault(key_of(result), {}).update(written)
             body = after
     return body, writes

@@ -27,7 +27,7 @@ from chartkit.addons.satisfy.formula import (
     opposite,
 )
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, with_value
-from chartkit.addons.satisfy.wants.rules import Want, wants_of
+from chartkit.addons.satisfy.wants.rules import Want, key_of, wants_of
 from chartkit.addons.satisfy.witness.search import Search, Witness
 from chartkit.addons.satisfy.witness.skeletons import skeletons
 from chartkit.engine import (
@@ -343,13 +343,13 @@ def _is_minimal(resource: Resource, core: Sequence[Want], budget: _Budget) -> bo
 
 def _witness(resource: Resource, wants: Sequence[Want]) -> object:
     """Return a witness for some rules; the results of other rules do not count."""
-    keys = {(want.policy, want.rule) for want in wants}
+    keys = {want.key for want in wants}
     policies = list({id(want.compiled): want.compiled for want in wants}.values())
 
     def judge(body: Body) -> list[RuleResult]:
         request = Request(as_submitted(Resource(body)))
         results = evaluate(policies, request, OFFLINE, (Phase.VALIDATE,))
-        return [each for each in results if (each.policy_id, each.rule) in keys]
+        return [each for each in results if key_of(each) in keys]
 
     return Search(resource, policies, judge, _SECONDS).run()
 

@@ -14,11 +14,11 @@ from chartkit.addons.satisfy.fix.model import (
     FileText,
     NoPlaceError,
     Reason,
-    RuleKey,
     Subject,
     changed,
     most_of,
 )
+from chartkit.addons.satisfy.wants.rules import RuleKey
 from chartkit.documents.reader import Document
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.template_places import TemplatePlaces

@@ -11,10 +11,11 @@ from typing import TextIO
 from chartkit.addons.satisfy.fix import kustomizations, manifests
 from chartkit.addons.satisfy.fix.charts import ChartEdits
 from chartkit.addons.satisfy.fix.files import SourceFiles, diff, write
-from chartkit.addons.satisfy.fix.judging import FIXABLE, Judging, key_of
+from chartkit.addons.satisfy.fix.judging import FIXABLE, Judging
 from chartkit.addons.satisfy.fix.model import Batch, Reason, Subject, edited, most_of
 from chartkit.addons.satisfy.fix.report import batch_lines, open_lines
 from chartkit.addons.satisfy.fix.solving import solve
+from chartkit.addons.satisfy.wants.rules import key_of
 from chartkit.documents.input_files import read_stdin
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
@@ -170,7 +171,9 @@ class _Run:
         if built:
             batches += kustomizations.batches(objects, built, files)
         for subject in (subject for others in by_places.values() for subject in others):
-            subject.give_up(Reason("it comes from no file that is edited", subject.given.location))
+            subject.give_up(
+                Reason("does not come from a file that can be edited", subject.given.location)
+            )
         return self._compatible([batch for batch in batches if batch.files])
 
     def after(self, batches: Sequence[Batch]) -> Requests:
@@ -202,7 +205,7 @@ class _Run:
         kept = most_of(batches, works)
         for batch in batches:
             for subject in batch.subjects if batch not in kept else ():
-                subject.give_up(Reason("with its fix another object fails", subject.given.location))
+                subject.give_up(Reason("its fix makes another object fail", subject.given.location))
         return kept
 
     def _is_fixed(self, subject: Subject) -> bool:

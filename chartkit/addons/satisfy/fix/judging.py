@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.satisfy.fix.model import RuleKey
+from chartkit.addons.satisfy.wants.rules import RuleKey, key_of
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.field_faults import type_faults
 from chartkit.model import Resource, RuleResult, Status
@@ -56,8 +56,3 @@ class Judging:
 
         run_scan(self.policies, resources, sink, self.context)
         return verdicts
-
-
-def key_of(result: RuleResult) -> RuleKey:
-    """Return the rule of a result."""
-    return result.policy_id, result.rule

@@ -113,7 +113,7 @@ class _DocumentEdits:
             return Reason(error.message, error.location if is_placed and error.location else place)
         except NoPlaceError:
             return Reason("the file has no such field", place)
-        return Reason("another change of the document stands against it", place)
+        return Reason("cannot be made together with another change of the document", place)
 
 
 def _document(resource: Resource) -> Document:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from chartkit.addons.satisfy.changes import DELETE
+from chartkit.addons.satisfy.wants.rules import RuleKey
 from chartkit.model import Json, Location, Resource, item_number, pointed_at
 
 T = TypeVar("T")
 Steps = tuple[str, ...]
-RuleKey = tuple[str, str]
-"""The ID of a policy and the name of a rule, as results have them."""
 _TRIALS: Final = 40
 
 

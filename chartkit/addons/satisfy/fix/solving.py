@@ -13,18 +13,18 @@ from itertools import islice
 from typing import Final
 
 from chartkit.addons.satisfy.changes import DELETE, Change, Repair, repairs
-from chartkit.addons.satisfy.fix.judging import Judging, Verdict, key_of
+from chartkit.addons.satisfy.fix.judging import Judging, Verdict
 from chartkit.addons.satisfy.fix.known_fields import hardened, is_dodge, is_labelled
 from chartkit.addons.satisfy.fix.model import (
     Edit,
     NoPlaceError,
     Reason,
-    RuleKey,
     Subject,
     changed,
     edited,
     steps_in,
 )
+from chartkit.addons.satisfy.wants.rules import RuleKey, key_of
 from chartkit.engine import RunnablePolicy
 from chartkit.model import (
     Location,
@@ -107,9 +107,7 @@ class _Search:
             reasons.append(outcome)
         if undecided := [way for way in ways if way not in certain]:
             return self._decision(undecided[0], result)
-        return next(
-            iter(reasons), self._reason(result, "no change of fields is known that ends it")
-        )
+        return next(iter(reasons), self._reason(result, "no change of a field is known to end it"))
 
     def _tried(
         self, changes: Repair, result: RuleResult, verdict: Verdict, edits: _Edits
@@ -128,13 +126,15 @@ class _Search:
         try:
             tried = self.judging(self._edited(after))
         except NoPlaceError:
-            return self._reason(result, "is about a field that is no mapping or list")
+            return self._reason(
+                result, "is about a field below one that is not a mapping or a list"
+            )
         if worse := tried.bad - verdict.bad:
             broken = abridged(["/".join(filter(None, rule)) for rule in sorted(worse)])
             return self._reason(result, f"a fix breaks {broken}")
         left = tried.failing.get(key_of(result))
         if left is not None and (left.fields, left.message) == (result.fields, result.message):
-            return self._reason(result, "stays with what the rule seems to want")
+            return self._reason(result, "still fails with the changes that the rule seems to want")
         return after, tried
 
     def _settle(self, edits: _Edits, verdict: Verdict) -> None:

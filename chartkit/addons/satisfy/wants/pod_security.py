@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.satisfy.formula import (
@@ -77,26 +78,32 @@ def _unset(*values: Json) -> Test:
     )
 
 
-_FALSE: Final = one_of((False,), "false", is_safe=True)
+_NOT_ROOT: Final = Test("not 0", lambda value: value is None or value != 0, (MISSING, 1000))
 
 
-def _escalation(pod: _Pod, _since: int) -> Formula:
-    field = ("securityContext", "allowPrivilegeEscalation")
-    return pod.containers(lambda container: pod.atom(container.child(*field), _FALSE))
+def _containers(test: Test, *steps: str) -> _Control:
+    """Return the control of a field of each container's security context."""
+    field = ("securityContext", *steps)
+    return lambda pod, _since: pod.containers(
+        lambda container: pod.atom(container.child(*field), test)
+    )
 
 
-def _profile(pod: _Pod, security: Place, name: str) -> Formula:
-    profile = security.child(name)
-    kinds = pod.atom(profile.child("type"), one_of(ALLOWED, is_safe=True))
-    return any_of(pod.atom(profile, absent()), kinds)
+def _owners(test: Test, *steps: str) -> _Control:
+    """Return the control of a field of each security context, the Pod's own among them."""
+    return lambda pod, _since: pod.owners(lambda security: pod.atom(security.child(*steps), test))
 
 
-def _app_armor(pod: _Pod, _since: int) -> Formula:
-    return pod.owners(lambda security: _profile(pod, security, "appArmorProfile"))
+def _profile(name: str) -> _Control:
+    def of_owner(pod: _Pod, security: Place) -> Formula:
+        profile = security.child(name)
+        kinds = pod.atom(profile.child("type"), one_of(ALLOWED, is_safe=True))
+        return any_of(pod.atom(profile, absent()), kinds)
+
+    return lambda pod, _since: pod.owners(lambda security: of_owner(pod, security))
 
 
-def _seccomp(pod: _Pod, _since: int) -> Formula:
-    return pod.owners(lambda security: _profile(pod, security, "seccompProfile"))
+_seccomp: Final = _profile("seccompProfile")
 
 
 def _seccomp_required(pod: _Pod, since: int) -> Formula:
@@ -116,10 +123,6 @@ def _added(pod: _Pod, allowed: frozenset[str]) -> Formula:
         return pod.each(listed, lambda place: pod.atom(place, names))
 
     return pod.containers(of_container)
-
-
-def _capabilities(pod: _Pod, _since: int) -> Formula:
-    return _added(pod, DEFAULT_CAPABILITIES)
 
 
 def _dropped(pod: _Pod, _since: int) -> Formula:
@@ -163,22 +166,12 @@ def _host_probes(pod: _Pod, _since: int) -> Formula:
     return pod.containers(of_container)
 
 
-def _privileged(pod: _Pod, _since: int) -> Formula:
-    field = ("securityContext", "privileged")
-    return pod.containers(lambda container: pod.atom(container.child(*field), _unset(False)))
-
-
-def _proc_mount(pod: _Pod, _since: int) -> Formula:
-    field = ("securityContext", "procMount")
-    allowed = one_of((MISSING, "Default"), is_safe=True)
-    return pod.containers(lambda container: pod.atom(container.child(*field), allowed))
-
-
 def _volumes(pod: _Pod, _since: int) -> Formula:
+    there = replace(present(), probes=({},))
     kinds = ("emptyDir", *(kind for kind in ALLOWED_VOLUMES if kind != "emptyDir"))
 
     def of_volume(volume: Place) -> Formula:
-        allowed = [pod.atom(volume.child(kind), _source_of_volume()) for kind in kinds]
+        allowed = [pod.atom(volume.child(kind), there) for kind in kinds]
         others = (pod.atom(volume.child(kind), absent()) for kind in OTHER_VOLUMES)
         # An API server takes no volume of two types, so that the others are not there.
         return all_of(any_of(*allowed), *others)
@@ -186,24 +179,12 @@ def _volumes(pod: _Pod, _since: int) -> Formula:
     return pod.each(pod.spec.child("volumes"), of_volume)
 
 
-def _source_of_volume() -> Test:
-    there = present()
-    return Test("set", there.holds, ({},))
-
-
-def _non_root(pod: _Pod, _since: int) -> Formula:
+def _non_root(pod: _Pod, since: int) -> Formula:
     yes = one_of((True,), "true", is_safe=True)
     not_false = Test("not false", lambda value: value is not False, (True, MISSING), is_safe=True)
     own = pod.atom(pod.security("runAsNonRoot"), yes)
-    field = ("securityContext", "runAsNonRoot")
-    each = pod.containers(lambda container: pod.atom(container.child(*field), yes))
-    allowed = pod.owners(lambda security: pod.atom(security.child("runAsNonRoot"), not_false))
-    return all_of(allowed, any_of(own, each))
-
-
-def _user(pod: _Pod, _since: int) -> Formula:
-    test = Test("not 0", lambda value: value is None or value != 0, (MISSING, 1000))
-    return pod.owners(lambda security: pod.atom(security.child("runAsUser"), test))
+    each = _containers(yes, "runAsNonRoot")(pod, since)
+    return all_of(_owners(not_false, "runAsNonRoot")(pod, since), any_of(own, each))
 
 
 def _selinux(pod: _Pod, since: int) -> Formula:
@@ -226,30 +207,27 @@ def _sysctls(pod: _Pod, since: int) -> Formula:
     return pod.each(sysctls, lambda sysctl: pod.atom(sysctl.child("name"), names))
 
 
-def _host_process(pod: _Pod, _since: int) -> Formula:
-    field = ("windowsOptions", "hostProcess")
-    return pod.owners(lambda security: pod.atom(security.child(*field), _unset(False)))
-
-
 _CONTROLS: Final[dict[str, _Control]] = {
-    "allowPrivilegeEscalation": _escalation,
-    "appArmorProfile": _app_armor,
-    "capabilities_baseline": _capabilities,
+    "allowPrivilegeEscalation": _containers(
+        one_of((False,), "false", is_safe=True), "allowPrivilegeEscalation"
+    ),
+    "appArmorProfile": _profile("appArmorProfile"),
+    "capabilities_baseline": lambda pod, _since: _added(pod, DEFAULT_CAPABILITIES),
     "capabilities_restricted": _dropped,
     "hostNamespaces": _host_namespaces,
     "hostPathVolumes": _host_paths,
     "hostPorts": _host_ports,
     "hostProbesAndHostLifecycle": _host_probes,
-    "privileged": _privileged,
-    "procMount": _proc_mount,
+    "privileged": _containers(_unset(False), "privileged"),
+    "procMount": _containers(one_of((MISSING, "Default"), is_safe=True), "procMount"),
     "restrictedVolumes": _volumes,
     "runAsNonRoot": _non_root,
-    "runAsUser": _user,
+    "runAsUser": _owners(_NOT_ROOT, "runAsUser"),
     "seLinuxOptions": _selinux,
     "seccompProfile_baseline": _seccomp,
     "seccompProfile_restricted": _seccomp_required,
     "sysctls": _sysctls,
-    "windowsHostProcess": _host_process,
+    "windowsHostProcess": _owners(_unset(False), "windowsOptions", "hostProcess"),
 }
 """By the check's id, as in the engine's `podsecurity/checks`."""
 

@@ -43,7 +43,15 @@ from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, POD_SPECS, TEMPLATE, kind_of
-from chartkit.model import Body, Location, Resource, pointer_of, pointer_steps
+from chartkit.model import Body, Location, Resource, RuleResult, pointer_of, pointer_steps
+
+RuleKey = tuple[str, str]
+"""The ID of a policy and the name of a rule, as results have them."""
+
+
+def key_of(result: RuleResult) -> RuleKey:
+    """Return the rule of a result."""
+    return result.policy_id, result.rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +70,11 @@ class Want:
     conditions: Formula
     passes: Formula
     source: Source
+
+    @property
+    def key(self) -> RuleKey:
+        """The rule, as results have it."""
+        return self.policy, self.rule
 
     @property
     def repair(self) -> Formula:

@@ -41,7 +41,7 @@ def _text(found: Sequence[Found]) -> Iterator[Block]:
             yield Code([f"# {line}" for line in _obstacles(each)])
         if each.unasked:
             rules = ", ".join(dict.fromkeys(map(_rule, each.unasked)))
-            yield Code([f"# not looked at, for they ask for other objects: {shown(rules)}"])
+            yield Code([f"# not checked, because they look up other objects: {shown(rules)}"])
 
 
 def _commented(witness: Witness) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _obstacles(found: Found) -> Iterator[str]:
         for want in conflict.wants:
             yield f"  {shown(want.policy)}/{shown(want.rule)}  {want.location}"
     if not found.conflicts:
-        yield f"{kind}: no object was found, and none is ruled out: not decided"
+        yield f"{kind}: no object was found, but none is ruled out: not decided"
         for result in found.left:
             message = shown(" ".join(result.message.split()))
             yield f"  {shown(_rule(result))}: {message}"
@@ -143,6 +143,6 @@ def _findings(found: Sequence[Found]) -> Iterator[Finding]:
             text = f"{message}: {rules}"
             yield diagnostic_finding(Diagnostic(CONFLICT, Severity.ERROR, text, location))
         if not each.conflicts:
-            text = f"{each.start.kind}: no object was found, and none is ruled out: not decided"
+            text = f"{each.start.kind}: no object was found, but none is ruled out: not decided"
             finding = Diagnostic(_UNDECIDED, Severity.WARNING, text, each.start.location)
             yield diagnostic_finding(finding)

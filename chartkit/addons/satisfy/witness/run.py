@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.addons.satisfy.conflicts.rules import Conflict, conflicts, together
+from chartkit.addons.satisfy.wants.rules import RuleKey, key_of
 from chartkit.addons.satisfy.witness.search import NotDecided, Search, Witness
 from chartkit.addons.satisfy.witness.skeletons import skeleton
 from chartkit.engine import Phase, RunnablePolicy, as_submitted, evaluate
@@ -56,7 +57,7 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
     asking = {policy.policy.id for policy in policies if _asks(policy)}
     world = requests.world()
     admissions = requests.context(world).admissions(policies)
-    unasked: dict[tuple[str, str], RuleResult] = {}
+    unasked: dict[RuleKey, RuleResult] = {}
     ended: Witness | NotDecided
 
     def judge(body: Body) -> Sequence[RuleResult]:
@@ -64,7 +65,7 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
         request = admissions.request(submitted)
         results = []
         for result in evaluate(policies, request, world, (Phase.MUTATE, Phase.VALIDATE)):
-            key = (result.policy_id, result.rule)
+            key = key_of(result)
             if key in unasked or (result.status is Status.ERROR and result.policy_id in asking):
                 unasked[key] = result
             else:
@@ -75,7 +76,7 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
         ended = Search(start, policies, judge, seconds).run()
         left = () if isinstance(ended, Witness) else ended.left
         # What other objects decide is no matter of this one.
-        others = {(each.policy_id, each.rule): each for each in left if each.policy_id in asking}
+        others = {key_of(each): each for each in left if each.policy_id in asking}
         if not others or len(others) < len(left):
             break
         unasked |= others

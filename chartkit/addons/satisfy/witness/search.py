@@ -16,7 +16,7 @@ from chartkit.addons.satisfy.fields import completed, type_test
 from chartkit.addons.satisfy.formula import Formula, all_of, atoms, value_at
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply, with_value
 from chartkit.addons.satisfy.values import MISSING
-from chartkit.addons.satisfy.wants.rules import Want, location_of, wants_of
+from chartkit.addons.satisfy.wants.rules import RuleKey, Want, key_of, location_of, wants_of
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.model import (
@@ -43,9 +43,6 @@ _IDENTITY: Final = ("apiVersion", "kind")
 _NAMES: Final = (("metadata", "name"), ("metadata", "namespace"))
 _MOST_VALUES: Final = 4
 """The values of its type that are tried in a field."""
-
-RuleKey = tuple[str, str]
-"""The policy (`RuleResult.policy_id`) and the rule of a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +89,7 @@ class Search:
     def __post_init__(self) -> None:
         self._deadline = time.monotonic() + self.seconds
         self._wants = {
-            (want.policy, want.rule): want
-            for policy in self.policies
-            for want in wants_of(policy, self.skeleton)
+            want.key: want for policy in self.policies for want in wants_of(policy, self.skeleton)
         }
 
     def run(self) -> Witness | NotDecided:
@@ -128,7 +123,7 @@ class Search:
     def _tried(self, ended: NotDecided) -> Body | NotDecided:
         """Return an object that passes, with values of their types in the fields that results
         name: a way for rules whose text is not understood."""
-        body, failing = ended.body, {(each.policy_id, each.rule): each for each in ended.left}
+        body, failing = ended.body, {key_of(each): each for each in ended.left}
         while failing and time.monotonic() < self._deadline:
             for changed in self._with_fields(body, failing.values()):
                 left = self.failing(changed)
@@ -177,7 +172,7 @@ class Search:
     def failing(self, body: Body) -> dict[RuleKey, RuleResult]:
         """Return the results that refuse an object, by rule."""
         return {
-            (result.policy_id, result.rule): result
+            key_of(result): result
             for result in self.judge(body)
             if result.status in _BAD and result.type is RuleType.VALIDATION
         }

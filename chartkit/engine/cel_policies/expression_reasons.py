@@ -114,7 +114,7 @@ class Expressions:
         body = attributes.object or attributes.old or {}
         self._places = Places(body, names if names_object else {})
         self._is_secret = attributes.kind == "Secret"
-        self._told: set[str] = set()
+        self._shown_variables: set[str] = set()
 
     def decision(self, asking: Asking, fields: Sequence[str] = ()) -> Decision:
         """Return an expression with its parts; fields: those that
@@ -152,9 +152,9 @@ class Expressions:
 
     def _part(self, part: Part, asking: Asking) -> Decision:
         """Return a part of an expression, with the variables that it reads."""
-        inner = [self._part(one, asking) for one in part.parts]
-        if part.variable and part.variable not in self._told:
-            self._told.add(part.variable)
+        inner = [self._part(below, asking) for below in part.parts]
+        if part.variable and part.variable not in self._shown_variables:
+            self._shown_variables.add(part.variable)
             inner += self._variable(part.variable)
         pointer = None if part.path is None else pointer_of(*part.path)
         text = shortened(" ".join(part.text.split()), _LONGEST_TEXT)

@@ -25,6 +25,7 @@ from chartkit.model import (
     Location,
     RuleResult,
     Status,
+    path_text,
     pointed_at,
     pointer_of,
     single_line,
@@ -54,12 +55,12 @@ def form_decision(
         match = evaluator.why_match(attributes)
         if match.asked is not Asked.MATCH or not match.holds:
             return RuleDecision(policy.id, rule, status, match, message)
-    known = evaluator.locations
+    locations = evaluator.locations
 
     def locate(*place: *tuple[FieldPath, str, int]) -> Location:
-        if place not in known:
-            known[place] = _location(policy, *place)
-        return known[place]
+        if place not in locations:
+            locations[place] = _location(policy, *place)
+        return locations[place]
 
     texts = Texts(policy.spec, locate, exceptions)
     expressions = Expressions(texts, evaluations, attributes, not policy.of_templates)
@@ -109,14 +110,15 @@ class _Why:
             failing = [asking for asking in conditions if asking.error is not None]
             if not failing:
                 return self._said(result)
-            found = self.expressions.decision(failing[-1])
-            return replace(found, text=f"{found.text} (failurePolicy is Ignore)")
-        asked = [one for one in own if one.list in _DECIDING and one.path[-1] == "expression"]
+            failure = self.expressions.decision(failing[-1])
+            return replace(failure, text=f"{failure.text} (failurePolicy is Ignore)")
+        deciding = [asking for asking in own if asking.list in _DECIDING]
+        asked = [asking for asking in deciding if asking.path[-1] == "expression"]
         if result.status is Status.ERROR:
             return self._failed(result, asked)
         if result.status in _FAILED:
             failing = [asking for asking in asked if asking.evaluation.outcome is False]
-            lifting = [one for one in self.expressions.asked if one.exception is not None]
+            lifting = [asking for asking in self.expressions.asked if asking.exception is not None]
             if not failing and self.policy.kind is CelKind.DELETING and lifting:
                 return self.expressions.decision(lifting[-1])
             if not failing:
@@ -127,8 +129,8 @@ class _Why:
     def _failed(self, result: RuleResult, asked: Sequence[Asking]) -> Decision:
         """Return the decision of an error: an expression without value, or the last one asked,
         whose value is of no use."""
-        failing = [one for one in self.expressions.asked if one.error is not None]
-        named = [one for one in failing if one.list != "variables"] or failing
+        failing = [asking for asking in self.expressions.asked if asking.error is not None]
+        named = [asking for asking in failing if asking.list != "variables"] or failing
         if named:
             return self.expressions.decision(named[-1])
         if result.message.startswith("compilation error"):
@@ -212,17 +214,17 @@ def _unextended(policy: CelPolicy, attributes: Attributes) -> tuple[FieldPath, s
     None for other objects and policies."""
     kind = (attributes.group, attributes.resource)
     constraints = policy.constraints
-    if constraints is None or kind not in {(one.group, one.plural) for one in CONTROLLERS}:
+    extendable = {(controller.group, controller.plural) for controller in CONTROLLERS}
+    if constraints is None or kind not in extendable:
         return None
     is_about_pods = any("pods" in rule.resources for rule in constraints.rules)
     if policy.kind not in _EXTENDED or not is_about_pods:
         return None
-    found = obstacle(constraints)
-    if found is not None:
-        return ("matchConstraints", *found[0]), found[1]
+    if reason := obstacle(constraints):
+        return ("matchConstraints", *reason[0]), reason[1]
     named = shown(", ".join(policy.controllers or ())) or "empty"
     path = ("autogen", "podControllers", "controllers")
-    return path, f"autogen.podControllers.controllers is {named}"
+    return path, f"{path_text(path)} is {named}"
 
 
 _EXTENDED: Final = (CelKind.VALIDATING, CelKind.MUTATING, CelKind.IMAGE_VALIDATING)

@@ -57,7 +57,7 @@ def why_phase(
         for rule, compiled in policy.forms(run.kind, request.subresource, phase)
     ]
     view, before = run.view(RuleView), len(results)
-    bound = [each for each in watched if each.compiled is not None]
+    bound = [rule for rule in watched if rule.compiled is not None]
     unsent: Decision | None = None
     if policy.webhook is not None and bound:
         from chartkit.engine.cluster_policy.validate_cel import why_unsent
@@ -81,27 +81,27 @@ def _decisions(
     said: dict[str, RuleResult],
 ) -> Iterator[RuleDecision]:
     policy = watch.policy.policy
-    matches = {each.rule.name: each.match(facts) for each in watched}
+    matches = {rule.rule.name: rule.match(facts) for rule in watched}
     forms = {
         written_name(name)
         for name, match in matches.items()
         if added_keys(name) and not match.is_of_another_kind
     }
-    for each in watched:
-        name, match = each.rule.name, matches[each.rule.name]
+    for rule in watched:
+        name, match = rule.rule.name, matches[rule.rule.name]
         if match.is_of_another_kind and (added_keys(name) or name[:_LONGEST] in forms):
             continue
         result = said.get(name)
         if unsent is not None:
             decision = unsent
-        elif each.decision is not None:
-            decision = each.decision
+        elif rule.decision is not None:
+            decision = rule.decision
         elif not match.holds:
             decision = match
             if match.is_of_another_kind and is_extendable(watch.kind.kind):
-                decision = _unextended(watch, each.rule, match) or match
+                decision = _unextended(watch, rule.rule, match) or match
         else:
-            decision = watch.left_out(each.rule, facts)
+            decision = watch.left_out(rule.rule, facts)
         status = None if result is None else result.status
         yield RuleDecision(policy.id, name, status, decision, result.message if result else "")
 
@@ -122,10 +122,10 @@ class _Watch:
         policy = self.policy.policy
         index = next(
             at
-            for at, one in enumerate(policy.rules)
-            if rule.name == one.name
-            or written_name(rule.name) == one.name
-            or rule.name in (f"autogen-{one.name}"[:63], f"autogen-cronjob-{one.name}"[:63])
+            for at, written in enumerate(policy.rules)
+            if rule.name == written.name
+            or written_name(rule.name) == written.name
+            or rule.name in (f"autogen-{written.name}"[:63], f"autogen-cronjob-{written.name}"[:63])
         )
         above = ("spec", "rules", index)
         return Sources(rule.body, policy.resource.location, above, added_keys(rule.name))
@@ -209,7 +209,7 @@ class _WatchedRule:
 
     def _watched(self, compiled: CompiledRule, recorder: Recorder, facts: Facts) -> CompiledRule:
         policy = self._watch.policy
-        bound = {one.exception.key: one for one in compiled.exceptions}
+        bound = {binding.exception.key: binding for binding in compiled.exceptions}
         watched: list[BoundException] = []
         for exception in policy.exceptions:
             if not exception.names(policy.policy.key, self.rule.name):
@@ -219,8 +219,8 @@ class _WatchedRule:
             reasons = self._watch.reasons(sources, facts)
             match = reasons.block(exception.match, Role.EXCEPTION, ("match",))
             if exception.key in bound:
-                one = bound[exception.key]
-                watched.append(_WatchedException(one.exception, one.predicate, sources, match))
+                binding = bound[exception.key]
+                watched.append(_WatchedException(exception, binding.predicate, sources, match))
             else:
                 recorder.add(_excepted(exception, False, match, ()))
         return replace(compiled, exceptions=tuple(watched))
@@ -229,13 +229,13 @@ class _WatchedRule:
         parts = tuple(recorder.parts)
         before = [part for part in parts if part.asked in _BEFORE]
         if result is not None and result.status is Status.SKIP:
-            unmet = next((one for one in before if _ends(one)), None)
+            unmet = next((part for part in before if _ends(part)), None)
             if unmet is not None:
                 return unmet
         if result is not None and result.status is Status.ERROR:
-            for one in (inner for part in parts for inner in part.walk()):
-                if one.asked is Asked.CONTEXT and _entry_name(one) in result.message:
-                    return replace(one, parts=parts)
+            for check in (inner for part in parts for inner in part.walk()):
+                if check.asked is Asked.CONTEXT and _entry_name(check) in result.message:
+                    return replace(check, parts=parts)
         asked, path = _action(self.rule)
         location = self._sources.at(*path)
         own = tuple(part for part in parts if part.asked not in _BEFORE)
@@ -378,7 +378,7 @@ def _excepted(
     """Return the decision of an exception that names a rule."""
     cause = match
     if match.holds and not holds:
-        cause = next((one for one in conditions if not one.holds), match)
+        cause = next((condition for condition in conditions if not condition.holds), match)
     verb = "applies" if holds else "does not apply"
     return Decision(
         Asked.EXCEPTION,

@@ -159,10 +159,10 @@ def field_of(traced: Traced | None) -> str | None:
 
 def field_below(judged: Traced, steps: FieldPath) -> tuple[str | None, Json]:
     """Return the pointer and the value of a field below what is judged; MISSING for none."""
-    found = judged.inside(steps)
+    traced = judged.inside(steps)
     above = judged.inside(steps[:-1]).value
-    is_there = found.value is not None or (
+    is_there = traced.value is not None or (
         isinstance(above, dict) and bool(steps) and steps[-1] in above
     )
-    pointer = None if found.path is None else pointer_of(*found.path)
-    return pointer, found.value if is_there else MISSING
+    pointer = None if traced.path is None else pointer_of(*traced.path)
+    return pointer, traced.value if is_there else MISSING

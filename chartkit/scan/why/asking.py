@@ -79,14 +79,14 @@ class Asker:
     def _of_policies(self, decisions: Iterable[RuleDecision]) -> Iterator[PolicyWhy]:
         policies: dict[str, list[RuleDecision]] = {}
         policy, rule = self.wanted
-        for one in decisions:
-            if policy and one.policy != policy:
+        for decision in decisions:
+            if policy and decision.policy != policy:
                 continue
-            if rule and rule not in (one.rule, written_name(one.rule)):
+            if rule and rule not in (decision.rule, written_name(decision.rule)):
                 continue
-            policies.setdefault(one.policy, []).append(one)
-        for key, found in policies.items():
-            yield PolicyWhy(key, tuple(_of_rules(found)))
+            policies.setdefault(decision.policy, []).append(decision)
+        for key, rules in policies.items():
+            yield PolicyWhy(key, tuple(_of_rules(rules)))
 
     def _unsent(self, resource: Resource) -> Decision | None:
         """Return why the environment's Kyverno is not sent an object."""
@@ -111,28 +111,28 @@ def _not_sent(reason: Reason, environment: ProjectEnvironment) -> Decision:
 
 def _of_rules(decisions: Sequence[RuleDecision]) -> Iterator[RuleDecision]:
     """Yield decisions without those of phases in which a rule that decided says nothing."""
-    decided = {one.rule for one in decisions if one.status is not None}
+    decided = {decision.rule for decision in decisions if decision.status is not None}
     seen: set[tuple[str, str]] = set()
-    for one in decisions:
-        key = (one.rule, one.decision.text)
-        if (one.status is None and one.rule in decided) or key in seen:
+    for decision in decisions:
+        key = (decision.rule, decision.decision.text)
+        if (decision.status is None and decision.rule in decided) or key in seen:
             continue
         seen.add(key)
-        yield one
+        yield decision
 
 
 def named(objects: Sequence[Resource], name: str) -> list[Resource]:
     """Return the objects of a name, of `KIND/NAME` or of `KIND/NAMESPACE/NAME`, as reports name
     them; raise InputError for none."""
     ids = {}
-    for each in objects:
-        whole = resource_id(each)
-        ids[id(each)] = {text.lower() for text in (whole, each.name, f"{each.kind}/{each.name}")}
-    found = [each for each in objects if name.lower() in ids[id(each)]]
-    if not found:
-        hint = suggestion(name, [resource_id(each) for each in objects])
+    for resource in objects:
+        names = (resource_id(resource), resource.name, f"{resource.kind}/{resource.name}")
+        ids[id(resource)] = {text.lower() for text in names}
+    matching = [resource for resource in objects if name.lower() in ids[id(resource)]]
+    if not matching:
+        hint = suggestion(name, [resource_id(resource) for resource in objects])
         raise InputError(f"there is no object '{name}' at PATH", None, hint or "write KIND/NAME")
-    return found
+    return matching
 
 
 def wanted_policy(

@@ -24,11 +24,11 @@ def nearest_miss(
     """Return the rule that came nearest to matching an object, and what kept it off, with its line;
     empty where none can be named."""
     most = max(1, _MOST_DECISIONS // max(1, len(policies)))
-    found = list(_misses(Asker(policies, (), context), objects[:most]))
-    if not found:
+    misses = list(_misses(Asker(policies, (), context), objects[:most]))
+    if not misses:
         return ""
     # Of equal ones the first is named.
-    _, resource, rule = max(found, key=lambda miss: miss[0])
+    _, resource, rule = max(misses, key=lambda miss: miss[0])
     decision = rule.decision
     place = "" if decision.location is None else f", {decision.location}"
     text = shortened(decision.text, _MOST_CHARACTERS)
@@ -38,11 +38,11 @@ def nearest_miss(
 def _misses(
     asker: Asker, objects: Sequence[Resource]
 ) -> Iterator[tuple[tuple[int, int, int], Resource, RuleDecision]]:
-    for one in asker.ask(objects):
-        for policy in one.policies:
+    for asked in asker.ask(objects):
+        for policy in asked.policies:
             for rule in policy.rules:
                 if rule.status is None:
-                    yield _nearness(rule.decision), one.resource, rule
+                    yield _nearness(rule.decision), asked.resource, rule
 
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:

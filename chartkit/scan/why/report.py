@@ -39,7 +39,7 @@ _NONE: Final = "none"
 """The result of a rule that says nothing."""
 _GRANTED: Final = frozenset({Asked.MATCH, Asked.FILTER, Asked.KIND, Asked.PRECONDITIONS})
 """Checks that decide nothing where they hold."""
-_TELLING: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR, Status.SKIP})
+_EXPLAINED: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR, Status.SKIP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,40 +60,40 @@ class WhyReport:
         )
 
     def _text(self) -> Iterator[Block]:
-        for index, one in enumerate(self.objects):
+        for index, asked in enumerate(self.objects):
             if index:
                 yield ""
-            name = click.style(shown(resource_id(one.resource)), bold=True)
-            yield f"{name}  {one.resource.location}"
-            yield from object_lines(one, self.is_whole)
+            name = click.style(shown(resource_id(asked.resource)), bold=True)
+            yield f"{name}  {asked.resource.location}"
+            yield from _object_lines(asked, self.is_whole)
 
     def _findings(self) -> Iterator[Finding]:
-        for one in self.objects:
-            for policy in one.policies:
+        for asked in self.objects:
+            for policy in asked.policies:
                 for rule in policy.rules:
                     result = rule.status or _NONE
-                    text = f"{resource_id(one.resource)}: {result}: {rule.decision.text}"
-                    place = rule.decision.location or one.resource.location
+                    text = f"{resource_id(asked.resource)}: {result}: {rule.decision.text}"
+                    place = rule.decision.location or asked.resource.location
                     yield diagnostic_finding(Diagnostic(rule.name, Severity.NOTE, text, place))
 
 
-def object_lines(one: ObjectWhy, is_whole: bool = False) -> Iterator[str]:
+def _object_lines(asked: ObjectWhy, is_whole: bool) -> Iterator[str]:
     """Yield the tree of an object's policies as lines with colours."""
-    if one.unsent is not None:
-        yield f"  {shown(one.unsent.text)}"
-        if one.unsent.location is not None:
-            yield f"    {one.unsent.location}"
+    if asked.unsent is not None:
+        yield f"  {shown(asked.unsent.text)}"
+        if asked.unsent.location is not None:
+            yield f"    {asked.unsent.location}"
     others: list[str] = []
-    is_short = is_whole or sum(each.is_of_other_kinds for each in one.policies) <= _FEW
-    for policy in one.policies:
+    is_short = is_whole or sum(policy.is_of_other_kinds for policy in asked.policies) <= _FEW
+    for policy in asked.policies:
         if policy.is_of_other_kinds and not is_short:
             others.append(shown(policy.policy))
         else:
-            yield from _policy(policy, one.resource, is_whole)
+            yield from _policy(policy, asked.resource, is_whole)
     if others:
         noun = "policy is" if len(others) == 1 else "policies are"
         yield f"  {len(others)} {noun} about other kinds: {abridged(others)}"
-    elif not one.policies and one.unsent is None:
+    elif not asked.policies and asked.unsent is None:
         yield "  no policy"
 
 
@@ -103,11 +103,11 @@ def _policy(policy: PolicyWhy, resource: Resource, is_whole: bool) -> Iterator[s
         decision, status = rule.decision, rule.status
         styled = "no result" if status is None else click.style(status, fg=_COLOURS[status])
         name = f"{shown(rule.rule)}: " if rule.rule else ""
-        is_told = is_whole or status in _TELLING
+        is_explained = is_whole or status in _EXPLAINED
         tree = _Tree(resource, is_whole)
-        parts = tree.parts(decision) if is_told else _filters(decision)
+        parts = tree.parts(decision) if is_explained else _filters(decision)
         yield f"    {name}{styled}: {_headline(decision, parts)}"
-        if is_told or status is None:
+        if is_explained or status is None:
             yield from tree.below(decision, parts, "      ")
 
 
@@ -172,22 +172,22 @@ class _Tree:
         parts = list(decision.parts)
         while len(parts) == 1 and parts[0].text == decision.text:
             parts = list(parts[0].parts)
-        told = [part for part in parts if part.parts or part.text != decision.text]
+        parts = [part for part in parts if part.parts or part.text != decision.text]
         if self.is_whole:
-            return told
-        return [part for part in told if not (part.holds and part.asked in _GRANTED)]
+            return parts
+        return [part for part in parts if not (part.holds and part.asked in _GRANTED)]
 
 
 _MARKS: Final = {True: "+", False: "-", None: "?"}
 
 
-def _object(one: ObjectWhy) -> Body:
-    resource = one.resource
+def _object(asked: ObjectWhy) -> Body:
+    resource = asked.resource
     names = (resource.api_version, resource.kind, resource.namespace, resource.name)
     body: Body = {"resource": "/".join(names), "location": str(resource.location)}
-    if one.unsent is not None:
-        body["unsent"] = decision_json(one.unsent, resource)
-    body["rules"] = [_rule(rule, resource) for policy in one.policies for rule in policy.rules]
+    if asked.unsent is not None:
+        body["unsent"] = _decision(asked.unsent, resource)
+    body["rules"] = [_rule(rule, resource) for policy in asked.policies for rule in policy.rules]
     return body
 
 
@@ -197,11 +197,11 @@ def _rule(rule: RuleDecision, resource: Resource) -> Body:
         "rule": rule.rule,
         "result": _NONE if rule.status is None else str(rule.status),
         "message": rule.message,
-        "decision": decision_json(rule.decision, resource),
+        "decision": _decision(rule.decision, resource),
     }
 
 
-def decision_json(decision: Decision, resource: Resource) -> Body:
+def _decision(decision: Decision, resource: Resource) -> Body:
     """Return a decision for programs; what it has not is left out."""
     body: Body = {"asked": str(decision.asked), "holds": decision.holds, "text": decision.text}
     if decision.location is not None:
@@ -214,5 +214,5 @@ def decision_json(decision: Decision, resource: Resource) -> Body:
     if decision.value is not MISSING:
         body["value"] = decision.value
     if decision.parts:
-        body["parts"] = [decision_json(part, resource) for part in decision.parts]
+        body["parts"] = [_decision(part, resource) for part in decision.parts]
     return body

@@ -27,10 +27,10 @@ def record_condition(
     holds: bool,
 ) -> None:
     """Record a condition; sides: the values of its key and its value."""
-    found, wanted = sides
+    given, wanted = sides
     pointer = _field(recorder, condition, context)
     is_hidden = recorder.hides(pointer) and _reads_object(condition)
-    key_text = "hidden" if is_hidden else value_text(found)
+    key_text = "hidden" if is_hidden else value_text(given)
     against = value_text(wanted)
     if has_variables(condition.value):
         against = f"{_written(condition.value)} ({'hidden' if is_hidden else against})"
@@ -38,7 +38,7 @@ def record_condition(
     answer = "holds" if holds else "does not hold"
     text = f"{key}{key_text}: {condition.operator} {against} {answer}"
     location = recorder.sources.location(condition.source)
-    value = MISSING if is_hidden else found
+    value = MISSING if is_hidden else given
     recorder.add(Decision(Asked.CONDITION, holds, text, location, pointer, value))
 
 

@@ -1,10 +1,9 @@
 """Why a rule came to its result: the decisions of one run, as a tree.
 
 A kind of policy provides it by the method `why_phase` of `engine.policies.RunnablePolicy`: it runs
-a phase exactly as `run_phase` does, adds the same results, and returns a `RuleDecision` for each
-rule and each form, those too that say nothing of the object. The run itself makes the decisions:
-the parts that a policy compiles to are asked for their reasons where they are asked for their
-answer, so that no second interpreter can disagree with the first.
+a phase exactly as `run_phase` does, adds the same results, and returns a `RuleDecision` for every
+rule and form, also without a result. The decisions are recorded in the run itself: no second
+interpreter can disagree with it.
 """
 
 from __future__ import annotations
@@ -66,12 +65,11 @@ class Asked(StrEnum):
 class Decision:
     """One check, and its answer.
 
-    holds: whether what was asked is so (of an `exclude`: whether it takes the object); None where
-    it could not be decided, which text then explains. text: the answer in one sentence, with both
-    sides: "namespace shop is not shp". location: of the check in the policy, None where that has no
-    file. pointer: the object's field, as a JSON pointer, also where the field is missing; None
-    where no single field is asked about. value: what was there, MISSING for nothing. parts: the
-    checks that this one consists of, in the order in which they were asked.
+    holds: None where it could not be decided, which text then explains. text: the answer in one
+    sentence, with both sides: "namespace shop is not shp". location: of the check in the policy,
+    None for a policy without a file. pointer: the object's field as a JSON pointer, which may be
+    missing; None for a check of no single field. value: of the field. parts: the checks in this
+    one, in the order of the run.
     """
 
     asked: Asked

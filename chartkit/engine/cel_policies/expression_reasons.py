@@ -117,8 +117,8 @@ class Expressions:
         self._shown_variables: set[str] = set()
 
     def decision(self, asking: Asking, fields: Sequence[str] = ()) -> Decision:
-        """Return an expression with its parts; fields: those that
-        it is about, the most telling first."""
+        """Return an expression with its parts; fields: that it is about, the most telling
+        first."""
         asked, name = self._name(asking)
         tree = self._part(parts_of(asking.evaluation, self._places), asking)
         pointer = fields[0] if fields else next(_pointers(tree), None)
@@ -222,8 +222,8 @@ def _pointers(decision: Decision) -> Iterator[str]:
 
 
 def _reason(tree: Decision) -> str:
-    """Return the innermost expression that made one false, the element that it is about, and a
-    value in it; nothing for one that is true."""
+    """Return the innermost expression that made the whole false, its element and a value in it;
+    empty for an expression that is true."""
     if tree.holds is not False:
         return ""
     element = ""
@@ -245,7 +245,7 @@ def _is_operand(part: Decision) -> bool:
 
 
 class _Brief:
-    """A value without what no one reads; is_whole: whether it is all of it."""
+    """The beginning of a value; is_whole: whether nothing is left out."""
 
     __slots__ = ("_left", "_text", "is_whole", "value")
 

@@ -60,9 +60,14 @@ def written_name(rule: str) -> str:
     return rule.removeprefix(f"{_CRON_PREFIX}-").removeprefix(f"{_PREFIX}-")
 
 
+def form_names(rule: str) -> tuple[str, str]:
+    """Return the names of a written rule's forms for pod controllers."""
+    return _extended_name(_PREFIX, rule), _extended_name(_CRON_PREFIX, rule)
+
+
 def added_keys(rule: str) -> tuple[str, ...]:
-    """Return the keys that a form, by its name, has around the patterns of the written rule; none
-    for that itself."""
+    """Return the keys that a form, by its name, has around the written patterns; none for a written
+    rule."""
     if rule.startswith(f"{_CRON_PREFIX}-"):
         return ("spec", "jobTemplate", "spec", "template")
     return ("spec", "template") if rule.startswith(f"{_PREFIX}-") else ()

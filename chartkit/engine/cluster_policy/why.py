@@ -1,7 +1,7 @@
-"""Why the rules of a ClusterPolicy say what they say of an object.
+"""Why the rules of a ClusterPolicy have their results for an object.
 
-The rules run as they always do; each is watched (`_WatchedRule`): its predicate, preconditions and
-exceptions tell their answers, and what it compiles to records its own in the context's recorder.
+The rules run as they always do, with a recorder in the context, which gets the answers of
+exceptions, preconditions and checks.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from chartkit.engine.cluster_policy.autogen import (
     ANNOTATION,
     added_keys,
     controllers,
+    form_names,
     is_extendable,
     unextended,
-    written_name,
 )
 from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
@@ -66,11 +66,8 @@ def why_phase(
         unsent = why_unsent(written, request, lambda: view.is_sent(written, webhook, results))
     if unsent is None and bound:
         view.evaluate(written, policy.scored, bound, phase, results)
-    facts = Facts(run.request if not bound else request)
-    said: dict[str, RuleResult] = {}
-    for result in results[before:]:
-        said.setdefault(result.rule, result)
-    return tuple(_decisions(watch, watched, facts, unsent, said))
+    said = {result.rule: result for result in reversed(results[before:])}
+    return tuple(_decisions(watch, watched, Facts(request), unsent, said))
 
 
 def _decisions(
@@ -82,14 +79,11 @@ def _decisions(
 ) -> Iterator[RuleDecision]:
     policy = watch.policy.policy
     matches = {rule.rule.name: rule.match(facts) for rule in watched}
-    forms = {
-        written_name(name)
-        for name, match in matches.items()
-        if added_keys(name) and not match.is_of_another_kind
-    }
+    forms = {name for name, match in matches.items() if not match.is_of_another_kind}
     for rule in watched:
         name, match = rule.rule.name, matches[rule.rule.name]
-        if match.is_of_another_kind and (added_keys(name) or name[:_LONGEST] in forms):
+        has_form = not forms.isdisjoint(form_names(name))
+        if match.is_of_another_kind and (has_form or added_keys(name)):
             continue
         result = said.get(name)
         if unsent is not None:
@@ -106,9 +100,6 @@ def _decisions(
         yield RuleDecision(policy.id, name, status, decision, result.message if result else "")
 
 
-_LONGEST: Final = 63 - len("autogen-cronjob-")
-
-
 @dataclass(frozen=True, slots=True)
 class _Watch:
     """A policy asked about an object of a kind."""
@@ -120,13 +111,8 @@ class _Watch:
     def sources(self, rule: Rule) -> Sources:
         """Return where a rule's parts are written; of a form, those of the rule itself."""
         policy = self.policy.policy
-        index = next(
-            at
-            for at, written in enumerate(policy.rules)
-            if rule.name == written.name
-            or written_name(rule.name) == written.name
-            or rule.name in (f"autogen-{written.name}"[:63], f"autogen-cronjob-{written.name}"[:63])
-        )
+        names = ((written.name, *form_names(written.name)) for written in policy.rules)
+        index = next(at for at, of_rule in enumerate(names) if rule.name in of_rule)
         above = ("spec", "rules", index)
         return Sources(rule.body, policy.resource.location, above, added_keys(rule.name))
 
@@ -169,8 +155,8 @@ def _unextended(watch: _Watch, rule: Rule, match: Decision) -> Decision | None:
 
 
 class _WatchedRule:
-    """A rule that runs as it does, and tells what decided. compiled: None where the kind alone
-    keeps it from the object."""
+    """A rule whose run is recorded. compiled: None where the object's kind keeps it from running;
+    decision: what decided its result, None before the run."""
 
     __slots__ = ("_facts", "_sources", "_watch", "compiled", "decision", "rule")
 
@@ -354,7 +340,7 @@ _ACTIONS: Final[dict[RuleKind, tuple[Asked, tuple[str, ...]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _WatchedException(BoundException):
-    """An exception that tells whether it lifts a rule. match: what its filters say."""
+    """An exception whose answer is recorded. match: the decision of its filters."""
 
     sources: Sources
     match: Decision

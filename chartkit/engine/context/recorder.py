@@ -1,7 +1,6 @@
-"""The checks of one rule, recorded while it runs: what `engine.why` shows.
+"""The checks of one rule, recorded while it runs, for `engine.why`.
 
-A context has a recorder only where somebody asks why; what is compiled tells it each answer that it
-gives, with both sides' values.
+A context has a recorder only where somebody asks why.
 """
 
 from __future__ import annotations

@@ -189,6 +189,16 @@ def test_optional_parts_that_the_object_lacks() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["r", "r" * 60])
+def test_only_the_form_is_named_where_there_is_one(name: str) -> None:
+    exclude = "      exclude: {any: [{resources: {namespaces: [shop]}}]}\n"
+    for excluding, text in (("", "spec.template.spec.hostNetwork is true"), (exclude, "excluded")):
+        policy = HEAD.replace("name: r", f"name: {name}") + ANY + excluding + NO_HOST
+        (rule,) = decisions(policy, DEPLOYMENT)
+        assert rule.rule == f"autogen-{name}"[:63]
+        assert rule.decision.text.startswith(text)
+
+
 def test_the_form_for_pod_controllers_at_the_line_of_the_rule() -> None:
     assert decided(decisions(ANY + NO_HOST, DEPLOYMENT)) == (
         "autogen-r",

@@ -103,6 +103,9 @@ class MatchReasons:
             text, below, value = _of_annotations(one.annotations or {}, value, holds)
         else:
             text = _sentence(check.asked, _wanted(check, one), value, holds)
+        if check.asked is Asked.ANNOTATIONS and self.kind.kind == "Secret":
+            # kubectl keeps the data of a Secret in an annotation.
+            text, value = f"the annotations {'match' if holds else 'do not match'}", MISSING
         pointer = pointer_of(*field, *below) if field else None
         return Decision(check.asked, holds, text, location, pointer, _given(value))
 

@@ -128,6 +128,16 @@ def test_the_check_of_match_that_does_not_hold(
     assert place.startswith("p.yaml:9:")
 
 
+def test_annotations_of_secrets_are_not_shown() -> None:
+    metadata = "metadata: {name: s, annotations: {applied: aHVudGVy}}"
+    (rule,) = decisions(
+        _match("kinds: [Secret], annotations: {applied: other}"),
+        f"apiVersion: v1\nkind: Secret\n{metadata}",
+    )
+    assert rule.decision.text == "the annotations do not match"
+    assert "aHVudGVy" not in str(rule)
+
+
 def test_of_several_filters_the_nearest_is_named() -> None:
     filters = "{resources: {kinds: [Service]}}, {resources: {kinds: [Pod], names: [db]}}"
     (one,) = decisions(f"      match: {{any: [{filters}]}}\n{NO_HOST}")

@@ -55,18 +55,15 @@ def record_preconditions(conditions: Conditions, context: Context) -> Outcome:
         except EvaluationError as error:
             failure = error
     holds = None if failure is not None else outcome.holds
-    text = "the preconditions hold"
+    location = recorder.sources.at("preconditions")
+    decision = Decision(Asked.PRECONDITIONS, holds, "the preconditions hold", location)
     deciding = next((part for part in reversed(parts) if part.holds is holds), None)
-    if failure is not None:
-        text = failure.message
-    elif not holds and deciding is not None:
+    if deciding is not None and not holds:
         text = f"preconditions: {deciding.text}"
-    if deciding is None or holds:
-        location = recorder.sources.at("preconditions")
-        recorder.add(Decision(Asked.PRECONDITIONS, holds, text, location, parts=tuple(parts)))
-    else:
-        decision = replace(deciding, asked=Asked.PRECONDITIONS, text=text, parts=tuple(parts))
-        recorder.add(decision)
+        decision = replace(deciding, asked=Asked.PRECONDITIONS, text=text)
+    if failure is not None:
+        decision = replace(decision, text=failure.message)
+    recorder.add(replace(decision, parts=tuple(parts)))
     if failure is not None:
         raise failure
     return outcome

@@ -15,7 +15,16 @@ from chartkit.addons.migrate.proof.requests.storable import refused
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.kubernetes.kinds import kind_of
-from chartkit.model import Body, Json, Resource, Status, mapping_at
+from chartkit.model import (
+    WITHOUT,
+    Body,
+    Json,
+    Resource,
+    Status,
+    mapping_at,
+    values_below,
+    with_value,
+)
 
 MOST_TRIES: Final = 400
 _KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER, IMAGE))
@@ -26,8 +35,6 @@ _IMAGE: Final = f"{_SIMPLE}app:1.0"
 """The simplest image: least objects have it."""
 _USER: Final = ("userInfo", "username")
 """Every request has it."""
-
-Pointer = tuple[str | int, ...]
 
 
 def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIES) -> Case:
@@ -61,56 +68,16 @@ def _smaller(document: Body) -> Iterator[Body]:
     for key in document:
         if key not in _KEPT:
             yield {name: value for name, value in document.items() if name != key}
-    pointers = sorted((one for one in _pointers(document) if one[-1] not in _FIXED), key=len)
-    for pointer in pointers:
+    below = [(path, value) for path, value in values_below(document) if path]
+    below = sorted((one for one in below if one[0][-1] not in _FIXED), key=lambda one: len(one[0]))
+    for pointer, _ in below:
         if len(pointer) > 1 and pointer != _USER and (pointer[0] != CLUSTER or len(pointer) > 2):
-            yield _without(document, pointer)
-    for pointer in pointers:
-        value = _at(document, pointer)
+            yield with_value(document, pointer, WITHOUT)
+    for pointer, value in below:
         if pointer[-1] == "image" and isinstance(value, str) and not value.startswith(_SIMPLE):
-            yield _changed(document, pointer, _IMAGE)
+            yield with_value(document, pointer, _IMAGE)
         for simpler in _simpler(value):
-            yield _changed(document, pointer, simpler)
-
-
-def _pointers(value: Json, base: Pointer = ()) -> Iterator[Pointer]:
-    members: Iterator[tuple[str | int, Json]]
-    if isinstance(value, dict):
-        members = iter(value.items())
-    elif isinstance(value, list):
-        members = iter(enumerate(value))
-    else:
-        return
-    for key, member in members:
-        yield (*base, key)
-        yield from _pointers(member, (*base, key))
-
-
-def _at(value: Json, pointer: Pointer) -> Json:
-    for step in pointer:
-        value = value[step]
-    return value
-
-
-def _without(value: Json, pointer: Pointer) -> Json:
-    step, *rest = pointer
-    if not rest:
-        if isinstance(value, dict):
-            return {key: member for key, member in value.items() if key != step}
-        return [member for index, member in enumerate(value) if index != step]
-    return _replaced(value, step, _without(value[step], tuple(rest)))
-
-
-def _changed(value: Json, pointer: Pointer, new: Json) -> Json:
-    if not pointer:
-        return new
-    return _replaced(value, pointer[0], _changed(value[pointer[0]], pointer[1:], new))
-
-
-def _replaced(value: Json, step: str | int, new: Json) -> Json:
-    if isinstance(value, dict):
-        return {**value, step: new}
-    return [new if index == step else member for index, member in enumerate(value)]
+            yield with_value(document, pointer, simpler)
 
 
 def _simpler(value: Json) -> Iterator[Json]:

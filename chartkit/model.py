@@ -309,7 +309,7 @@ def values_below(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath,
 
 
 def with_value(value: Json, path: FieldPath, new: Json) -> Json:
-    """Return a value with another one at a path that it has; new: `WITHOUT` for none."""
+    """Return a value with a new one at a path whose parent it has; new: `WITHOUT` removes it."""
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -317,7 +317,7 @@ def with_value(value: Json, path: FieldPath, new: Json) -> Json:
     if new is WITHOUT and not rest:
         del copy[step]
     else:
-        copy[step] = with_value(copy[step], rest, new)
+        copy[step] = with_value(copy[step], rest, new) if rest else new
     return copy
 
 

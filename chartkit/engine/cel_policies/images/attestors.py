@@ -20,7 +20,7 @@ from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Deferred
-from chartkit.model import Body, Json, RuleResult, Status, value_at
+from chartkit.model import Body, Json, RuleResult, Status, value_at, with_value
 
 _GO_NAME: Final = "v1alpha1.Attestor"
 _COMPUTED: Final = (
@@ -96,7 +96,7 @@ class CompiledAttestor:
             except CelError as error:
                 text = f"failed to convert expression in compiled attestor: {name}, error: "
                 raise CelError(around + text + error.message) from error
-            body = _filled(body, computed.path, computed.field, filled)
+            body = with_value(body, (*computed.path, computed.field), filled)
         return Attestor(body)
 
 
@@ -176,12 +176,6 @@ def _attestor(value: Value) -> Attestor:
         # Kyverno would read the names of Go here; whoever vouches stands in the policy.
         raise CelError("an attestor is not written in an expression: name it in spec.attestors")
     return Attestor({"name": text_of(fields.get("Name", ""))})
-
-
-def _filled(body: Body, path: Sequence[str], field: str, text: str) -> Body:
-    if not path:
-        return {**body, field: text}
-    return {**body, path[0]: _filled(body[path[0]], path[1:], field, text)}
 
 
 StatementKey = tuple[str, str, str]

@@ -28,6 +28,11 @@ _MOST_OBJECTS: Final = 50
 _MOST_MATCHES: Final = 200
 """The objects of a kind that mutations are applied to, and the rules whose match is asked."""
 
+_MOST_POLICIES: Final = 200
+_MOST_PAIRS: Final = 20_000
+_MOST_FOUND: Final = 100
+"""The policies of a kind, the pairs of rules of an object, and what is named in a run."""
+
 _MOST_APPLIED: Final = 10_000
 """The policies that are applied in a run, each of them to one object."""
 
@@ -67,14 +72,18 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unappl
     for body in skeletons().values() if mutating else ():
         resource = as_submitted(Resource(body))
         concerned = [policy for policy in mutating if policy.concerns(Request(resource))]
-        for each in islice(_objects(resource, concerned), _MOST_OBJECTS):
-            if left < len(concerned):
+        if len(concerned) > _MOST_POLICIES:
+            yield Unapplied(resource.kind, tuple(concerned[_MOST_POLICIES:]))
+            del concerned[_MOST_POLICIES:]
+        objects = _objects(resource, concerned) if concerned else iter(())
+        for each in islice(objects, _MOST_OBJECTS):
+            if left < len(concerned) or len(known) > _MOST_FOUND:
                 yield Unapplied(resource.kind, tuple(concerned))
                 break
             left -= len(concerned)
             for found in _of_object(each, concerned):
                 key = frozenset((policy, written_name(rule)) for policy, rule in found.rules)
-                if key not in known:
+                if key not in known and len(known) <= _MOST_FOUND:
                     known.add(key)
                     yield found
 
@@ -113,7 +122,7 @@ def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unset
             return
     kind = str(body.get("kind"))
     is_found = False
-    for one, other in combinations(writes, 2):
+    for one, other in islice(combinations(writes, 2), _MOST_PAIRS):
         for path in sorted(writes[one].keys() & writes[other].keys(), key=path_text):
             values = (writes[one][path], writes[other][path])
             if not same(*values):

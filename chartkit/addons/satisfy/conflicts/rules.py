@@ -151,8 +151,11 @@ class _Budget:
             self.steps -= most - solver.left
         return found is None and solver.is_complete
 
-    def excluding(self, resource: Resource, wants: Iterable[Want]) -> bool | None:
+    def excluding(self, resource: Resource, wants: Sequence[Want]) -> bool | None:
         """Return whether some rules exclude each other; None where that is not decided."""
+        self.steps -= len(wants)
+        if self.steps <= 0:
+            return None
         return self.refuted(resource, *map(_wanted, wants))
 
 

@@ -37,7 +37,13 @@ from chartkit.addons.satisfy.wants.cel_terms import (
     relates,
     settled_test,
 )
-from chartkit.addons.satisfy.wants.comparisons import NotReadError, function_test
+from chartkit.addons.satisfy.wants.comparisons import (
+    FLIPPED,
+    OPPOSITES,
+    NotReadError,
+    function_test,
+    relation_words,
+)
 from chartkit.addons.satisfy.wants.images import of_part
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -63,8 +69,6 @@ from chartkit.model import Json
 _MAPS: Final = frozenset(
     (*("labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests"),)
 )
-_FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-_OPPOSITES: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _EQUALITY: Final = ("==", "!=")
 _PASSED_ON: Final = frozenset(("dyn", "string", "int", "double"))
 _TEXTS: Final = {"startsWith": "starts_with", "endsWith": "ends_with", "contains": "contains"}
@@ -120,7 +124,7 @@ class _Translation:
                 return any_of(then, other)
             case Binary() if expr.operator == "in":
                 return self._membership(expr, wanted)
-            case Binary() if expr.operator in _FLIPPED:
+            case Binary() if expr.operator in FLIPPED:
                 return self._relation(expr, wanted)
             case Call():
                 return self._call(expr, wanted)
@@ -293,23 +297,23 @@ class _Translation:
             return self._compared_sizes(compared, operator, self.term(right), wanted)
         one, other = self.term(left), self.term(right)
         if isinstance(one, Constant) and not isinstance(other, Constant):
-            one, other, operator = other, one, _FLIPPED[operator]
+            one, other, operator = other, one, FLIPPED[operator]
         if not isinstance(other, Constant):
             raise NotReadError
         if not wanted:
-            operator = _OPPOSITES[operator]
+            operator = OPPOSITES[operator]
         return self._compared(one, operator, other.value)
 
     def _compared_sizes(self, call: Call, operator: str, against: Term, wanted: bool) -> Formula:
         if against != Constant(0) or call.target is None or len(call.args) != 1:
             raise NotReadError
         if not wanted:
-            operator = _OPPOSITES[operator]
+            operator = OPPOSITES[operator]
         return self._sizes(self.term(call.target), operator, self.term(call.args[0]))
 
     def _sizes(self, one: Term, operator: str, other: Term) -> Formula:
         if isinstance(one, Constant) and not isinstance(other, Constant):
-            one, other, operator = other, one, _FLIPPED[operator]
+            one, other, operator = other, one, FLIPPED[operator]
         if not isinstance(one, FieldTerm) or not isinstance(other, Constant):
             raise NotReadError
         return self._compared(one, operator, other.value)
@@ -348,7 +352,7 @@ class _Translation:
             return opposite(some)
         if place is None:
             raise NotReadError
-        wants = f"size {operator} {value}"
+        wants = f"a length of {relation_words(operator, value)}"
         test = Test(wants, lambda found: _has_size(found) and holds(len(found)))
         return self._atom(place, test)
 
@@ -412,7 +416,7 @@ class _Translation:
         elif name == "orValue":
             return self._compared(self.term(expr), "==", wanted)
         elif name in _QUANTITIES and len(args) == 1:
-            operator = _QUANTITIES[name] if wanted else _OPPOSITES[_QUANTITIES[name]]
+            operator = _QUANTITIES[name] if wanted else OPPOSITES[_QUANTITIES[name]]
             return self._sizes(self.term(target), operator, self.term(args[0]))
         elif name in (*_TEXTS, "matches") and len(args) == 1:
             return self._of_text(expr, target, wanted)

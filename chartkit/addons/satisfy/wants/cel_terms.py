@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any as AnyType
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from chartkit.addons.satisfy.formula import TRUE, Formula, Place
 from chartkit.addons.satisfy.texts import Language
-from chartkit.addons.satisfy.values import MISSING, Test, in_words, opposite_words
-from chartkit.addons.satisfy.wants.comparisons import NotReadError
+from chartkit.addons.satisfy.values import MISSING, Test, opposite_words
+from chartkit.addons.satisfy.wants.comparisons import ORDERS, NotReadError, relation_words
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Json, same, text_of
 
@@ -49,12 +48,6 @@ class ListTerm:
 
 
 Term: TypeAlias = Constant | FieldTerm | ListTerm
-RELATIONS: Final[dict[str, Callable[[AnyType, AnyType], bool]]] = {
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-}
 
 
 def of_function(term: Term, name: str) -> Term:
@@ -77,7 +70,7 @@ def relates(left: Json, operator: str, right: Json) -> bool:
     numbers = isinstance(left, int | float) and isinstance(right, int | float)
     if not numbers and not (isinstance(left, str) and isinstance(right, str)):
         return False
-    return RELATIONS[operator](left, right)
+    return bool(ORDERS[operator](left, right))
 
 
 def settled_test(test: Test, subject: FieldTerm, wanted: bool) -> Test:
@@ -123,9 +116,8 @@ def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
             return False
         if operator in ("==", "!="):
             return (one == other) is (operator == "==")
-        return RELATIONS[operator](one, other)
+        return bool(ORDERS[operator](one, other))
 
-    wants = f"{operator} {in_words(value)}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     ordered = is_size or is_number
     points = (str(value),) if ordered else ()
@@ -139,7 +131,7 @@ def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
         literal = "".join(f"\\{each}" if not each.isalnum() else each for each in value)
         languages = (Language(f"^{literal}$", True, operator == "=="),)
     test = Test(
-        wants,
+        relation_words(operator, value),
         holds,
         probes,
         is_closed=not ordered and (operator == "==" or isinstance(value, bool)),

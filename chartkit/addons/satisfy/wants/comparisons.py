@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any as AnyType
 from typing import Final
 
 from chartkit.addons.satisfy.texts import Language, is_readable
 from chartkit.addons.satisfy.values import MISSING, Test, in_words
-from chartkit.engine.jmespath.parser import Comparator
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go import GoError
 from chartkit.go.quantity import quantity_or_none
@@ -19,29 +20,31 @@ class NotReadError(Exception):
     """An expression that does more than read fields."""
 
 
-FLIPPED: Final = {
-    Comparator.LT: Comparator.GT,
-    Comparator.LTE: Comparator.GTE,
-    Comparator.GT: Comparator.LT,
-    Comparator.GTE: Comparator.LTE,
+FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+"""The relations with both sides exchanged."""
+OPPOSITES: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+ORDERS: Final[dict[str, Callable[[AnyType, AnyType], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
-"""The comparisons with both sides exchanged."""
-_ORDERS: Final[dict[Comparator, Callable[[float, float], bool]]] = {
-    Comparator.LT: lambda left, right: left < right,
-    Comparator.LTE: lambda left, right: left <= right,
-    Comparator.GT: lambda left, right: left > right,
-    Comparator.GTE: lambda left, right: left >= right,
-}
-
 _WORDS: Final = {
-    Comparator.LT: "less than",
-    Comparator.LTE: "at most",
-    Comparator.GT: "greater than",
-    Comparator.GTE: "at least",
+    "<": "less than ",
+    "<=": "at most ",
+    ">": "greater than ",
+    ">=": "at least ",
+    "==": "",
+    "!=": "not ",
 }
 
 
-def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
+def relation_words(sign: str, value: Json) -> str:
+    """Return what a relation with a constant takes, in words."""
+    return f"{_WORDS[sign]}{in_words(value)}"
+
+
+def comparison(sign: str, value: Json, is_size: bool) -> Test:
     """Return the test that a comparison with a constant makes; a missing field is null."""
 
     def equal(found: Json) -> bool:
@@ -51,8 +54,8 @@ def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
             return one is not None and one == other
         return same(known, value)
 
-    if sign in _ORDERS:
-        order = _ORDERS[sign]
+    if sign in ORDERS:
+        order = ORDERS[sign]
         points = (str(value),) if isinstance(value, int | float) else ()
 
         def holds(found: Json) -> bool:
@@ -63,12 +66,12 @@ def comparison(sign: Comparator, value: Json, is_size: bool) -> Test:
             return numbers and order(float(found), float(value))
 
         kind = "quantity" if points else ""
-        return Test(f"{_WORDS[sign]} {value}", holds, (value,), order=kind, points=points)
-    wanted = sign is Comparator.EQ
+        return Test(relation_words(sign, value), holds, (value,), order=kind, points=points)
+    wanted = sign == "=="
     others = () if not isinstance(value, bool) else (not value,)
     probes = (value,) if wanted else others
     closed = wanted and not is_size
-    text = in_words(value) if wanted else f"not {in_words(value)}"
+    text = relation_words(sign, value)
     return Test(text, lambda found: equal(found) is wanted, probes, closed, closed)
 
 

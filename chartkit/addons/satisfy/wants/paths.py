@@ -36,7 +36,7 @@ from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.compiler import is_false
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
-from chartkit.engine.jmespath.parser import parse
+from chartkit.engine.jmespath.parser import Comparator, parse
 from chartkit.model import Body, Json
 
 
@@ -132,6 +132,7 @@ _BOOLEAN: Final = frozenset(("contains", "starts_with", "ends_with", "regex_matc
 _OF_REQUEST: Final = {"object": _OBJECT, "operation": Reading(constant="CREATE")}
 
 
+_SIGNS: Final = dict(zip(Comparator, FLIPPED, strict=True))
 _tree: Final = lru_cache(maxsize=2048)(parse)
 
 
@@ -320,9 +321,9 @@ class Reader:
 
     def _comparison(self, node: Node, current: Reading | None) -> Formula:
         left, right = (self._read(each, current) for each in node.children)
-        sign = node.value
+        sign = _SIGNS[node.value]
         if left.is_constant:
-            left, right, sign = right, left, FLIPPED.get(sign, sign)
+            left, right, sign = right, left, FLIPPED[sign]
         if not right.is_constant:
             raise NotReadError
         test = comparison(sign, right.constant, left.is_size)

@@ -1,4 +1,4 @@
-"""What a rule wants of an object, as a formula of tests of its fields.
+"""The demands of a rule on an object, as a formula of tests of its fields.
 
 A formula is necessary: an object that passes the rule meets it. Parts of a policy that are not
 understood are `Unknown`, which says nothing.
@@ -49,7 +49,7 @@ def value_at(body: Json, path: FieldPath) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a want is written: policy and rule as results name them; pointer: in the policy."""
+    """The source of a want: policy and rule as results name them; pointer: in the policy."""
 
     policy: str
     rule: str

@@ -48,7 +48,7 @@ class SearchLimitError(Exception):
 
 @dataclass(slots=True)
 class _State:
-    """What is wanted on one way through the choices. wants: by path the tests of its field;
+    """The demands on one way through the choices. wants: by path the tests of its field;
     lengths: of lists; loops: by list what is wanted of every element that is added; undecided:
     fields of which no value is known yet; parents: fields that have something below; choices: that
     are still to be made."""

@@ -154,7 +154,7 @@ _LATER: Final = {
     Operation.UPDATE: "both must say the same of request.operation UPDATE",
     Operation.DELETE: "leave deletions out: a precondition on request.operation, and operations",
 }
-"""What to do about forms that do not agree about an operation."""
+"""The advice about forms that do not agree about an operation."""
 _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 

@@ -42,7 +42,7 @@ class Asked:
 
     @property
     def is_everything(self) -> bool:
-        """Whether these are the objects of all kinds."""
+        """Report whether these are the objects of all kinds."""
         return self.group == self.name == ANY and self.subresource in ("", ANY)
 
     def has_served(self, group: str, kind: str) -> bool:

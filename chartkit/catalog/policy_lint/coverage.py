@@ -1,4 +1,4 @@
-"""Whether one filter of a ClusterPolicy takes every object of another, where that is plain."""
+"""The comparison of filters: whether one takes every object of another, where that is plain."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ _SAME_PLACE: Final = frozenset({"orValue", "or", "value", "dyn", "optional.of", 
 
 
 class _Written:
-    """How the parts of an expression are written, found when they are first asked for."""
+    """The texts of the parts of an expression, made when they are first asked for."""
 
     __slots__ = ("_macros", "_source", "_starts", "_texts")
 

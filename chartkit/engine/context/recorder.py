@@ -27,7 +27,7 @@ _ALL_STEPS = 500_000
 
 
 class Sources:
-    """Where the parts of a document are written: mappings and lists, known by their identity."""
+    """The locations of the mappings and lists of a document, by their identity."""
 
     def __init__(self, body: Json, location: Location, above: FieldPath, added: FieldPath) -> None:
         """above: the path of the body in the document; added: the keys that a form for pod

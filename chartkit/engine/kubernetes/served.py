@@ -1,4 +1,4 @@
-"""Which of Kubernetes' own kinds an API server of a minor version serves.
+"""The kinds of Kubernetes that an API server of a minor version serves.
 
 Source: the schemas of Kubernetes 1.25 to 1.37, compared by tools/kind_shapes.py.
 """

@@ -1,4 +1,4 @@
-"""What `policies lint` and `render` report of policies together: a place, a message and a hint."""
+"""The findings of `policies lint` and `render` in policies together: location, message, hint."""
 
 from __future__ import annotations
 

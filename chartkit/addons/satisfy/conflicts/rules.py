@@ -52,7 +52,7 @@ _RUN_STEPS: Final = 200_000
 """The steps of all searches of a run; those of one kind take half of what is left at most."""
 _MOST_WITNESSES: Final = 40
 _SECONDS: Final = 0.5
-"""How many objects that show that a rule is necessary are searched in a run, and how long each."""
+"""The searches of a run for objects that show a rule to be necessary, and the time of each."""
 
 Fields = frozenset[tuple[str, ...]]
 
@@ -87,7 +87,7 @@ class Shadowed:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What policies say together of objects of one kind."""
+    """The rules of several policies about objects of one kind."""
 
     resource: Resource
     wants: tuple[Want, ...]
@@ -134,7 +134,7 @@ def _names(policy: RunnablePolicy, resource: Resource) -> bool:
 
 @dataclass(slots=True)
 class _Budget:
-    """What the searches of a run have left. steps: of solvers, and of rules that are grouped."""
+    """The work that searches of a run may still do. steps: of solvers, and of grouping rules."""
 
     steps: int = _RUN_STEPS
     witnesses: int = _MOST_WITNESSES

@@ -1,4 +1,4 @@
-"""What a fix is made of: edits of objects, what is left open, and the files that change."""
+"""The parts of a fix: edits of objects, open violations, and the files that change."""
 
 from __future__ import annotations
 

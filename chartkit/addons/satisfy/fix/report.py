@@ -1,4 +1,4 @@
-"""What a fix says: the files that change, and what stays, with the reason."""
+"""The report of a fix: the files that change, and the violations that stay, with reasons."""
 
 from __future__ import annotations
 

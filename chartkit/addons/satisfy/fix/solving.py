@@ -39,7 +39,7 @@ from chartkit.model import (
 from chartkit.wording import abridged
 
 _ROUNDS: Final = 40
-"""How often a rule is asked again, at most: each answer may be about one container."""
+"""The most times that a rule is asked again: each answer may be about one container."""
 _MOST_EDITS: Final = 400
 _MOST_VALUES: Final = 5_000
 """The values of the largest object that is fixed: its rules are judged once for each change."""

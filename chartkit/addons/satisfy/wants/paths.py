@@ -101,7 +101,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an expression reads.
+    """The fields that an expression reads.
 
     is_list: whether the streams are the members of one list; function: of the value, with its
     literal arguments; otherwise: what is read where the value is empty; constant: where nothing is
@@ -125,7 +125,7 @@ class Reading:
 
 
 Names = Mapping[str, Reading]
-"""What the names of expressions read: `element`, and entries of the context."""
+"""The readings behind names of expressions: `element`, and entries of the context."""
 
 _OBJECT: Final = Reading((Stream((), Place()),))
 _BOOLEAN: Final = frozenset(("contains", "starts_with", "ends_with", "regex_match"))

@@ -56,7 +56,7 @@ def key_of(result: RuleResult) -> RuleKey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Want:
-    """What one rule wants of objects of a kind.
+    """The demands of one rule on objects of a kind.
 
     policy: as results name it (`RuleResult.policy_id`); applies: which objects it matches;
     conditions: its preconditions; passes: what it wants where both hold; source: the rule in the
@@ -78,13 +78,13 @@ class Want:
 
     @property
     def repair(self) -> Formula:
-        """What makes an object pass that the rule matches."""
+        """The formula by which an object that the rule matches passes."""
         is_refusal = isinstance(self.passes, Any) and not self.passes.parts
         return opposite(self.conditions) if is_refusal else self.passes
 
     @property
     def formula(self) -> Formula:
-        """What an object meets that the rule does not refuse."""
+        """The formula that every object meets that the rule does not refuse."""
         applies = all_of(self.applies, self.conditions)
         return any_of(opposite(applies), self.passes)
 

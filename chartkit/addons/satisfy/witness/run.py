@@ -23,7 +23,7 @@ from chartkit.scan.requests import Requests
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """What searches start from: the smallest objects of kinds, or the objects of a file."""
+    """The starts of searches: the smallest objects of kinds, or the objects of a file."""
 
     kinds: tuple[str, ...]
     file: Path | None = None
@@ -88,7 +88,7 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
 _ASKING: Final = re.compile(
     r'"(apiCall|globalReference|configMap|imageRegistry|paramRef)"|\b(resource|globalContext|http)\.'
 )
-"""What the text of a policy has that asks for other objects, services or registries."""
+"""The parts of a policy's text that ask for other objects, services or registries."""
 
 
 def _asks(policy: RunnablePolicy) -> bool:

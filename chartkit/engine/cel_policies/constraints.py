@@ -142,7 +142,8 @@ class _RulesOfKind:
         return not (self.all or self.names)
 
     def fits(self, request: Attributes) -> bool:
-        return self.all or is_named(self.names, request)
+        # A name that is not asked for is not read: objects of other names share a verdict.
+        return self.all or (bool(self.names) and is_named(self.names, request))
 
 
 def is_named(names: Collection[str], request: Attributes) -> bool:

@@ -240,7 +240,7 @@ def test_a_wrong_example_of_an_own_policy_fails_at_its_place(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "place"),
     [
-        ("policy.yaml", "validate:", "validat:", "13:7"),
+        ("policy.yaml", "validate:", "validat:", "19:7"),
         ("cel.yaml", "variables.label]", "variables.lable]", "18:67"),
         ("cel.yaml", "has(object", "has(objekt", "18:13"),
     ],

@@ -83,7 +83,7 @@ def test_filters_choose_findings(opened: Opened) -> None:
     assert page.inner_text("#shown") == "1"
     assert page.locator(".rule:visible").count() == 1
     page.click("button[type=reset]")
-    page.wait_for_function("document.getElementById('shown').textContent === '6'")
+    page.locator("#shown", has_text="6").wait_for()
     page.fill("input[name=text]", "SECURITYCONTEXT.privileged")
     assert visible(page) == ["Pod/shop/web", "Pod/shop/web"]
     page.select_option("select[name=place]", "(cluster)")

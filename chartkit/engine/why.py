@@ -58,7 +58,7 @@ class Asked(StrEnum):
     IMAGE = "image"
     EXPRESSION = "expression"
     RULE = "rule"
-    """What is left: the result's own message says it."""
+    """Any other check: the result's own message says it."""
 
 
 @dataclass(frozen=True, slots=True)

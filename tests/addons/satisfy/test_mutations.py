@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from chartkit.addons.satisfy.conflicts.mutations import Unapplied, Unsettled, unsettled
-from chartkit.addons.satisfy.conflicts.rules import shadowed, together
+from chartkit.addons.satisfy.conflicts.rules import Shadowed, Undecided, shadowed, together
 from chartkit.engine import RunnablePolicy, compile_any, sorted_out
 from chartkit.model import Resource
 
@@ -74,4 +74,11 @@ def _labelled(value: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(("value", "count"), [(True, 1), (False, 0)])
 def test_a_rule_that_another_leaves_nothing_is_named(value: bool, count: int) -> None:
     found = list(shadowed(together(_policies(_DENIED, _labelled(value)))))
-    assert [each.rule.rule for each in found] == ["r1"] * count
+    assert {type(each) for each in found} <= {Shadowed}
+    assert [each.rule.rule for each in found if isinstance(each, Shadowed)] == ["r1"] * count
+
+
+def test_rules_that_are_not_looked_at_are_left_undecided() -> None:
+    (left,) = shadowed(together(_policies(_DENIED, _labelled(True)))[:1], steps=1)
+    assert isinstance(left, Undecided)
+    assert "r1" in {want.rule for want in left.wants}

@@ -39,7 +39,7 @@ def findings(policies: Sequence[RunnablePolicy]) -> Iterator[tuple[str, *Found]]
             *(_conflict(conflict) if isinstance(conflict, Conflict) else _undecided(conflict)),
         )
     for each in shadowed(found):
-        yield _SHADOWED, *_shadowed(each)
+        yield _SHADOWED, *(_shadowed(each) if isinstance(each, Shadowed) else _unseen(each))
     by_id = {policy.policy.id: policy for policy in policies}
     for change in unsettled(policies):
         yield (
@@ -75,6 +75,12 @@ def _shadowed(each: Shadowed) -> Found:
     message = f"{_name(each.rule)} decides nothing: {_name(denying)} denies every {each.kind}"
     hint = f"remove one of them; the other is at {denying.location}"
     return None, each.rule.location, f"{message} that it applies to", hint
+
+
+def _unseen(undecided: Undecided) -> Found:
+    names = abridged([_name(want) for want in undecided.wants])
+    message = f"whether another rule leaves these nothing to decide is not decided: {names}"
+    return Severity.NOTE, undecided.wants[0].location, message, _FEWER
 
 
 def _unsettled(each: Unsettled, policies: Mapping[str, RunnablePolicy]) -> Found:

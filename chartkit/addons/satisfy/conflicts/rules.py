@@ -206,18 +206,19 @@ def _of_kind(each: Together, budget: _Budget) -> Iterator[Conflict | Undecided]:
         yield Undecided(resource.kind, tuple(skipped))
 
 
-def shadowed(found: Sequence[Together]) -> Iterator[Shadowed]:
-    """Yield the rules that apply only to objects that another enforced rule denies, as far as a
-    bounded amount of work shows them."""
-    budget = _Budget()
+def shadowed(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Shadowed | Undecided]:
+    """Yield the rules that apply only to objects that another enforced rule denies; where the
+    steps are used up, the rules that were not looked at, and nothing more."""
+    budget = _Budget(steps)
     known: set[tuple[str, str]] = set()
     for each in found:
         wide = [want for want in each.wants if want.applies is TRUE and _is_enforced(want)]
         fields = {id(want): _fields_of(want.passes) for want in wide}
-        for want in each.wants:
+        for at, want in enumerate(each.wants):
             own = _fields_of(_applying(want))
             budget.steps -= len(wide) if own else 0
             if budget.steps <= 0:
+                yield Undecided(each.resource.kind, each.wants[at:])
                 return
             near = (other for other in wide if other is not want and own & fields[id(other)])
             denying = next(

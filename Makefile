@@ -70,7 +70,7 @@ site: $(STAMP)
 lock:
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
-	CHARTKIT_RANGES=1 $(VENV)/lock/bin/python -m piptools compile --quiet --extra cluster --extra dask --extra dev --extra helm --extra otel --extra provenance --extra remote --extra serve --extra signatures --extra zstd --generate-hashes --allow-unsafe \
+	CHARTKIT_RANGES=1 $(VENV)/lock/bin/python -m piptools compile --quiet --extra cluster --extra dask --extra dev --extra helm --extra lsp --extra mcp --extra otel --extra provenance --extra remote --extra serve --extra signatures --extra zstd --generate-hashes --allow-unsafe \
 	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --strip-extras --no-header \
 	  --output-file requirements.lock pyproject.toml
 

@@ -1,0 +1,1 @@
+"""Diagnostics, hover, completion and fixes in editors, by the Language Server Protocol."""

@@ -1,0 +1,1 @@
+"""What chartkit answers, as tools for agents, by the Model Context Protocol."""

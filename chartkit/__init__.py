@@ -1,3 +1,3 @@
 """chartkit: generate, check and prove Helm charts for Kyverno and its policies."""
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"

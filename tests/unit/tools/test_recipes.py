@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit import __version__
 from chartkit.documents.reader import parse_yaml
 from tools.recipes import ROOT, files, tagged
 
@@ -19,6 +20,11 @@ def test_no_recipe_takes_chartkit_from_an_index(file: Path) -> None:
         for word in re.findall(r"[^\s'\"]+", arguments.partition("#")[0]):
             name = re.match(r"chartkit\b(?!@)", word)
             assert name is None or "@ git+" in arguments, arguments
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    (heading, *_) = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert re.fullmatch(rf"\[{re.escape(__version__)}\]( - \d{{4}}-\d\d-\d\d)?", heading)
 
 
 def test_the_component_installs_from_the_repository() -> None:

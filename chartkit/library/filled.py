@@ -26,6 +26,7 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.forms import VALIDATING, cleans
 from chartkit.library.parameters import check_for_policy, filled
 from chartkit.library.policies import (
+    PARAMETERS_FILE,
     Library,
     read_library,
     read_policy,
@@ -109,6 +110,25 @@ def fill(selection: Selection, form: PolicyType, kyverno: str) -> Iterator[Resou
         values = policy.defaults | general | dict(given.parameters)
         for body in _Filling(policy, values, form, kyverno, version).bodies():
             yield Resource(_sorted(body), Location(policy.template.file, 1))
+
+
+def filled_folder(
+    folder: Path, parameters: Mapping[str, Json], form: PolicyType
+) -> Iterator[Resource]:
+    """Yield the policy of a folder of a library, with the defaults of the parameters that are not
+    given: by name, for policies that have them, or by policy and name. Raise InputError."""
+    above = (root for root in folder.absolute().parents if (root / PARAMETERS_FILE).is_file())
+    policy = read_policy(folder, shared=read_shared_parameters(next(above, folder)))
+    values = dict(policy.defaults)
+    for key, value in parameters.items():
+        reference, _, name = key.rpartition(".")
+        if reference == policy.name or (not reference and name in policy.parameters):
+            check_for_policy(name, value, policy, None)
+            values[name] = value
+    kyverno = releases.current().app_version.removeprefix("v")
+    version = parse_version(kyverno, "Kyverno")
+    for body in _Filling(policy, values, form, kyverno, version).bodies():
+        yield Resource(_sorted(body), Location(policy.template.file, 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chartkit.bundled import profiles_dir
 from chartkit.documents.input_files import is_there
-from chartkit.documents.reader import Document, read_file, read_source, resources
+from chartkit.documents.reader import Document, read_file, resources
 from chartkit.documents.unread import UNREADABLE, is_unread, require_read
 from chartkit.engine import (
     NO_ATTACHMENTS,
@@ -55,6 +55,7 @@ from chartkit.wording import abridged
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner
 
+_POLICY_FILE = "policy.yaml"
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
 _CHAINSAW_FILES = ("chainsaw-test.yaml", "chainsaw-test.yml")
@@ -184,9 +185,9 @@ def load_policies(
     """Compile the policies of every source; raise InputError for a source without any. A file of a
     folder that cannot be read becomes a diagnostic.
 
-    A source is a file, a folder, a chart, or a profile by its name or file. Only profiles take
-    parameters (`name` or `policy.name`) and policy_type, the form of their policies; named:
-    gives a policy the location that messages name.
+    A source is a file, a folder, a chart, or a profile by its name or file. Profiles and policies
+    of libraries take parameters (`name` or `policy.name`) and policy_type, their form; named: gives
+    a policy the location that messages name.
     """
     found: list[Resource] = []
     written: list[Resource] = []
@@ -287,17 +288,22 @@ def read_policies(
     if path.is_dir() and is_chart(path):
         return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)], False
     if not path.is_dir():
+        if _is_of_library(path):
+            return _of_folder(path.parent, parameters, policy_type), False
         documents = read_file(path)
         if any(_is_profile(document) for document in documents):
             return _of_profile(str(path.absolute()), parameters, policy_type), True
-        return _written_out(path, _policies_of(documents)), False
+        return _policies_of(documents), False
     found: list[Resource] = []
     for file in walk(path, note):
         try:
             if file.is_dir():
                 found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
+            elif _is_of_library(file):
+                if file.name == _POLICY_FILE:
+                    found.extend(_of_folder(file.parent, parameters, policy_type))
             elif not is_test_file(file):
-                found.extend(_written_out(file, _policies_of(read_file(file))))
+                found.extend(_policies_of(read_file(file)))
         except UNREADABLE as error:
             note(unread_file(file, error))
     return found, False
@@ -325,14 +331,19 @@ def _expected_files(folder: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
-    """Return the policies of a file; raise InputError if they have parameters in place of values,
-    as in a library of chartkit's own format (`chartkit.library.policies`)."""
-    if found and MARK in read_source(file) and (file.parent / "metadata.yaml").is_file():
-        hint = "scan with a profile that names it: --policies FILE"
-        message = "has parameters, and no values for them where a policy's file is named"
-        raise InputError(message, found[0].location, hint)
-    return found
+def _is_of_library(file: Path) -> bool:
+    """Return whether a file is of a policy of a library in chartkit's own format, or is one of its
+    examples."""
+    folder = file.parent.parent.parent if file.parent.parent.name == "cases" else file.parent
+    return all((folder / name).is_file() for name in (_POLICY_FILE, "metadata.yaml"))
+
+
+def _of_folder(folder: Path, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
+    """Return the policy of a folder of a library."""
+    from chartkit.library.filled import filled_folder
+    from chartkit.project.settings import PolicyType
+
+    return list(filled_folder(folder, parameters, PolicyType(policy_type)))
 
 
 def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:

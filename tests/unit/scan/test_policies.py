@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.errors import InputError, RenderError
-from chartkit.model import Body, Location, Resource, RuleResult, Severity, Status
+from chartkit.errors import RenderError
+from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import (
     PolicySet,
@@ -131,12 +131,15 @@ def test_a_projects_profile_has_the_projects_policies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["policies", "policies/ours/require-name/policy.yaml"])
-def test_a_policys_file_has_no_values_for_parameters(tmp_path: Path, source: str) -> None:
-    (tmp_path / "profiles").mkdir()
+@pytest.mark.parametrize(("given", "wanted"), [({}, "web*"), ({"prefix": "shop"}, "shop*")])
+def test_a_librarys_policy_has_the_defaults_of_parameters_that_are_not_given(
+    tmp_path: Path, source: str, given: dict[str, Json], wanted: str
+) -> None:
     _project(tmp_path)
-    with pytest.raises(InputError, match="has parameters, and no values") as caught:
-        load_policies([str(tmp_path / source)], {})
-    assert str(caught.value.location).endswith("require-name/policy.yaml:1")
+    found = load_policies([str(tmp_path / source)], given)
+    (own,) = (each for each in found.policies if each.policy.name == "require-name")
+    assert wanted in str(own.policy)
+    assert str(own.policy.resource.location).endswith("require-name/policy.yaml:1")
 
 
 _BOUND = """\

@@ -1,6 +1,8 @@
-"""Gives every recipe that installs chartkit the version of this checkout.
+"""Gives every recipe that installs chartkit the version of this checkout, and links to its schemas
+the address of the site.
 
-python -m tools.recipes: after a change of `__version__` in chartkit/__init__.py.
+python -m tools.recipes: after a change of `__version__` in chartkit/__init__.py, or of `SITE` in
+chartkit/schemas/json_schema.py.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chartkit import __version__
+from chartkit.schemas.json_schema import SITE
 
 ROOT = Path(__file__).parents[1]
 _TAG = re.compile(r"(chartkit@|\brev: )v\d+\.\d+\.\d+\b")
+_SCHEMA = re.compile(r"https://[\w./-]+/(?=schemas/[\w-]+\.schema\.json)")
 
 
 def files() -> Iterator[Path]:
@@ -26,8 +30,8 @@ _SUFFIXES = {".md", ".yml", ".yaml"}
 
 
 def tagged(text: str) -> str:
-    """Return a recipe that names the tag of this version."""
-    return _TAG.sub(rf"\g<1>v{__version__}", text)
+    """Return a text that names the tag of this version and the address of the site."""
+    return _SCHEMA.sub(SITE, _TAG.sub(rf"\g<1>v{__version__}", text))
 
 
 def main() -> None:

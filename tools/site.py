@@ -1,13 +1,17 @@
-"""Hooks of MkDocs: the order of pages, links out of `docs/`, tables as GitHub reads them."""
+"""Hooks of MkDocs: the order of pages, links out of `docs/`, tables, the schemas."""
 
+import json
 import os
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+
+from chartkit.cli.reports.schema import schema_of, schemas
+from chartkit.schemas.json_schema import SITE
 
 _SECTIONS: Final = {
     "Start": "start",
@@ -19,6 +23,21 @@ _SECTIONS: Final = {
 _PAGES: Final = ["troubleshooting.md", "security.md", "architecture.md"]
 _LINK: Final = re.compile(r"\[([^\]\n]*)\]\(((?:\.\./)+[^)\s#]*)(#[^)\s]*)?\)")
 _ESCAPED_BAR: Final = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Give the site its address, which is also that of the schemas."""
+    config.site_url = SITE
+    return config
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the schemas where their `$id` says that they are."""
+    folder = Path(config.site_dir, "schemas")
+    folder.mkdir(exist_ok=True)
+    for name in schemas():
+        text = json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
+        (folder / f"{name}.schema.json").write_text(text, "utf-8", newline="\n")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

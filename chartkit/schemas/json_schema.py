@@ -16,6 +16,8 @@ from chartkit.schemas.fits import fits
 from chartkit.suggestions import suggestion
 
 RULE_ID = "CK001"
+SITE = "https://chartkit.example.com/"
+"""The address of the documentation's site, which serves the schemas (`tools/site.py`)."""
 _FOLDER = Path(__file__).parent / "files"
 _TYPES = {
     "object": "a mapping",
@@ -31,13 +33,8 @@ _TYPES = {
 @cache
 def load(name: str) -> Body:
     """One of the schemas that ship with chartkit, by file name."""
-    schema: Body = json.loads(text(name))
+    schema: Body = json.loads((_FOLDER / name).read_text("utf-8"))
     return schema
-
-
-def text(name: str) -> str:
-    """The text of one of those schemas."""
-    return (_FOLDER / name).read_text("utf-8")
 
 
 class LocatedValue(Protocol):

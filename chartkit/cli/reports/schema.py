@@ -19,6 +19,7 @@ _FILES: Final = {
     "standard": "a standard and the policies that cover its controls",
     "baseline": "a baseline of known violations",
     "cases": "kyverno-test.yaml, the cases that `chartkit test` runs",
+    "matrix": "releases that `versions:` and --matrix add to those that chartkit knows",
 }
 _VALUES: Final = "values"
 
@@ -31,15 +32,16 @@ def schema(name: str | None) -> None:
     Without NAME, lists all of them.
     """
     if name is None:
-        show_rows(list(_all().items()))
+        show_rows(list(schemas().items()))
         return
-    if name not in _all():
-        hint = suggestion(name, _all()) or "`chartkit schema` lists them"
+    if name not in schemas():
+        hint = suggestion(name, schemas()) or "`chartkit schema` lists them"
         raise InputError(f"there is no schema '{name}'", hint=hint)
-    click.echo(json.dumps(_schema(name), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(schema_of(name), indent=2, ensure_ascii=False))
 
 
-def _all() -> dict[str, str]:
+def schemas() -> dict[str, str]:
+    """Return the names of all schemas, and what each one is about."""
     from chartkit.schemas.outputs import OUTPUTS
 
     outputs = {name: f"the JSON output of `{_command(name)}`" for name in OUTPUTS}
@@ -69,6 +71,15 @@ def _project() -> Any:
 
     project = read_project(Path(FILE_NAME)) if Path(FILE_NAME).is_file() else None
     return project_schema(read_libraries(project).policies.values())
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return one of these schemas, with its address in the documentation's site."""
+    from chartkit.schemas.json_schema import SITE
+
+    body = _schema(name)
+    address = f"{SITE}schemas/{name}.schema.json"
+    return {"$schema": body["$schema"], "$id": address, **body}
 
 
 def _schema(name: str) -> Any:

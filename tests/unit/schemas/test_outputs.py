@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from chartkit.cli.reports.schema import _all
+from chartkit.cli.reports.schema import schemas
 from chartkit.documents.reader import read_file
 from chartkit.model import mapping_at
 from chartkit.schemas import json_schema
@@ -114,7 +114,7 @@ def test_results_follow_the_schema_of_scans() -> None:
 
 
 def test_every_schema_is_listed() -> None:
-    assert set(OUTPUTS) < set(_all())
+    assert set(OUTPUTS) < set(schemas())
     assert set(COMMANDS) | _CHECKED_ELSEWHERE == set(OUTPUTS)
 
 
@@ -152,12 +152,11 @@ def test_cases_follow_their_schema(path: Path) -> None:
             validator.validate({**mapping_at(document.body), "polices": []})
 
 
-@pytest.mark.parametrize(
-    "name", ["project", "profile", "policy", "standard", "baseline", "cases", "values"]
-)
-def test_files_have_schemas(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", schemas())
+def test_schemas_have_an_address(name: str, tmp_path: Path) -> None:
     body = json.loads(chartkit(tmp_path, "schema", name).out)
-    assert body["type"] == "object"
+    assert body.get("type") == "object" or "$ref" in body
+    assert body["$id"] == f"{json_schema.SITE}schemas/{name}.schema.json"
 
 
 def test_a_wrong_name_is_an_error_with_a_suggestion(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
 """The documentation as a site, built as strictly as `make site` does."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from chartkit.cli.reports.schema import schemas
+from chartkit.schemas.json_schema import SITE
 
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = """\
@@ -50,6 +54,11 @@ def test_site_of_the_documentation_is_built_strictly(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     scan = (tmp_path / "site" / "reference" / "scan.html").read_text()
     assert "<code>--helm library|program|PATH</code>" in scan
+    for file in (tmp_path / "site" / "schemas").iterdir():
+        address: str = json.loads(file.read_text("utf-8"))["$id"]
+        assert address == f"{SITE}schemas/{file.name}"
+    served = {each.name for each in (tmp_path / "site" / "schemas").iterdir()}
+    assert served == {f"{name}.schema.json" for name in schemas()}
 
 
 @pytest.mark.parametrize("link", ["[page](nowhere.md)", "[anchor](how-to/scan.md#nowhere)"])

@@ -56,6 +56,12 @@ def test_links_lead_somewhere() -> None:
     assert {page: links for page, links in dead.items() if links} == {}
 
 
+def test_every_command_has_a_page() -> None:
+    text = (ROOT / "docs" / "reference" / "commands.md").read_text("utf-8")
+    named = set(re.findall(r"`(?:chartkit )?([\w-]+)", text))
+    assert set(cli.list_commands(click.Context(cli))) - named == set()
+
+
 def test_the_architecture_page_names_what_is_there() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     folders = [ROOT / name for name in ("bench", "chartkit", "docs", "tests", "tools")]

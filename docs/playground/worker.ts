@@ -1,0 +1,57 @@
+/** The engine: Pyodide with chartkit in it, which answers the page's calls one after the other. */
+
+import { loadPyodide } from "pyodide";
+import type { Call, Message, Question } from "./protocol";
+
+/** The folder of the engine's files, next to this script; tools/playground.py names it. */
+declare const ENGINE: string;
+const FOLDER = new URL(`${ENGINE}/`, import.meta.url).href;
+const HOME = "/home/pyodide";
+
+type Answer = (call: Call, input: string) => string;
+const waiting = new Map<Call, Question>();
+let answer: Answer | null = null;
+
+function send(message: Message): void {
+  self.postMessage(message);
+}
+
+async function bytes(name: string): Promise<ArrayBuffer> {
+  const response = await fetch(FOLDER + name);
+  if (!response.ok) throw new Error(`${name} cannot be read (${response.status})`);
+  return response.arrayBuffer();
+}
+
+async function load(): Promise<void> {
+  const started = performance.now();
+  const [archive, python] = await Promise.all([
+    bytes("chartkit.zip"),
+    loadPyodide({ indexURL: FOLDER, stdLibURL: `${FOLDER}python_stdlib.zip` }),
+  ]);
+  python.unpackArchive(archive, "zip", { extractDir: HOME });
+  const session = python.pyimport("chartkit.addons.playground.session");
+  answer = (call, input) => session.answer(call, input) as string;
+  const version = python.pyimport("chartkit").__version__ as string;
+  send({ ready: true, version, seconds: (performance.now() - started) / 1000 });
+}
+
+/** Answer what waits, the newest call of a kind alone. */
+function next(): void {
+  const [question] = waiting.values();
+  if (answer === null || question === undefined) return;
+  waiting.delete(question.call);
+  try {
+    send({ id: question.id, result: JSON.parse(answer(question.call, JSON.stringify(question.input))) });
+  } catch (error) {
+    send({ id: question.id, error: String(error) });
+  }
+  // Messages that have come meanwhile are taken first: they may replace what waits.
+  setTimeout(next);
+}
+
+self.addEventListener("message", (event: MessageEvent<Question>) => {
+  waiting.set(event.data.call, event.data);
+  if (waiting.size === 1) setTimeout(next);
+});
+
+load().then(next, (error: unknown) => send({ failed: String(error) }));

@@ -1,0 +1,152 @@
+"""Builds the playground, a page of static files, in build/site/playground or another folder.
+
+    python tools/playground.py [FOLDER]
+
+`make site` runs it after MkDocs. It needs node and npm; without them it says so, and there is no
+page. The page has Pyodide and esbuild from npm, as docs/playground/package-lock.json pins them, and
+chartkit with what it imports from this Python's packages, which requirements.lock pins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+_ROOT: Final = Path(__file__).parent.parent
+_SOURCES: Final = _ROOT / "docs" / "playground"
+_WORK: Final = _ROOT / "build" / "playground"
+_PAGE: Final = _ROOT / "build" / "site" / "playground"
+_PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+_PACKAGES: Final = (
+    "attr",
+    "attrs",
+    "click",
+    "jmespath",
+    "jsonschema",
+    "jsonschema_specifications",
+    "referencing",
+    "semver",
+    "yaml",
+)
+"""What the engine imports; what of these is compiled has a stand-in in the page."""
+_LEFT_OUT: Final = frozenset(
+    (
+        *(f"addons/{name}" for name in ("lsp", "mcp", "operate", "serve", "signatures")),
+        *("catalog", "charts", "helm", "library/policies", "network", "render", "testing"),
+    )
+)
+"""Folders of chartkit that the page does not need."""
+_HASH: Final = 12
+"""The characters of a content's hash in a name."""
+
+
+def build(page: Path) -> None:
+    """Write the page anew."""
+    _install()
+    shutil.rmtree(page, ignore_errors=True)
+    page.mkdir(parents=True)
+    engine = _named(_engine(), page / "engine")
+    worker = _named(_bundle("worker.ts", ENGINE=engine), page / "worker.js")
+    main = _named(_bundle("main.ts", WORKER=worker), page / "main.js")
+    style = _named(_bundle("style.css"), page / "style.css")
+    text = (_SOURCES / "index.html").read_text("utf-8")
+    for name, built in (("main.js", main), ("style.css", style)):
+        text = text.replace(f'"{name}"', f'"{built}"')
+    (page / "index.html").write_text(text, "utf-8")
+
+
+def _install() -> None:
+    """Install the packages of npm, unless those of the lock are there."""
+    _WORK.mkdir(parents=True, exist_ok=True)
+    lock = (_SOURCES / "package-lock.json").read_text("utf-8")
+    installed = _WORK / "installed.json"
+    if installed.is_file() and installed.read_text("utf-8") == lock:
+        return
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(_SOURCES / name, _WORK)
+    _run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+    installed.write_text(lock, "utf-8")
+
+
+def _run(*command: str) -> None:
+    modules = str(_WORK / "node_modules")
+    subprocess.run(command, cwd=_WORK, env={**os.environ, "NODE_PATH": modules}, check=True)
+
+
+def _bundle(source: str, **names: str) -> Path:
+    """Return the bundle of a source; names: of other files, which it has as constants."""
+    made = _WORK / Path(source).with_suffix(".css" if source.endswith(".css") else ".js").name
+    defined = (f'--define:{name}="{text}"' for name, text in names.items())
+    options = ("--bundle", "--minify", "--format=esm", "--external:node:*", "--log-level=warning")
+    esbuild = str(_WORK / "node_modules" / ".bin" / "esbuild")
+    _run(esbuild, str(_SOURCES / source), f"--outfile={made}", *options, *defined)
+    return made
+
+
+def _named(made: Path, wanted: Path) -> str:
+    """Copy a file or folder into the page, and return its name there, which has a hash of its
+    content: a browser keeps it until another one takes its place."""
+    files = sorted(made.rglob("*")) if made.is_dir() else [made]
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in files if each.is_file()))
+    name = f"{wanted.stem}-{digest.hexdigest()[:_HASH]}{wanted.suffix}"
+    (shutil.copytree if made.is_dir() else shutil.copy)(made, wanted.with_name(name))
+    return name
+
+
+def _engine() -> Path:
+    """Return the folder of the engine's files: Pyodide, and an archive of chartkit with what it
+    imports."""
+    packages, made = _WORK / "packages", _WORK / "engine"
+    for folder in (packages, made):
+        shutil.rmtree(folder, ignore_errors=True)
+    made.mkdir()
+    for name in _PYODIDE:
+        shutil.copy(_WORK / "node_modules" / "pyodide" / name, made)
+    _copy(_ROOT / "chartkit", packages / "chartkit", _LEFT_OUT)
+    for name in _PACKAGES:
+        [found] = import_module(name).__path__
+        _copy(Path(found), packages / name, frozenset({"tests", "benchmarks"}))
+    with zipfile.ZipFile(made / "chartkit.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for path in sorted(each for each in packages.rglob("*") if each.is_file()):
+            entry = zipfile.ZipInfo(path.relative_to(packages).as_posix())
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(entry, path.read_bytes())
+    return made
+
+
+def _copy(source: Path, target: Path, left_out: frozenset[str]) -> None:
+    """Copy a package without what is compiled and without some of its folders."""
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        inside = Path(folder).relative_to(source)
+        return {
+            name
+            for name in names
+            if (inside / name).as_posix() in left_out or name.endswith(("__pycache__", ".so"))
+        }
+
+    shutil.copytree(source, target, ignore=ignored)
+
+
+def main() -> int:
+    """Build the page; say what is missing where it cannot be built."""
+    page = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else _PAGE
+    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if missing:
+        print(f"no playground: it is built with {' and '.join(missing)}", file=sys.stderr)  # noqa: T201
+        return 0
+    build(page)
+    size = sum(each.stat().st_size for each in page.rglob("*") if each.is_file())
+    print(f"{page}: {size / 1e6:.1f} MB")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -98,7 +98,8 @@ def why(
         notes(Diagnostic("why", Severity.NOTE, message, None, "-p names others"))
     warn = partial(click.echo, err=True)
     with open_why(source, environment, options, sys.stdin, notes, warn) as inputs:
-        asker = replace(inputs.asker, operation=operation or "")
+        judging = replace(inputs.asker.context, operation=operation or "")
+        asker = replace(inputs.asker, context=judging)
         if policy is not None:
             wanted = wanted_policy(policy, asker.policies, asker.cleaners)
             asker = replace(asker, wanted=wanted)

@@ -181,16 +181,17 @@ def load_policies(
     policy_type: str = "ClusterPolicy",
     *,
     named: Callable[[Resource], Resource] = lambda resource: resource,
+    given: Iterable[Resource] = (),
 ) -> PolicySet:
-    """Compile the policies of every source; raise InputError for a source without any. A file of a
-    folder that cannot be read becomes a diagnostic.
+    """Compile the policies of every source, after those that are given; raise InputError for a
+    source without any. A file of a folder that cannot be read becomes a diagnostic.
 
     A source is a file, a folder, a chart, or a profile by its name or file. Profiles and policies
     of libraries take parameters (`name` or `policy.name`) and policy_type, their form; named: gives
     a policy the location that messages name.
     """
-    found: list[Resource] = []
-    written: list[Resource] = []
+    found = _read_among(given)
+    written = list(found)
     profiled: set[int] = set()
     notes: list[Diagnostic] = []
     for source in matching(sources):
@@ -202,8 +203,9 @@ def load_policies(
         found.extend(here)
         written.extend(() if of_profile else here)
         profiled.update(id(each) for each in here if of_profile)
-    if found and not any(map(_is_judging, found)):
-        raise InputError("holds no policy", Location(sources[0]), _profiles_hint())
+    if not any(map(_is_judging, found)):
+        location = Location(sources[0]) if sources else None
+        raise InputError("holds no policy", location, _profiles_hint())
     compiled = compile_all(found, around)
     of_profiles = (
         policy.policy.id for policy in compiled.policies if id(policy.policy.resource) in profiled
@@ -378,11 +380,16 @@ def profile_names() -> list[str]:
 
 
 def _policies_of(documents: Iterable[Document]) -> list[Resource]:
-    found = resources(document for document in documents if is_object(document))
+    return _read_among(resources(document for document in documents if is_object(document)))
+
+
+def _read_among(found: Iterable[Resource]) -> list[Resource]:
+    """Return what is read of objects; raise InputError for a misspelt kind or group."""
+    found = list(found)
     for resource in found:
         if (error := misnamed(resource)) is not None:
             raise error
-    return [resource for resource in found if _is_read(resource)]
+    return list(filter(_is_read, found))
 
 
 def _is_read(resource: Resource) -> bool:

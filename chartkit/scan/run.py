@@ -54,7 +54,8 @@ class ScanContext:
     audits is a warning; is_json: whether the objects are any JSON, which only the policies for JSON
     judge; plural_of: gives the name of a kind in URLs, where an API server gave the objects, which
     are then as Kyverno gets them; custom: the names of the kinds that have definitions; reasons:
-    judges with the reasons of each result, None where they are not wanted.
+    judges with the reasons of each result, None where they are not wanted; operation: of all
+    requests, as `Admissions.request` takes it.
     """
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class ScanContext:
     plural_of: Callable[[GroupVersionKind], str] | None = None
     custom: CustomNames = UNKNOWN
     reasons: ScanReasons | None = None
+    operation: str = ""
     _judges: list[Judge] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def judge(self, policies: Sequence[RunnablePolicy]) -> Judge:
@@ -82,14 +84,13 @@ class ScanContext:
         names = (policy.policy.name for policy in policies)
         return Admissions(names, self.values, self.user, self.namespaces, self.namespace_objects)
 
-    def request(self, given: Resource, admissions: Admissions, operation: str = "") -> Request:
-        """Return the admission of an object, filled in as a client does; operation: as
-        `Admissions.request` takes it."""
+    def request(self, given: Resource, admissions: Admissions) -> Request:
+        """Return the admission of an object, filled in as a client does."""
         if self.is_json:
             return Request(given, is_json=True)
         plural_of, plurals = self.plural_of, self.custom.plurals
         resource = given if plural_of is not None else as_submitted(given, custom=self.custom)
-        request = admissions.request(resource, operation)
+        request = admissions.request(resource, self.operation)
         if plural_of is not None:
             return replace(request, plural=plural_of(request.kind or kind_of(given)))
         if plurals and (plural := plurals.get(request.kind or kind_of(given))):

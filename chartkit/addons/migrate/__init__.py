@@ -18,5 +18,8 @@ MIGRATE = Addon(
             "Migrate values of an older chart.",
         ),
     },
-    ports={"exceptions": "chartkit.addons.migrate.exceptions:exceptions_in_cel"},
+    ports={
+        "documents": "chartkit.addons.migrate.documents:migrated",
+        "exceptions": "chartkit.addons.migrate.exceptions:exceptions_in_cel",
+    },
 )

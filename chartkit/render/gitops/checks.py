@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -148,11 +148,22 @@ NO_REPOSITORY: Final = Repository("", "", "")
 """For deployers that read the project's folder."""
 
 
-def read_repository(project: Project, url: str | None, revision: str | None) -> Repository:
-    """Return the repository of a project: as given, or the first of its `sources`.
+FROM_GIT: Final = frozenset({"argocd", "flux"})
+"""The deployers that read a repository."""
 
-    Raise InputError where there is neither.
+
+def read_repository(
+    project: Project, deployers: Iterable[str], url: str | None, revision: str | None
+) -> Repository:
+    """Return the repository of a project, as given or the first of its `sources`, where deployers
+    read one.
+
+    Raise InputError where there is neither, and for one that no deployer reads.
     """
+    if FROM_GIT.isdisjoint(deployers):
+        if url or revision:
+            raise InputError("--repository and --revision are for --gitops argocd or flux")
+        return NO_REPOSITORY
     sources: Json = project.metadata.fields.get("sources") or [None]
     found = url or sources[0]
     if not isinstance(found, str):

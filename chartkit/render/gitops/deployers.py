@@ -357,10 +357,6 @@ DEPLOYERS: Final[Mapping[str, Callable[[Project, Repository], Mapping[str, str]]
 )
 
 
-FROM_GIT: Final = frozenset({"argocd", "flux"})
-"""The deployers that read the charts from a git repository."""
-
-
 def trees(project: Project, names: Iterable[str], repository: Repository) -> Iterator[Tree]:
     """Yield the folder of each deployer, without files of environments that are no more."""
     for name in names:

@@ -51,8 +51,7 @@ class Asker:
     """Asks policies about objects.
 
     environment: the one whose policies they are, None for policies of files; wanted: the ID of the
-    only policy that is shown, and the name of its rule; both empty for all; operation: CREATE,
-    UPDATE or DELETE, empty for what the user's values say, or CREATE.
+    only policy that is shown, and the name of its rule; both empty for all.
     """
 
     policies: Sequence[RunnablePolicy]
@@ -60,14 +59,13 @@ class Asker:
     context: ScanContext
     environment: ProjectEnvironment | None = None
     wanted: tuple[str, str] = ("", "")
-    operation: str = ""
 
     def ask(self, objects: Iterable[Resource]) -> Iterator[ObjectWhy]:
         """Yield what decided for each object."""
         admissions = self.context.admissions(self.policies)
         served = {policy.policy.id for policy in self.policies if policy.runs_in_api_server}
         for given in objects:
-            request = self.context.request(given, admissions, self.operation)
+            request = self.context.request(given, admissions)
             unsent = self._unsent(request.resource)
             decisions, _ = explain(self.policies, request, self.context.world)
             for cleaner in self.cleaners:

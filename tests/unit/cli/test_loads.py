@@ -104,6 +104,13 @@ def test_the_version_by_itself_loads_no_command_line() -> None:
     assert set(scripts.values()) == {"chartkit.__main__:main"}
 
 
+def test_the_api_loads_its_own_types_alone() -> None:
+    code = "import json, sys, chartkit.api; print(json.dumps([*sys.modules]))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert rooms(json.loads(done.stdout)) == {"api", "errors", "model", "safe_text"}
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("stdout", ["/dev/full", ""])
 def test_the_version_that_nobody_can_read(stdout: str) -> None:

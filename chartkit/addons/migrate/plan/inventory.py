@@ -276,7 +276,7 @@ class _Files:
         if not legacy and (template := _guarded(folder)) is not None:
             self.notes.append(template)
             self.note(template)
-        yield from self._legacy(legacy, str(folder))
+        yield from _read(legacy, str(folder))
 
     def _file(self, file: Path, every: bool = False) -> Iterator[LegacyObject]:
         yield from self._text(str(file), lambda: read_file(file), every)
@@ -301,13 +301,18 @@ class _Files:
                     replace(_legacy(each), document=document, is_code=True) for each in legacy
                 )
             else:
-                yield from (replace(each, document=document) for each in self._legacy(legacy))
+                yield from (replace(each, document=document) for each in _read(legacy))
 
-    def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
-        for resource in found:
-            current, replaced, faults = accepted(resource)
-            legacy = _legacy(resource, chart)
-            yield replace(legacy, current=current, replaced=replaced, refused=tuple(faults))
+
+def inventory_of(found: Sequence[Resource]) -> Inventory:
+    """Return the legacy objects among some that were read before, with their documents."""
+    legacy = [each for each in found if is_legacy(each) and not is_status(each)]
+    documents = [each.location.places for each in legacy]
+    objects = tuple(
+        replace(each, document=document if isinstance(document, Document) else None)
+        for each, document in zip(_read(legacy), documents, strict=True)
+    )
+    return Inventory(objects, resources=found)
 
 
 def is_status(resource: Resource) -> bool:
@@ -328,6 +333,14 @@ def _guarded(folder: Path) -> Diagnostic | None:
                 hint = "name those of each environment with -f"
                 return Diagnostic(OTHER_VALUES, Severity.NOTE, _NOT_WITH_THESE, location, hint)
     return None
+
+
+def _read(found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
+    """Yield legacy objects with the form that Kyverno takes of each, and why it refuses some."""
+    for resource in found:
+        current, replaced, faults = accepted(resource)
+        legacy = _legacy(resource, chart)
+        yield replace(legacy, current=current, replaced=replaced, refused=tuple(faults))
 
 
 def _legacy(resource: Resource, chart: str = "") -> LegacyObject:

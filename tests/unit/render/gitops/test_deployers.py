@@ -30,6 +30,7 @@ environments:
 """
 GIT = Repository("https://git.example.com/platform.git", "stable", "kyverno")
 CLUSTERS = ("prd_east", "prd_west")
+FLUX = ["flux"]
 KEEP = {"helm.sh/resource-policy": "keep"}
 
 
@@ -198,11 +199,14 @@ def test_the_repository_is_named_or_known(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     project = write_project(folder, PROJECT)
     with pytest.raises(InputError, match="which repository holds the charts is not known"):
-        read_repository(project, None, None)
-    found = read_repository(project, "https://a", None)
+        read_repository(project, FLUX, None, None)
+    found = read_repository(project, FLUX, "https://a", None)
     assert found == Repository("https://a", "main", "teams/platform")
     known = write_project(folder, "sources: [https://b]\n" + PROJECT)
-    assert read_repository(known, None, "next") == Repository("https://b", "next", "teams/platform")
+    found = read_repository(known, FLUX, None, "next")
+    assert found == Repository("https://b", "next", "teams/platform")
+    with pytest.raises(InputError, match="are for --gitops argocd or flux"):
+        read_repository(known, ["helmfile"], None, "next")
     assert NO_REPOSITORY.within("charts") == "charts"
 
 

@@ -1,4 +1,4 @@
-"""Facts about Kyverno's releases: compatibility, fields, functions, faults, upgrades.
+"""Facts about Kyverno's releases: compatibility, fields, functions, faults.
 
 `releases.yaml` holds the facts of each release. It imports `schemas`, `documents` and below.
 """

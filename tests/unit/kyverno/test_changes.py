@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import pytest
 
+from chartkit.addons.operate.upgrade import Plan, parse_pair, report, shortest
 from chartkit.errors import InputError
 from chartkit.kyverno.known_faults import Announcement, announced, changes, refuses_legacy_policies
 from chartkit.kyverno.matrix import compatibility, matrix
-from chartkit.kyverno.upgrade import Plan, parse_pair, report, shortest
 from chartkit.render.compatibility import as_json, as_text, pair
 from tests.command_reports import OWN, in_format
 

@@ -20,8 +20,8 @@ from chartkit.scan.gate.options import Threshold
 
 if TYPE_CHECKING:
     from chartkit.addons.operate.rehearsal.facts import Values
+    from chartkit.addons.operate.upgrade import Pair, Plan
     from chartkit.kyverno.releases import ReleaseData
-    from chartkit.kyverno.upgrade import Pair, Plan
     from chartkit.kyverno.versions import Release
 
 _ENDS = "KYVERNO/KUBERNETES"
@@ -82,7 +82,7 @@ def plan(
     """
     from datetime import date
 
-    from chartkit.kyverno.upgrade import Plan, report, shortest
+    from chartkit.addons.operate.upgrade import Plan, report, shortest
 
     options.parsed()
     first, release, data, values = _start(environment, start, path, matrix)
@@ -134,8 +134,8 @@ def _start(
     """Return the pair that a plan starts from, Kyverno's release in it, what is known, and the
     values of the environment's engine."""
     from chartkit.addons.operate.rehearsal.facts import environment_values
+    from chartkit.addons.operate.upgrade import Pair, parse_pair
     from chartkit.kyverno.added_releases import read_matrix
-    from chartkit.kyverno.upgrade import Pair, parse_pair
     from chartkit.kyverno.versions import parse_release
     from chartkit.project.project import read_project
 
@@ -157,9 +157,9 @@ def _target(target: str | None, first: Pair, environment: str | None, data: Rele
     """Return the pair that a plan leads to. Without Kubernetes in it: the oldest cluster that this
     Kyverno supports and that is no older than the first; without a target the Kyverno that chartkit
     installs, for an environment."""
+    from chartkit.addons.operate.upgrade import Pair, parse_pair
     from chartkit.kyverno.matrix import matrix
     from chartkit.kyverno.releases import current
-    from chartkit.kyverno.upgrade import Pair, parse_pair
     from chartkit.kyverno.versions import parse_version
 
     if target is not None and "/" in target:

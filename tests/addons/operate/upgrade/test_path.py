@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
+from chartkit.addons.operate.upgrade import Pair, parse_pair, shortest
 from chartkit.errors import InputError
 from chartkit.kyverno.matrix import known_clusters, matrix
-from chartkit.kyverno.upgrade import Pair, parse_pair, shortest
 
 PAIRS = [Pair(*each) for each in product(matrix(), known_clusters())]
 INFINITE = 10**6

@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from datetime import date, timedelta
 
+from chartkit.addons.operate.upgrade import Plan, eks_support, parse_pair, report, shortest
 from chartkit.kyverno.known_faults import changes
 from chartkit.kyverno.matrix import known_clusters, matrix
-from chartkit.kyverno.upgrade import Plan, eks_support, parse_pair, report, shortest
 from chartkit.kyverno.versions import Version
 from tests.command_reports import in_format
 

@@ -24,13 +24,15 @@ Dot = tuple[str, ...] | None
 class TemplateLine:
     """One line of a template.
 
-    number: from 1; text: as it is written; content: true if it gives text by itself; is_open: true
-    if an action goes on in the next line; is_defined: true inside `define`; reads: the paths of
-    what its values read, below the chart's root, None for what cannot be told.
+    number: from 1; text: as it is written; depth: the blocks that are open where it begins;
+    content: true if it gives text by itself; is_open: true if an action goes on in the next line;
+    is_defined: true inside `define`; reads: the paths of what its values read, below the chart's
+    root, None for what cannot be told.
     """
 
     number: int
     text: str
+    depth: int = 0
     content: bool = False
     is_open: bool = False
     is_defined: bool = False
@@ -104,6 +106,7 @@ class _Reader:
 
     def _next_line(self) -> None:
         self._line += 1
+        self._lines[self._line].depth = len(self._blocks)
         self._lines[self._line].is_defined = any(word in _DEFINES for word, _ in self._blocks)
 
     def _action(self, start: int, end: int, action: Action | None) -> None:

@@ -18,7 +18,7 @@ from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.errors import ChartkitError
 from chartkit.helm.backend import helm
-from chartkit.helm.chart_folder import entries, read
+from chartkit.helm.chart_folder import write_copy
 from chartkit.helm.chart_values import merge
 from chartkit.helm.model import Target
 from chartkit.helm.template_lines import TemplateLine, marked, marks, template_lines
@@ -155,9 +155,10 @@ class ChartPlaces:
 
     @cached_property
     def _templates(self) -> list[list[TemplateLine]]:
-        return [template_lines(self._text(name)) for name in self._names]
+        return [template_lines(self.text(name)) for name in self._names]
 
-    def _text(self, name: str) -> str:
+    def text(self, name: str) -> str:
+        """Return the text of a template, by its path in the chart."""
         return (self._inputs.folder / name).read_text("utf-8-sig")
 
     @cached_property
@@ -185,21 +186,16 @@ class ChartPlaces:
     def _render(self, passed_over: Mapping[int, set[int]]) -> dict[str, str]:
         """Render the chart with marks; passed_over: the lines without one."""
         inputs = self._inputs
-        numbers = {name: number for number, name in enumerate(self._names)}
         with temporary_folder() as parent:
             folder = parent / (inputs.folder.resolve().name or "chart")
-            for entry in entries(inputs.folder):
-                target = folder / entry.name
-                if entry.folder:
-                    target.mkdir(parents=True, exist_ok=True)
-                    continue
-                target.parent.mkdir(parents=True, exist_ok=True)
-                number = numbers.get(entry.name)
-                content = read(entry.path, entry.name)
-                if number is not None:
-                    lines = passed_over.get(number, ())
-                    content = marked(self._text(entry.name), number, lines).encode()
-                target.write_bytes(content)
+            write_copy(
+                inputs.folder,
+                folder,
+                {
+                    name: marked(self.text(name), number, passed_over.get(number, ()))
+                    for number, name in enumerate(self._names)
+                },
+            )
             files = helm().render(folder, inputs.values, inputs.target).files
         return {name.partition("/")[2]: text for name, text in files.items()}
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
+from weakref import finalize
 
 from chartkit.addons.satisfy.changes import DELETE
 from chartkit.addons.satisfy.fix.model import (
@@ -19,16 +22,19 @@ from chartkit.charts.plan import difference
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError
+from chartkit.helm.chart_folder import write_copy
 from chartkit.helm.chart_values import merge, read_values
 from chartkit.helm.render import render_chart
 from chartkit.helm.template_places import ChartPlaces, ScopedValues, TemplatePlaces
 from chartkit.model import Body, Json, Resource, pointed_at, pointer_of, pointer_steps, same
+from chartkit.temporary import TemporaryFolder
 from chartkit.wording import abridged
 
 _TRIALS: Final = 30
 """The renders of a chart with a value on trial, at most."""
 _DEPTH: Final = 6
 _EMPTY: Final[tuple[Json, ...]] = (None, "", {}, [])
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 Bodies = Mapping[str, Json]
 """The values files that are edited, by their names."""
 
@@ -48,6 +54,13 @@ class ValueEdit:
         return self.document.source.file
 
 
+def places_of(resource: Resource) -> TemplatePlaces:
+    """Return the places of an object that a chart renders."""
+    places = resource.location.places
+    assert isinstance(places, TemplatePlaces)
+    return places
+
+
 def has(body: Json, edit: Edit) -> bool:
     """Report whether an object is as an edit makes it."""
     value = pointed_at(body, edit.steps)
@@ -62,22 +75,42 @@ class Chart:
     numbers: list[int] = field(default_factory=list)
     _trials: dict[tuple[str, Steps, str], Sequence[Resource]] = field(default_factory=dict)
 
-    def reads(self, bodies: Bodies) -> bool:
-        """Report whether the chart takes values of any of the files."""
-        return any(document.source.file in bodies for document, _ in self._layers())
+    def is_of(self, files: Container[str]) -> bool:
+        """Report whether any of the files is a template or values file of the chart."""
+        values = (document.source.file for document, _ in self._layers())
+        return any(file in files for file in (*values, *self._template_files()))
 
-    def rendered(self, bodies: Bodies) -> list[Resource]:
-        """Return the objects with edited values files; raise ChartkitError."""
+    def rendered(self, bodies: Bodies, templates: Mapping[str, str] = _NONE) -> list[Resource]:
+        """Return the objects with edited values files, and templates with other texts; raise
+        ChartkitError."""
         before: Body = {}
         after: Body = {}
         for document, scope in self._layers():
             own = document.body if isinstance(document.body, dict) else {}
             before = merge(before, _nested(scope, own))
             after = merge(after, _nested(scope, bodies.get(document.source.file, own)))
+        own = self._template_files()
+        texts = {own[file]: text for file, text in templates.items() if file in own}
+        edited = difference(after, before)
+        if not texts:
+            return self._render(self.places.inputs.folder, edited)
+        copy = TemporaryFolder()
+        folder = copy.path / (self.places.inputs.folder.resolve().name or "chart")
+        try:
+            write_copy(self.places.inputs.folder, folder, texts)
+            found = self._render(folder, edited)
+        except BaseException:
+            copy.close()
+            raise
+        # The places of objects are read from the copy as long as anything can ask for them.
+        finalize(places_of(found[0]).chart if found else self.places, copy.close)
+        return found
+
+    def _render(self, folder: Path, edited: Body) -> list[Resource]:
         inputs, target = self.places.inputs, self.places.inputs.target
         chart = render_chart(
-            inputs.folder,
-            [*inputs.documents, inputs.values, difference(after, before)],
+            folder,
+            [*inputs.documents, inputs.values, edited],
             release=target.release,
             namespace=target.namespace,
             kube_version=target.kube_version,
@@ -86,6 +119,10 @@ class Chart:
         )
         found = (in_namespace(one, target.namespace) for one in (*chart.resources, *chart.hooks))
         return [each for each in found if isinstance(each.location.places, TemplatePlaces)]
+
+    def _template_files(self) -> dict[str, str]:
+        """Return the paths in the chart of its templates, by the names that messages have."""
+        return {str(self.places.shown / name): name for name in self.places.templates}
 
     def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:
         """Return the edits of values that make the edits of an object, and the reasons why others
@@ -105,7 +142,7 @@ class Chart:
             elif depth < len(edit.steps):
                 missing.setdefault(edit.steps[: depth + 1], []).append(edit)
             else:
-                failed[edit.steps] = _written(subject, edit.steps)
+                failed[edit.steps] = written(subject, edit.steps)
         for top, edits in missing.items():
             outcome = self._tried(subject, top, edits)
             if isinstance(outcome, Reason):
@@ -139,7 +176,7 @@ class Chart:
             for edit in edits:
                 value = changed(value, edit.steps[len(top) :], edit.value)
         except NoPlaceError:
-            return _written(subject, top)
+            return written(subject, top)
         values = self._values_of(subject)
         works: list[ValueEdit] = []
         for key in _empty_values(values.merged, top[-1].lower()):
@@ -155,7 +192,7 @@ class Chart:
             names = abridged([".".join(unit.steps) for unit in works])
             place = subject.given.location.within(pointer_of(*top))
             return Reason(f"several values decide it: {names}", place, is_decision=True)
-        return works[0] if works else _written(subject, top)
+        return works[0] if works else written(subject, top)
 
     def _trial(self, unit: ValueEdit) -> Sequence[Resource]:
         key = unit.file, unit.steps, repr(unit.value)
@@ -170,9 +207,7 @@ class Chart:
         return self._trials[key]
 
     def _values_of(self, subject: Subject) -> ScopedValues:
-        places = subject.given.location.places
-        assert isinstance(places, TemplatePlaces)
-        return self.places.values_of(places.name)
+        return self.places.values_of(places_of(subject.given).name)
 
     def _layers(self) -> list[tuple[Document, Steps]]:
         """Return the values files, the last wins, each with the subcharts whose values it has."""
@@ -184,9 +219,12 @@ class Chart:
         return sorted(layers.values(), key=lambda layer: -len(layer[1]))
 
 
-def _written(subject: Subject, steps: Steps) -> Reason:
-    place = subject.given.location.within(pointer_of(*steps))
-    return Reason("the chart's template decides it, and no value of the chart", place)
+WRITTEN: Final = "the chart's template decides it, and no value of the chart"
+
+
+def written(subject: Subject, steps: Steps) -> Reason:
+    """Return the reason why a field that a template writes stays."""
+    return Reason(WRITTEN, subject.given.location.within(pointer_of(*steps)))
 
 
 def _empty_values(values: Json, name: str, above: Steps = ()) -> Iterator[Steps]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.addons.satisfy.fix.model import FileText
 from chartkit.documents.input_files import SUFFIXES, read_bytes
-from chartkit.documents.reader import Document, read_text
+from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Json, Location, same
 from chartkit.output.transaction import write_together
@@ -36,10 +36,10 @@ class SourceFiles:
     stdin: str
     writes: bool
 
-    def text(self, document: Document) -> tuple[Path | None, str]:
-        """Return the file of a document, None for standard input, and its whole text with its own
+    def text(self, source: Source) -> tuple[Path | None, str]:
+        """Return a file that was read, None for standard input, and its whole text with its own
         line ends; raise InputError for a file that is not to be changed."""
-        name = document.source.file
+        name = source.file
         if name == "<stdin>":
             return None, self.stdin
         path, location = Path(name), Location(name)
@@ -56,7 +56,7 @@ class SourceFiles:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
             raise InputError("is not UTF-8 text", location) from None
-        if _lines(text.removeprefix(BOM)) != _lines(document.source.text):
+        if _lines(text.removeprefix(BOM)) != _lines(source.text):
             raise InputError("has changed since it was read", location)
         return path, text
 

@@ -79,7 +79,7 @@ class _Build:
         body = {**document.body, "patches": [*patches, *map(_patch, subjects)]}
         name = document.source.file
         try:
-            path, text = self.files.text(document)
+            path, text = self.files.text(document.source)
             after = with_documents(text, name, {0: body})
             [new] = documents_of(after, name)
         except InputError as error:

@@ -50,7 +50,7 @@ def _batch(subjects: Sequence[Subject], files: SourceFiles, confirm: Confirm) ->
     """Return the edits of one file; raise InputError where it cannot be edited at all."""
     first = _document(subjects[0].given)
     name = first.source.file
-    path, text = files.text(first)
+    path, text = files.text(first.source)
     # Line ends and a mark at the beginning may be others on the disk, not the documents.
     starts = [each.start for each in documents_of(first.source.text, name)]
     documents = documents_of(text, name)

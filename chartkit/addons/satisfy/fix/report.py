@@ -16,14 +16,19 @@ _MOST: Final = 1_000
 
 
 def batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:
-    """Yield a line for each file; verb: `fixed` or `would fix`."""
+    """Yield what was fixed and the files, together those of one batch; verb: `fixed` or
+    `would fix`."""
     for batch in batches:
         fixed = [subject for subject in batch.subjects if subject.edits]
         violations = counted(sum(subject.fixed for subject in fixed), "violation")
         fields = counted(sum(len(subject.edits) for subject in fixed), "field")
         counts = f"{violations} of {counted(len(fixed), 'object')}, {fields}"
-        for file in batch.files:
-            yield f"{verb} {shown(file.name)}: {counts}"
+        names = [shown(file.name) for file in batch.files]
+        if len(names) == 1:
+            yield f"{verb} {names[0]}: {counts}"
+        elif names:
+            yield f"{verb} {len(names)} files: {counts}"
+            yield from (f"  {name}" for name in names)
 
 
 def open_lines(subjects: Sequence[Subject]) -> Iterator[str]:

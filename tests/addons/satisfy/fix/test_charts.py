@@ -1,8 +1,10 @@
-"""Edits of the values of charts: the one value that decides a field, or the template's line."""
+"""Edits of charts: of the one value that decides a field, or the template's own lines."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
 
 from tests.addons.satisfy.fix.runs import fix, written
 
@@ -56,18 +58,77 @@ def test_the_last_values_file_with_the_key_is_changed(tmp_path: Path) -> None:
     assert (folder / "values.yaml").read_text() == before
 
 
-def test_what_a_template_writes_itself_is_listed_with_its_line(tmp_path: Path) -> None:
-    folder = chart(tmp_path, POD.replace("{{ .Values.host }}", "true"))
+def test_what_a_template_writes_itself_is_changed_there(tmp_path: Path) -> None:
+    template = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  hostNetwork: true  # for the agent
+  {{- with .Values.missing }}
+  restartPolicy: {{ . }}
+  {{- end }}
+  containers:
+    - name: {{ .Values.name | quote }}
+      # where it comes from
+      image: web
+    - image: {{ .Values.name }}
+      name: other
+"""
+    wanted = template.replace("hostNetwork: true  #", "hostNetwork: false  #")
+    field = "      securityContext:\n        allowPrivilegeEscalation: false\n"
+    wanted = wanted.replace("      # where", f"{field}      # where")
+    wanted = wanted.replace("      name: other", f"{field}      name: other")
+    folder = chart(tmp_path, template, "name: web\n")
     done = fix(folder)
-    assert (folder / "values.yaml").read_text() == VALUES.replace(
-        "{}   # none", "  # none\n    allowPrivilegeEscalation: false"
+    assert (folder / "templates/pod.yaml").read_text() == wanted
+    assert f"fixed {folder}/templates/pod.yaml: 2 violations of 1 object, 3 fields" in done.stdout
+    assert done.exit_code == 0
+
+
+def test_line_ends_of_a_template_stay(tmp_path: Path) -> None:
+    template = POD.replace("{{ .Values.host }}", "true").replace("\n", "\r\n")
+    folder = chart(tmp_path, template)
+    fix(folder)
+    assert (folder / "templates/pod.yaml").read_bytes() == (
+        template.replace("hostNetwork: true", "hostNetwork: false").encode()
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{{ .Values.host }}", "{{ if .Values.host }}true{{ end }}"),
+        ("hostNetwork: {{ .Values.host }}", '{{ toYaml (dict "hostNetwork" true) }}'),
+    ],
+)
+def test_what_code_of_a_template_writes_is_listed_with_its_line(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    template = POD.replace(old, new)
+    folder = chart(tmp_path, template)
+    done = fix(folder)
+    assert (folder / "templates/pod.yaml").read_text() == template
     lines = done.stdout.splitlines()
     assert lines[2] == (
         "  Pod/default/web pods/host: the chart's template decides it, and no value of the chart"
     )
-    assert lines[3] == f"    {folder}/templates/pod.yaml:6:3"
+    assert lines[3].startswith(f"    {folder}/templates/pod.yaml:6")
     assert done.exit_code == 1
+
+
+def test_a_field_is_added_in_the_block_of_its_mapping_alone(tmp_path: Path) -> None:
+    """A field beside one that a condition writes would come and go with that."""
+    template = POD[: POD.index("      {{- with")].replace("{{ .Values.host }}", "false")
+    template = template.replace(
+        "    - name: web\n", "    - {{ if .Values.host }}name: web{{ end }}\n"
+    )
+    template += "      {{- if .Values.host }}\n      image: web\n      {{- end }}\n"
+    folder = chart(tmp_path, template)
+    done = fix(folder)
+    assert (folder / "templates/pod.yaml").read_text() == template
+    assert "the chart's template decides it, and no value of the chart" in done.stdout
 
 
 def test_a_person_decides_between_several_values(tmp_path: Path) -> None:

@@ -152,12 +152,20 @@ class Chart:
         return found, failed
 
     def _shown(self, subject: Subject, steps: Steps) -> tuple[Document, Steps] | None:
-        """Return the value that a field of an object shows, by its file and its path there."""
-        location = subject.given.location.value_of(pointer_of(*steps))
-        if location is None:
-            return None
-        values = self._values_of(subject)
-        return self._source(values, pointer_steps(location.path)[len(values.scope) :])
+        """Return the value that a field of an object shows, or that gives all it has, by its file
+        and its path there."""
+        values, location = self._values_of(subject), subject.given.location
+        if (shown := location.value_of(pointer_of(*steps))) is not None:
+            return self._source(values, pointer_steps(shown.path)[len(values.scope) :])
+        given = pointed_at(subject.given.body, steps)
+        above: set[Steps] = set()
+        for key in given if isinstance(given, dict) else ():
+            shown = location.value_of(pointer_of(*steps, key))
+            path = pointer_steps(shown.path) if shown is not None else ()
+            above.add(path[:-1] if path and path[-1] == key else ())
+        whole = above.pop()[len(values.scope) :] if len(above) == 1 else ()
+        is_whole = whole and same(pointed_at(values.merged, whole), given)
+        return self._source(values, whole) if is_whole else None
 
     def _source(self, values: ScopedValues, key: Steps) -> tuple[Document, Steps] | None:
         """Return the file that gives a value, and its path there; None for one that the object of a

@@ -49,6 +49,17 @@ def test_values_are_changed_that_a_field_shows_or_that_set_it(tmp_path: Path) ->
     assert f"fixed {folder}/values.yaml: 2 violations of 1 object, 2 fields\n" in done.stdout
 
 
+def test_a_value_that_gives_all_of_a_mapping_gets_the_new_field(tmp_path: Path) -> None:
+    values = VALUES.replace("true", "false").replace("{}   # none", "{runAsNonRoot: true}")
+    folder = chart(tmp_path, values=values)
+    done = fix(folder)
+    assert done.exit_code == 0, done.stdout
+    assert (folder / "values.yaml").read_text() == values.replace(
+        "{runAsNonRoot: true}", "{runAsNonRoot: true, allowPrivilegeEscalation: false}"
+    )
+    assert (folder / "templates/pod.yaml").read_text() == POD
+
+
 def test_the_last_values_file_with_the_key_is_changed(tmp_path: Path) -> None:
     folder = chart(tmp_path, **{"objects/prd": "host: true\n"})
     before = (folder / "values.yaml").read_text()

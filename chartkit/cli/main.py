@@ -64,7 +64,7 @@ _GROUPS: Final = {
     "Check": ("scan", "why", "test", "preview", "exceptions", "check-compat", "values", "report"),
     "Policies": ("policies", "witness", "migrate", "vendor", "eval"),
     "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
-    "More": ("explain", "schema", "completion"),
+    "More": ("lsp", "explain", "schema", "completion"),
 }
 """The sub-commands as `chartkit --help` lists them, those of add-ons among them."""
 _ADDONS: Final = {
@@ -72,6 +72,7 @@ _ADDONS: Final = {
     "serve": "serve",
     "estimate": "serve",
     "witness": "satisfy",
+    "lsp": "lsp",
     **dict.fromkeys(("adopt", "promote", "package", "push", "plan"), "operate"),
     **dict.fromkeys(("install", "uninstall", "rescue"), "operate"),
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from chartkit.documents.reader import Document, read_text, resources
+from chartkit.documents.reader import Document, read_source, read_text, resources
 from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.helm.backend import helm
 from chartkit.helm.chart_values import Values, ValuesSource, read_values
@@ -317,13 +317,16 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
     return tuple(read_text(text, file))
 
 
-@lru_cache(maxsize=1024)
 def _kind_lines(template: Path) -> Mapping[str, int]:
     """The first line of a template that names each kind."""
     try:
-        text = template.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return _lines_of_kinds(read_source(template))
+    except InputError:
         return {}
+
+
+@lru_cache(maxsize=1024)
+def _lines_of_kinds(text: str) -> Mapping[str, int]:
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("kind: "):

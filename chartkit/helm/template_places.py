@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.documents.input_files import is_file
-from chartkit.documents.reader import Document, Source, read_file, read_text
+from chartkit.documents.reader import Document, Source, read_file, read_source, read_text
 from chartkit.errors import ChartkitError
 from chartkit.helm.backend import helm
 from chartkit.helm.chart_folder import write_copy
@@ -113,6 +113,10 @@ class ChartPlaces:
         """The chart's folder in messages."""
         return self._inputs.shown
 
+    def only(self, names: Iterable[str]) -> ChartPlaces:
+        """Return the places in some templates alone."""
+        return ChartPlaces(self._inputs, {name: self._originals[name] for name in names})
+
     def document(self, name: str, number: int) -> Json:
         """Return the value of a template's document."""
         return self._originals[name][number].body
@@ -159,7 +163,7 @@ class ChartPlaces:
 
     def text(self, name: str) -> str:
         """Return the text of a template, by its path in the chart."""
-        return (self._inputs.folder / name).read_text("utf-8-sig")
+        return read_source(self._inputs.folder / name)
 
     @cached_property
     def _rendered(self) -> Mapping[str, _Rendered]:
@@ -179,7 +183,7 @@ class ChartPlaces:
                     return found
                 for file, line in swallowed:
                     passed_over.setdefault(file, set()).add(line)
-        except (ChartkitError, OSError, UnicodeDecodeError):
+        except (ChartkitError, OSError):
             pass
         return {}
 

@@ -1,0 +1,142 @@
+"""The policies that judge the objects of a file, and their verdicts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Event
+from typing import Final
+
+from chartkit.addons.lsp.problems import Problem, Violation, problem_of
+from chartkit.engine.kubernetes.served import minor_of
+from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status
+from chartkit.report.finding import FAILED
+from chartkit.report.findings import field_text
+from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.gate.gate import Acceptor
+from chartkit.scan.ineffective import ObjectFaults
+from chartkit.scan.policies import PolicySet
+from chartkit.scan.requests import Requests, custom_resources
+from chartkit.scan.run import ScanContext, run_scan
+
+SECONDS: Final = 20.0
+"""The time after which a check stops, and shows what it has found."""
+_MOST_FIELDS: Final = 6
+_LEVELS: Final = {Status.WARN: Severity.WARNING}
+
+
+class CancelledError(Exception):
+    """A newer version of a file makes its check useless."""
+
+
+@dataclass(slots=True)
+class Token:
+    """The right of a check to go on. late: whether its time is over."""
+
+    cancelled: Event = field(default_factory=Event)
+    late: bool = False
+    _end: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+
+    def goes_on(self) -> bool:
+        """Report whether there is time left; raise CancelledError where nobody waits for it."""
+        if self.cancelled.is_set():
+            raise CancelledError
+        self.late = self.late or time.monotonic() > self._end
+        return not self.late
+
+
+@dataclass(slots=True, eq=False)
+class Policies:
+    """The policies that judge objects. environment: the one that they are of, None for a profile or
+    files; notes: what is to be said of them, by the file that it is about."""
+
+    set: PolicySet
+    environment: ProjectEnvironment | None = None
+    notes: Sequence[tuple[str, Diagnostic]] = ()
+    _context: tuple[Requests, ScanContext] | None = None
+
+    @property
+    def allows_suppressions(self) -> bool:
+        """Whether annotations of objects let findings off."""
+        return self.environment is None or self.environment.suppressions
+
+    @property
+    def name(self) -> str:
+        """The environment, or a word for policies of files."""
+        return "" if self.environment is None else self.environment.name
+
+    def requests(self, objects: Sequence[Resource]) -> Requests:
+        """Return the requests of objects that a scan would judge together."""
+        custom = custom_resources((), objects, lambda _: None)
+        policies = self.set if custom is None else self.set.with_names(custom.names)
+        requests = Requests.of(policies, objects)
+        return Requests(
+            policies, objects, requests.namespaces, requests.namespace_objects,
+            requests.inputs, custom,
+        )  # fmt: skip
+
+    def is_isolated(self, requests: Requests) -> bool:
+        """Report whether the verdict on an object depends on no other object."""
+        return requests.inputs.is_isolated(requests.policies.policies)
+
+    def context(self, requests: Requests) -> ScanContext:
+        """Return the settings of requests; the ones of the last requests where these are alike, for
+        they know verdicts."""
+        if self._context is not None and self.is_isolated(requests):
+            before, context = self._context
+            same = before.policies is requests.policies and before.custom is requests.custom
+            if same and before.namespace_objects == requests.namespace_objects:
+                return context
+        context = requests.context(requests.world())
+        self._context = (requests, context)
+        return context
+
+    def judge(
+        self, objects: Iterable[Resource], requests: Requests, token: Token
+    ) -> Iterator[tuple[Resource, list[Problem]]]:
+        """Yield objects with their problems; fewer where the time is over."""
+        policies, completion = requests.policies.policies, requests.completion(self.environment)
+        names = [policy.policy.key for policy in policies]
+        acceptor = Acceptor(None, datetime.now(UTC).date(), names, self.allows_suppressions)
+        version = self.environment.kube_version if self.environment else None
+        minor = minor_of(version)
+        found: list[Problem] = []
+        given: list[Resource] = []
+
+        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            results = completion(resource, results)
+            accepted = acceptor.accepted(resource, results)
+            found.extend(
+                violation_problem(given[-1], result)
+                for at, result in enumerate(results)
+                if result.status in FAILED and at not in accepted
+            )
+
+        def one(resource: Resource) -> Iterator[Resource]:
+            given.append(resource)
+            yield resource
+
+        context = self.context(requests)
+        for resource in objects:
+            if not token.goes_on():
+                return
+            found, file = [], resource.location.file
+            faults = ObjectFaults(minor)
+            faults.add([resource])
+            run_scan(policies, one(resource), sink, context)
+            notes, acceptor.notes = acceptor.notes, []
+            found += (problem_of(each, file) for each in (*faults.diagnostics(), *notes))
+            yield resource, found
+
+
+def violation_problem(resource: Resource, result: RuleResult) -> Problem:
+    """Return a failure of a policy as a problem at its most telling field."""
+    location = resource.location
+    places = [location.within(pointer) for pointer in result.fields[:_MOST_FIELDS]] or [location]
+    texts = [field_text(pointer, resource.body) for pointer in result.fields[:_MOST_FIELDS]]
+    severity = _LEVELS.get(result.status, Severity.ERROR)
+    code = "/".join(filter(None, (result.policy, result.rule)))
+    others = tuple(zip(places[1:], texts[1:], strict=True))
+    return Problem(places[0], severity, code, result.message, others, Violation(resource, result))

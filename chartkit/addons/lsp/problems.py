@@ -1,0 +1,105 @@
+"""Problems in files, and their ranges in the texts that editors have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.input_files import read_text
+from chartkit.errors import ChartkitError, InputError
+from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity
+
+MOST: Final = 500
+"""The problems of one file that are sent to the editor."""
+_CONTENT: Final = re.compile(r"\S.*?(?=\s+#|\s*$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A result of a policy that a problem is about; result: among those of the object."""
+
+    resource: Resource
+    result: RuleResult
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem at a place of a file. code: the ID of a diagnostic, or `policy/rule`; others:
+    further fields of a violation with their places; violation: None for what no policy says."""
+
+    location: Location
+    severity: Severity
+    code: str
+    message: str
+    others: Sequence[tuple[Location, str]] = ()
+    violation: Violation | None = field(default=None, compare=False)
+
+
+Problems = Mapping[str, Sequence[Problem]]
+"""The problems of a check by the real paths of the files that they are in."""
+
+
+def problem_of(diagnostic: Diagnostic, file: str) -> Problem:
+    """Return a diagnostic as a problem; file: where it is shown if it names no other."""
+    location = diagnostic.location or Location(file)
+    hint = f" ({diagnostic.hint})" if diagnostic.hint else ""
+    message = diagnostic.message + hint
+    return Problem(location, diagnostic.severity, diagnostic.rule_id, message)
+
+
+def problems_of_error(error: ChartkitError, file: str, code: str) -> Iterator[Problem]:
+    """Yield what an error says as problems."""
+    if diagnostics := getattr(error, "diagnostics", ()):
+        yield from (problem_of(each, file) for each in diagnostics)
+        return
+    location = getattr(error, "location", None)
+    hint = getattr(error, "hint", None)
+    message = error.message if isinstance(error, InputError) else str(error)
+    yield problem_of(Diagnostic(code, Severity.ERROR, message, location, hint), file)
+
+
+def note(code: str, message: str, file: str) -> Problem:
+    """Return a note about a whole file."""
+    return Problem(Location(file, 1), Severity.NOTE, code, message)
+
+
+def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
+    """Return problems by their files, each once. file: the one that was checked, which those of
+    no file are in, too."""
+    files: dict[str, list[Problem]] = {file: []}
+    for each in dict.fromkeys(found):
+        name = each.location.file
+        path = Path(name)
+        is_file = not name.startswith("<") and path.is_file()
+        files.setdefault(str(path.resolve()) if is_file else file, []).append(each)
+    return files
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range in one line of a text: the line, and columns in characters, all from 0."""
+
+    line: int
+    start: int
+    end: int
+
+
+def span_of(location: Location, lines: Sequence[str]) -> Span:
+    """Return the range of what stands at a location: from its column to the end of the line's
+    content, comments aside."""
+    number = min(max(location.line - 1, 0), max(len(lines) - 1, 0))
+    text = lines[number] if lines else ""
+    start = max(location.column - 1, 0)
+    match = _CONTENT.search(text, start) if start < len(text) else _CONTENT.search(text)
+    return Span(number, match.start(), match.end()) if match else Span(number, 0, len(text))
+
+
+def lines_of(path: str) -> list[str]:
+    """Return the lines of a file as the editor has it; none for one that cannot be read."""
+    try:
+        return read_text(path).split("\n")
+    except InputError:
+        return []

@@ -1,0 +1,74 @@
+"""The thread that checks files and answers requests, one after another, requests first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import count
+from queue import PriorityQueue
+from threading import Thread
+from typing import Final, TypeVar
+
+import click
+
+from chartkit.addons.lsp.judging import CancelledError
+from chartkit.errors import ChartkitError, bug_message
+from chartkit.safe_text import shown
+
+T = TypeVar("T")
+REQUEST, CHECK = range(2)
+_END: Final = -1
+_NOTHING: Final = (ChartkitError, CancelledError)
+"""Errors after which there is no answer, and nothing to be told."""
+
+
+class Worker:
+    """One thread: what it works with needs no locks. A job that fails ends no other."""
+
+    def __init__(self) -> None:
+        self._jobs: PriorityQueue[tuple[int, int, Callable[[], None]]] = PriorityQueue()
+        self._numbers = count()
+        self._thread = Thread(target=self._work, name="checks", daemon=True)
+        self._thread.start()
+
+    def submit(self, rank: int, job: Callable[[], T], otherwise: T) -> Future[T]:
+        """Have a job done. rank: `REQUEST` or `CHECK`; otherwise: the answer if it fails."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                future.set_result(answered(job, otherwise))
+
+        self._jobs.put((rank, next(self._numbers), run))
+        return future
+
+    def close(self) -> None:
+        """End the thread after the job that it is at."""
+        self._jobs.put((_END, next(self._numbers), _stop))
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()[2]
+            if job is _stop:
+                return
+            job()
+
+
+def _stop() -> None:
+    """Stand for the end of all jobs."""
+
+
+def answered(job: Callable[[], T], otherwise: T) -> T:
+    """Return the answer of a job, or another one where it fails: the boundary of the server."""
+    try:
+        return job()
+    except _NOTHING:
+        return otherwise
+    except (Exception, RecursionError, MemoryError) as error:  # noqa: BLE001 - the boundary
+        log(bug_message(error))
+        return otherwise
+
+
+def log(message: str) -> None:
+    """Write a line to standard error, which editors show in a log."""
+    click.echo(f"chartkit lsp: {shown(message)}", err=True)

@@ -47,7 +47,7 @@ def template_edits(subject: Subject, edits: Iterable[Edit]) -> list[TemplateEdit
     found: list[TemplateEdit | None] = []
     for edit in edits:
         depth = len(edit.steps)
-        while depth and pointed_at(subject.given.body, edit.steps[:depth]) is None:
+        while depth and pointed_at(subject.given.body, edit.steps[:depth]) in (None, {}):
             depth -= 1
         if depth == len(edit.steps):
             found.append(writer.replacement(edit))
@@ -94,6 +94,8 @@ class _Writer:
             return None
         if not isinstance(mapping, dict) or parent is None:
             return None
+        if name in mapping:
+            return self._filling(top, value, edits)
         places = (self._place((*above, key)) for key in mapping)
         beside = [
             (place, line)
@@ -114,6 +116,15 @@ class _Writer:
                 at = place.line.number
                 return self._edit(place, (at, at), text, edits)
         return None
+
+    def _filling(self, top: Steps, value: Json, edits: Sequence[Edit]) -> TemplateEdit | None:
+        """Return the edit of the line that has a field with an empty mapping; None without one."""
+        place = self._place(top)
+        line = _key(top[-1], r"\s*\{\}\s*").fullmatch(place.line.text) if place else None
+        if place is None or line is None or line["dash"]:
+            return None
+        text = indent(dump_yaml({top[-1]: value}).rstrip("\n"), line["space"])
+        return self._edit(place, (place.line.number - 1, place.line.number), text, edits)
 
     def _place(self, steps: Sequence[str]) -> FieldPlace | None:
         """Return the place of a field in a template of the chart itself."""

@@ -140,7 +140,8 @@ class Chart:
                 users = ((subject, edit),)
                 found.append(ValueEdit(document, (*steps, *edit.steps[depth:]), edit.value, users))
             elif depth < len(edit.steps):
-                missing.setdefault(edit.steps[: depth + 1], []).append(edit)
+                is_empty = pointed_at(subject.given.body, edit.steps[:depth]) in ({}, [])
+                missing.setdefault(edit.steps[: depth + (not is_empty)], []).append(edit)
             else:
                 failed[edit.steps] = written(subject, edit.steps)
         for top, edits in missing.items():
@@ -177,8 +178,8 @@ class Chart:
         return values.source(key, pointed_at(values.merged, key))
 
     def _tried(self, subject: Subject, top: Steps, edits: Sequence[Edit]) -> ValueEdit | Reason:
-        """Return the only value that sets a missing field. Values that are empty and named like the
-        field are tried; the rendered object tells."""
+        """Return the only value that sets a missing or empty field. Values that are empty and named
+        like the field are tried; the rendered object tells."""
         value: Json = None
         try:
             for edit in edits:

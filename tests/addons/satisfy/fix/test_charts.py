@@ -60,6 +60,22 @@ def test_a_value_that_gives_all_of_a_mapping_gets_the_new_field(tmp_path: Path) 
     assert (folder / "templates/pod.yaml").read_text() == POD
 
 
+_EMPTY = "      securityContext: {}\n"
+_OF_VALUES = "      securityContext:\n        {{- toYaml $c | nindent 8 }}\n".replace(
+    "$c", ".Values.container.securityContext"
+)
+_SET = "      securityContext:\n        allowPrivilegeEscalation: false\n"
+
+
+@pytest.mark.parametrize(("field", "wanted"), [(_EMPTY, _SET), (_OF_VALUES, _OF_VALUES)])
+def test_an_empty_field_is_set_where_it_comes_from(tmp_path: Path, field: str, wanted: str) -> None:
+    plain = POD[: POD.index("      {{- with")]
+    folder = chart(tmp_path, plain + field)
+    done = fix(folder)
+    assert done.exit_code == 0, done.stdout
+    assert (folder / "templates/pod.yaml").read_text() == plain + wanted
+
+
 def test_the_last_values_file_with_the_key_is_changed(tmp_path: Path) -> None:
     folder = chart(tmp_path, **{"objects/prd": "host: true\n"})
     before = (folder / "values.yaml").read_text()

@@ -133,7 +133,8 @@ _SECTIONS: Final = {
         "--baseline --update-baseline --fail-on-stale --fail-on --warn-exit-code "
         "--fail-on-nothing --select --skip --suppressions"
     ),
-    "Reports": "--output --query --detailed --why --quiet --owner-label --report-per --timings",
+    "Reports": "--output --query --detailed --why --quiet --owner-label --playground --report-per "
+    "--timings",
     "The run": "--fix --diff --jobs --executor --watch --help",
 }
 """The options in the sections of `chartkit scan --help`."""
@@ -160,6 +161,12 @@ _SECTIONS: Final = {
         default="",
         metavar="LABEL",
         help="A label of objects, such as team, by whose values -o html counts failures.",
+    ),
+    click.option(
+        "--playground",
+        default="",
+        metavar="URL",
+        help="The address of a playground, which -o html links each failure to.",
     ),
     click.option(
         "--json",

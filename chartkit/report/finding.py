@@ -67,7 +67,7 @@ class Finding:
     result: `fail`, `warn`, `error`, or the severity of a diagnostic; location: of the most telling
     field, else of the object; field: that field, as `spec.containers[0].image`; others: further
     fields; resource: None for a diagnostic; environment: where several reports are merged; why: the
-    checks that decided, as lines.
+    checks that decided, as lines; link: to a page that opens the policy and the object.
     """
 
     rule: FindingRule
@@ -83,6 +83,7 @@ class Finding:
     acceptance: Acceptance | None = None
     environment: str = ""
     why: tuple[str, ...] = ()
+    link: str = ""
 
     @property
     def subject(self) -> str:

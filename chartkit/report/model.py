@@ -31,7 +31,8 @@ class PolicyFacts:
     action: `Enforce` or `Audit` for a rule's name and an object's namespace; severity and category:
     the policy's annotations, empty if missing; scored: false if its failures are warnings; source:
     as Kyverno's reports name the source of such results; title, description, remediation: why the
-    policy exists and what to change; url: its page; controls: of standards, as `CIS 5.2.3`.
+    policy exists and what to change; url: its page; controls: of standards, as `CIS 5.2.3`; body:
+    the policy itself, empty where it is not there.
     """
 
     name: str
@@ -45,6 +46,7 @@ class PolicyFacts:
     remediation: str = ""
     url: str = ""
     controls: tuple[str, ...] = ()
+    body: Body = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class ReportOptions:
     characters of a report in Markdown, 0 for no limit; width: of the terminal that shows the
     report, None for a file or a pipe; course: of the run, which `finish` can ask; fail_on: the
     least severity that fails the run, `none` if no violation does, None for all; advice: gives what
-    to write in place of an expression that an error names."""
+    to write in place of an expression that an error names; playground: the address of a page that
+    HTML's findings open, empty for none."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -106,6 +109,7 @@ class ReportOptions:
     course: Course = field(default_factory=Course)
     fail_on: str | None = None
     advice: Callable[[str], str | None] = _no_advice
+    playground: str = ""
 
     def is_below(self, severity: str) -> bool:
         """Report whether a violation of a severity fails no run; one of unknown severity does: it

@@ -424,4 +424,5 @@ def _facts(compiled: RunnablePolicy, namespaces: Namespaces) -> PolicyFacts:
         source=compiled.source,
         title=annotations.get("policies.kyverno.io/title", ""),
         description=annotations.get("policies.kyverno.io/description", ""),
+        body=compiled.policy.resource.body,
     )

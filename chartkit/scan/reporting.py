@@ -93,7 +93,8 @@ class OutputOptions:
 
     outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
     owner_label: the label of objects by which HTML counts; timings: whether to measure what
-    policies take; why: whether results have their reasons.
+    policies take; why: whether results have their reasons; playground: the address of a page that
+    the findings of HTML open.
     """
 
     outputs: tuple[str, ...]
@@ -103,6 +104,7 @@ class OutputOptions:
     detailed: bool
     timings: bool = False
     why: bool = False
+    playground: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ def parse_outputs(options: OutputOptions) -> list[Output]:
     outputs = parse_all(with_query(options.outputs, options.query), is_stored)
     if options.report_per == "object" and not {output.format for output in outputs} & _SPLIT:
         raise InputError("--report-per takes -o policyreport or -o openreports")
+    if options.playground and not options.playground.startswith(("https://", "http://")):
+        raise InputError("--playground takes an address that begins with https:// or http://")
     return outputs
 
 
@@ -187,6 +191,7 @@ class ScanReport:
             quiet=reporting.gate.quiet,
             fail_on=reporting.gate.fail_on,
             owner_label=options.owner_label,
+            playground=options.playground,
             advice=advice,
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),

@@ -70,6 +70,7 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("migrate", ["migrate", "adopt"]),
         ("operate", ["promote"]),
         ("serve", ["serve", "estimate"]),
+        ("playground", []),
         ("signatures", []),
         ("", ["migrate", "adopt", "serve", "install"]),
     ],

@@ -6,8 +6,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -16,9 +16,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from chartkit import __version__
-from chartkit.model import Location, Places, Status
+from chartkit.addon import port
+from chartkit.model import Body, Location, Places, Resource, RuleResult, Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.findings import FieldPlace
+from chartkit.report.findings import Acceptance, FieldPlace
 from chartkit.report.html.tally import LEGEND, RuleTally, Tally, owner_of, place_of
 from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import SortedSpool, SpoolPart
@@ -54,6 +55,18 @@ class HtmlWriter(FindingFormat):
         self._tally = Tally(options.owner_label)
         self._shapes: dict[tuple[Any, ...], Sequence[str]] = {}
         self._sources = _Sources()
+        page = options.playground
+        self._links: Callable[[Body, Resource], str] | None = (
+            port("playground", "links", "--playground")(page) if page else None
+        )
+
+    def _finding(
+        self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
+    ) -> Finding:
+        finding = super()._finding(resource, result, acceptance)
+        if self._links is None:
+            return finding
+        return replace(finding, link=self._links(self._options.facts(result).body, resource))
 
     def write(self, finding: Finding) -> None:
         self._tally.add(finding)
@@ -66,6 +79,7 @@ class HtmlWriter(FindingFormat):
         resource, acceptance = finding.resource, finding.acceptance
         source = self._sources.around(location)
         shape = (
+            bool(source),
             str(acceptance.state) if acceptance else finding.result,
             resource.kind if resource else "",
             place_of(finding),
@@ -76,7 +90,6 @@ class HtmlWriter(FindingFormat):
             finding.hint,
             finding.field,
             str(acceptance) if acceptance else "",
-            bool(source),
         )
         parts = self._shapes.get(shape)
         if parts is None:
@@ -91,11 +104,13 @@ class HtmlWriter(FindingFormat):
             f"{start}{subject}{after_subject}{place}{after_location}{others}"
             f"{after_others}{source}{end}"
         )
-        if not finding.why:
-            return row
-        text = escape("\n".join(map(shown, finding.why)))
-        before, _, after = row.rpartition("</li>")
-        return f"{before}<details><summary>Why</summary><pre>{text}</pre></details></li>{after}"
+        more = ""
+        if finding.why:
+            text = escape("\n".join(map(shown, finding.why)))
+            more = f"<details><summary>Why</summary><pre>{text}</pre></details>"
+        if finding.link:
+            more += f'<p><a href="{escape(finding.link)}" rel="noreferrer">Open and try</a></p>'
+        return f"{row.removesuffix('</li>')}{more}</li>" if more else row
 
     def part(self) -> tuple[SpoolPart[tuple[str, str]], Tally]:
         tally, self._tally = self._tally, Tally(self._options.owner_label)
@@ -207,45 +222,24 @@ def _digest(text: str) -> str:
 
 
 _GAP: Final = Markup("\0")
-"""A text that is none of a page's: it stands for what differs between findings of one shape."""
+"""The gap that each finding of a shape fills with its own text."""
 
 
-def _parts(
-    state: str,
-    kind: str,
-    place: str,
-    owner: str,
-    severity: str,
-    action: str,
-    message: str,
-    hint: str,
-    field: str,
-    acceptance: str,
-    has_source: bool,
-) -> Sequence[str]:
+_SHAPE: Final = (
+    "state", "kind", "place", "owner", "severity", "action", "message", "hint", "field",
+    "acceptance",
+)  # fmt: skip
+"""The texts that findings of one shape share, as the template names them."""
+
+
+def _parts(has_source: bool, *shape: str) -> Sequence[str]:
     """Return the HTML of findings before, between and after their subject, location, other fields
     and lines of source."""
-    row = (
-        _templates()
-        .get_template("finding.html.j2")
-        .render(
-            state=state,
-            subject=_GAP,
-            kind=shown(kind),
-            place=shown(place),
-            owner=shown(owner),
-            severity=shown(severity),
-            action=shown(action),
-            message=shown_lines(message),
-            hint=shown(hint),
-            field=shown(field),
-            others=_GAP,
-            location=_GAP,
-            acceptance=shown(acceptance),
-            lines=_GAP if has_source else "",
-        )
-    )
-    parts = row.split(str(_GAP))
+    texts = dict(zip(_SHAPE, shape, strict=True))
+    given: dict[str, Any] = {name: shown(text) for name, text in texts.items()}
+    gaps = dict.fromkeys(("subject", "others", "location"), _GAP)
+    given |= {"message": shown_lines(texts["message"]), "lines": _GAP if has_source else "", **gaps}
+    parts = _templates().get_template("finding.html.j2").render(given).split(str(_GAP))
     return parts if has_source else [*parts, ""]
 
 

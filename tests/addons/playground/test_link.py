@@ -1,0 +1,89 @@
+"""Links of the HTML report to the playground."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from chartkit.addons.playground.link import links
+from chartkit.model import Resource
+from tests.e2e.command import chartkit
+
+PAGE = "https://policies.example/playground/"
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: labelled}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [Pod, Secret]}}]}
+    validate: {message: needs a team, pattern: {metadata: {labels: {team: "?*"}}}}
+"""
+OBJECTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: "a-\\u00fc\\"<"}
+spec: {containers: [{name: c, image: registry.example/app:1}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {password: hidden}
+"""
+
+
+def carried(link: str) -> Any:
+    """Return what a link carries, as docs/playground/link.ts reads it."""
+    text = link.removeprefix(f"{PAGE}#1.")
+    packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return json.loads(zlib.decompress(packed, wbits=-zlib.MAX_WBITS))
+
+
+def test_a_finding_opens_its_policy_and_object(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "objects.yaml").write_text(OBJECTS)
+    scan = ("scan", "objects.yaml", "-p", "policy.yaml", "-o", "html=report.html")
+    assert chartkit(tmp_path, *scan, "--playground", PAGE).code == 1
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert text.count('class="finding"') == 2
+    [link] = re.findall(f'href="({PAGE}[^"]*)"', text)
+    state = carried(unescape(link))
+    pod, _ = yaml.safe_load_all(OBJECTS)
+    pod["metadata"]["namespace"] = "default"
+    assert yaml.safe_load(state["objects"]) == pod
+    assert yaml.safe_load(state["policies"]) == yaml.safe_load(POLICY)
+    assert chartkit(tmp_path, *scan).code == 1
+    assert PAGE not in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "page", "file:///page"])
+def test_an_address_of_another_scheme_is_refused(tmp_path: Path, address: str) -> None:
+    done = chartkit(tmp_path, "scan", "-", "-o", "html=r.html", "--playground", address)
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert "--playground takes an address that begins with https:// or http://" in done.err
+
+
+@pytest.mark.parametrize(
+    ("policy", "body"),
+    [
+        ({}, {"kind": "Pod"}),
+        ({"kind": "ClusterPolicy"}, {}),
+        ({"kind": "ClusterPolicy", "spec": {"generate": {"kind": "Secret"}}}, {"kind": "Pod"}),
+        ({"kind": "ClusterPolicy"}, {"kind": "List", "items": [{"kind": "Secret"}]}),
+        ({"kind": "ClusterPolicy"}, {"data": [f"{number * 7919:x}" for number in range(9999)]}),
+    ],
+    ids=["no policy", "no object", "a Secret that is generated", "a Secret in a list", "too long"],
+)
+def test_no_link(policy: dict[str, Any], body: dict[str, Any]) -> None:
+    link = links(PAGE)
+    assert link(policy, Resource(body)) == ""
+    assert link({"kind": "ClusterPolicy"}, Resource({"kind": "Pod"})).startswith(f"{PAGE}#1.")

@@ -22,6 +22,8 @@ from chartkit.atomic import replacing
 from chartkit.bundled import profiles_dir
 from chartkit.model import Json
 
+FACTS: Final = "facts"
+"""The store of facts that are newer than the program's."""
 _PRIVATE: Final = 0o600
 _OWN: Final = 0o700
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -49,8 +51,9 @@ def cache_folder() -> Path:
 
 @cache
 def program_digest() -> str:
-    """Return a digest of the program with the policies and profiles that come with it."""
-    return digest_of(code_digest(), _folder_digest(profiles_dir()))
+    """Return a digest of the program with the policies, profiles and facts that it uses."""
+    folders = filter(Path.is_dir, (profiles_dir(), cache_folder() / FACTS))
+    return digest_of(code_digest(), *map(_folder_digest, folders))
 
 
 @cache
@@ -101,7 +104,7 @@ class Store:
     """JSON values of one kind; keys are digests. What cannot be read or written is not there."""
 
     def __init__(self, name: str) -> None:
-        self._folder = cache_folder() / name
+        self.folder = cache_folder() / name
 
     def load(self, key: str) -> Json | None:
         """Return the value of a key, None if there is none that can be used."""
@@ -122,7 +125,7 @@ class Store:
         if len(text) > _LARGEST:
             return
         with contextlib.suppress(OSError):
-            self._folder.mkdir(mode=_OWN, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=_OWN, parents=True, exist_ok=True)
             if self._is_own():
                 with replacing(self._file(key), _PRIVATE) as out:
                     out.write(text)
@@ -130,7 +133,7 @@ class Store:
 
     def all_keys(self) -> list[str]:
         """Return the keys that there may be values of."""
-        return sorted(path.stem for path in self._folder.glob("*.json"))
+        return sorted(path.stem for path in self.folder.glob("*.json"))
 
     def remove(self, key: str) -> None:
         """Keep the value of a key no longer."""
@@ -138,19 +141,19 @@ class Store:
             self._file(key).unlink()
 
     def _file(self, key: str) -> Path:
-        return self._folder / f"{key}.json"
+        return self.folder / f"{key}.json"
 
     def _is_own(self) -> bool:
         """Return whether only the user may write to the folder."""
         if sys.platform == "win32":
             return True
-        status = os.lstat(self._folder)
+        status = os.lstat(self.folder)
         is_folder = stat.S_ISDIR(status.st_mode)
         return is_folder and status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
 
     def _clear(self) -> None:
         """Remove the oldest files beyond the store's room."""
-        with os.scandir(self._folder) as entries:
+        with os.scandir(self.folder) as entries:
             found = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
         found.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
         room = _ROOM

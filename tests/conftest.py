@@ -99,7 +99,8 @@ def _program(name: str) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_cache_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Runs keep their work elsewhere than in the user's cache."""
+    """Runs keep their work elsewhere than in the user's cache, and dates of support do not end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHARTKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("CHARTKIT_TODAY", "2026-11-30")
         yield

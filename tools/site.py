@@ -1,5 +1,6 @@
 """Hooks of MkDocs: the order of pages, links out of `docs/`, tables, the schemas."""
 
+import hashlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
+import chartkit.kyverno
 from chartkit.cli.reports.schema import schema_of, schemas
 from chartkit.schemas.json_schema import SITE
 
@@ -32,7 +34,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the schemas where their `$id` says that they are."""
+    """Write the schemas where their `$id` says that they are, and the facts with their digest."""
+    facts = Path(chartkit.kyverno.__file__).with_name("releases.yaml").read_bytes()
+    Path(config.site_dir, "facts.yaml").write_bytes(facts)
+    digest = f"{hashlib.sha256(facts).hexdigest()}  facts.yaml\n"
+    Path(config.site_dir, "facts.yaml.sha256").write_text(digest, "utf-8", newline="\n")
     folder = Path(config.site_dir, "schemas")
     folder.mkdir(exist_ok=True)
     for name in schemas():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import click
@@ -12,6 +11,8 @@ from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import matrix_option
 from chartkit.errors import InputError
 from chartkit.kyverno.added_releases import read_matrix
+from chartkit.kyverno.facts import today
+from chartkit.kyverno.releases import facts
 from chartkit.kyverno.versions import parse_release, parse_version
 from chartkit.model import Location
 from chartkit.project.project import FILE_NAME, read_project
@@ -40,23 +41,23 @@ def check_compat(
 
     options.parsed()
     subjects = _subjects(path, kyverno, kubernetes, matrix)
-    show(compatibility.report(subjects, known_explanations()), options)
+    show(compatibility.report(subjects, known_explanations(), facts(), today()), options)
     raise SystemExit(0 if all(check.supported for check in subjects) else 1)
 
 
 def _subjects(
     path: Path | None, kyverno: str | None, kubernetes: str | None, matrix: Path | None
 ) -> list[compatibility.VersionCheck]:
-    today, data = date.today(), read_matrix(matrix)
+    day, data = today(), read_matrix(matrix)
     cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
     if kyverno is not None:
         if path is not None:
             raise InputError("--kyverno and a path cannot both be given")
         version = parse_version(kyverno, "Kyverno")
         name, release = f"Kyverno {version}", parse_release(kyverno)
-        return [compatibility.pair(name, version, cluster, today, None, release, data)]
+        return [compatibility.pair(name, version, cluster, day, None, release, data)]
     if path is not None and (path / "Chart.yaml").exists():
-        return [compatibility.chart(path, cluster, today, data)]
+        return [compatibility.chart(path, cluster, day, data)]
     if cluster is not None:
         if path is not None:
             raise InputError("--kubernetes needs --kyverno or a chart folder")
@@ -67,6 +68,6 @@ def _subjects(
         location = None if path is None else Location(str(path))
         raise InputError("there is no version to check", location, hint)
     return [
-        compatibility.environment(replace(each, versions=read_matrix(matrix, each.versions)), today)
+        compatibility.environment(replace(each, versions=read_matrix(matrix, each.versions)), day)
         for each in read_project(project_path).environments.values()
     ]

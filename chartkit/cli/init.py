@@ -39,12 +39,11 @@ def init(
     Nothing is overwritten: exits 2 where a file is there already, and for a cluster that the
     engine chart's Kyverno does not support.
     """
-    from datetime import date
-
     from chartkit.charts.new_project import project_files, write_project
     from chartkit.errors import InputError
     from chartkit.kyverno import matrix as compat
     from chartkit.kyverno import releases
+    from chartkit.kyverno.facts import today
     from chartkit.kyverno.versions import parse_version
     from chartkit.project.monitoring import Mode
 
@@ -54,7 +53,7 @@ def init(
     kyverno = releases.current().version
     supported = compat.compatibility(kyverno)
     cluster = parse_version(given, "Kubernetes") if given is not None else supported.newest
-    verdict = compat.judge(kyverno, cluster, date.today())
+    verdict = compat.judge(kyverno, cluster, today())
     if not verdict.supported:
         diagnostic = compat.diagnostics(verdict, None)[0]
         raise InputError(diagnostic.message, hint=diagnostic.hint)

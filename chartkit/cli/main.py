@@ -40,6 +40,10 @@ _CORE: Final = {
     ),
     "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
+    "facts": (
+        "chartkit.cli.facts:facts",
+        "Take newer facts about releases and removed APIs.",
+    ),
     "explain": (
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",
@@ -64,7 +68,7 @@ _GROUPS: Final = {
     "Check": ("scan", "why", "test", "preview", "exceptions", "check-compat", "values", "report"),
     "Policies": ("policies", "witness", "migrate", "vendor", "eval"),
     "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
-    "More": ("lsp", "explain", "schema", "completion"),
+    "More": ("lsp", "explain", "facts", "schema", "completion"),
 }
 """The sub-commands as `chartkit --help` lists them, those of add-ons among them."""
 _ADDONS: Final = {
@@ -130,13 +134,31 @@ class _Commands(click.Group):
                     formatter.write_dl(rows)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="chartkit", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    no_args_is_help=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+)
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("--verbose", is_flag=True, help="With --version, show which facts are in use.")
+@click.pass_context
+def cli(context: click.Context, version: bool, verbose: bool) -> None:
     """Generate, check and prove Helm charts for Kyverno and its policies.
 
     Exit codes: 0 all good, 1 violations or failed checks, 2 usage or input, 3 a bug in chartkit.
     """
+    if not version:
+        if verbose or context.invoked_subcommand is None:
+            raise click.UsageError("--verbose is for --version" if verbose else "Missing command.")
+        return
+    click.echo(f"chartkit {__version__}")
+    if verbose:
+        from chartkit.kyverno.releases import facts
+
+        click.echo(str(facts()))
+    context.exit()
 
 
 def _check_text(arguments: Sequence[str]) -> None:

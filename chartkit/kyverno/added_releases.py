@@ -1,17 +1,25 @@
-"""Releases that users add to those that chartkit knows: `versions:` in chartkit.yaml, and files."""
+"""Releases that users add to those that chartkit knows: `versions:` in chartkit.yaml, and files;
+facts in their place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from hashlib import sha256
 from pathlib import Path
 
-from chartkit.documents.reader import Document, read_file
+from chartkit.documents.input_files import decoded
+from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.errors import InputError
+from chartkit.kyverno.facts import Facts, schema, today
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import parse_version
 from chartkit.model import Body, Json, Location
 from chartkit.schemas import json_schema
+
+_DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +63,58 @@ def _in_file(file: Path) -> Iterator[_Section]:
         yield _Section(document, (), document.body)
 
 
+def read_facts(content: bytes, source: str) -> Facts:
+    """Return the facts of a file; raise InputError for a mistake, and where it knows less than
+    chartkit does."""
+    documents = read_text(decoded(content, Location(source)), source)
+    if len(documents) != 1:
+        raise InputError("must hold one document", Location(source))
+    (document,) = documents
+    json_schema.require_single_keys(document)
+    json_schema.require(document, schema("facts.schema.json"))
+    section = _Section(document, (), document.body)
+    day = _day(section, document.body["date"], "date")
+    if day > today() + timedelta(days=1):
+        raise InputError(f"{day} is not yet", document.locate("date"))
+    _check(section, known=())
+    for key in ("kyverno", "eks"):
+        there = {row["version"] for row in section.body[key]}
+        if missing := [row for row in BUILT_IN.section(key) if row["version"] not in there]:
+            message = f"'{key}' has no {missing[0]['version']}, which chartkit knows"
+            raise InputError(message, document.locate(key), "a file of facts has all releases")
+    ordered = {
+        key: sorted(section.body[key], key=lambda row: parse_version(row["version"], "it"))
+        for key in ("kyverno", "announced", "eks")
+    }
+    return Facts({**document.body, **ordered}, source, sha256(content).hexdigest())
+
+
 def _added(sections: Sequence[_Section], data: ReleaseData = BUILT_IN) -> ReleaseData:
-    definitions = json_schema.load("project.schema.json")["$defs"]
     for section in sections:
-        json_schema.require(section, {**definitions["versions"], "$defs": definitions})
-        known = {row["version"] for row in data.section("kyverno")}
-        for index, row in enumerate(section.body.get("kyverno", ())):
-            _require_row(section, index, row, row["version"] in known)
-        for index, row in enumerate(section.body.get("faults", ())):
-            _require_ranges(section, index, row)
+        json_schema.require(section, schema("matrix.schema.json"))
+        _check(section, {row["version"] for row in data.section("kyverno")})
         data = data.with_added(section.body)
     return data
+
+
+def _check(section: _Section, known: Collection[str]) -> None:
+    """Raise InputError for the first mistake that a schema does not see; known: versions of Kyverno
+    whose keys are."""
+    for index, row in enumerate(section.body.get("kyverno", ())):
+        _require_row(section, index, row, row["version"] in known)
+    for index, row in enumerate(section.body.get("faults", ())):
+        _require_ranges(section, index, row)
+    for key in ("kyverno", "eks"):
+        for index, row in enumerate(section.body.get(key, ())):
+            for name in _DAYS.intersection(row):
+                _day(section, row[name], key, index, name)
+
+
+def _day(section: _Section, text: str, *path: str | int) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{text} is no day", section.locate(*path)) from None
 
 
 def _require_row(section: _Section, index: int, row: Body, known: bool) -> None:

@@ -19,6 +19,7 @@ RULE_END_OF_LIFE = "CK102"
 RULE_RANGE = "CK103"
 RULE_ADMISSION = "CK104"
 RULE_UNDECLARED = "CK106"
+RULE_AGE = "CK107"
 _ACCEPT = '`compatibility: {accept: "reason"}` in its environment goes on nevertheless'
 _EXPLANATIONS = (
     Explanation(
@@ -61,6 +62,12 @@ _EXPLANATIONS = (
             'in chartkit.yaml. To go on without, write `compatibility: {accept: "reason"}` to the '
             "environment: reports keep a warning."
         ),
+    ),
+    Explanation(
+        RULE_AGE,
+        what="Facts about releases that are older than 90 days.",
+        why="Releases, advisories and dates of support that came since are missing.",
+        do="Run `chartkit facts update` with newer facts, or install a newer chartkit.",
     ),
 )
 ADMISSION_POLICIES = Version(1, 30)

@@ -1,7 +1,8 @@
 """Kyverno's and Kubernetes' releases: `releases.yaml`, the only place that names a version.
 
-`docs/how-to/new-release.md` says what to do for a new one. A project adds to them by `versions:`
-in chartkit.yaml, a command by `--matrix FILE`; `added_releases` reads these.
+`docs/how-to/new-release.md` says what to do for a new one. `facts` replaces most of it by a newer
+file. A project adds to them by `versions:` in chartkit.yaml, a command by `--matrix FILE`;
+`added_releases` reads these.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit.documents.reader import read_file
+from chartkit.kyverno.facts import SECTIONS, Facts, kept
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
 
@@ -50,7 +52,7 @@ class ReleaseData:
 
     def section(self, key: str) -> Any:
         """Return a top-level section of the file."""
-        body = _built_in()[key]
+        body = (facts().body if key in SECTIONS else _own())[key]
         if key not in _KEYS or not self.added:
             return body
         if key == "announced":
@@ -69,7 +71,7 @@ class ReleaseData:
 
 
 BUILT_IN = ReleaseData({})
-"""The data that chartkit carries."""
+"""The data that chartkit carries, or newer facts."""
 
 
 @cache
@@ -81,7 +83,25 @@ def current() -> CurrentRelease:
 
 
 @cache
-def _built_in() -> Body:
+def facts() -> Facts:
+    """Return the facts in use: those that are kept, where they are newer than chartkit's own."""
+    newer = kept()
+    return newer if newer and newer.day > own_facts().day else own_facts()
+
+
+def own_facts() -> Facts:
+    """Return the facts that come with chartkit."""
+    return Facts(_own())
+
+
+def removed_apis() -> Sequence[tuple[str, str, Sequence[str]]]:
+    """Return API versions that Kubernetes no longer serves: since when, the version, its kinds."""
+    rows = facts().body["removedApis"]
+    return [(row["kubernetes"], row["apiVersion"], row["kinds"]) for row in rows]
+
+
+@cache
+def _own() -> Body:
     body: Body = read_file(_DATA)[0].body
     return body
 

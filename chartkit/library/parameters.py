@@ -25,6 +25,10 @@ Conditions, around whole lines:
     …
     <% endcall %>
 
+A loop over what facts say:
+
+    <% for kubernetes, api_version, kinds in removed_apis() %>
+
 A value is printed as JSON, so nothing in it can break out of its place. In CEL it is a literal:
 most readable is a policy that puts its parameters in `variables` and speaks of those. All lines of
 a policy may stand under one `when`: where it does not hold, the policy is an empty document and is
@@ -48,6 +52,7 @@ from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import quote_meta
+from chartkit.kyverno.releases import removed_apis
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import Library
 from chartkit.library.policy import FolderPolicy, LibraryPolicy, Parameter
@@ -158,6 +163,7 @@ def vocabulary(
         "cel": cel,
         "matching": matching,
         "when": when,
+        "removed_apis": removed_apis,
     }
 
 

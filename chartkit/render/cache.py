@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from chartkit.helm.backend import identity
 from chartkit.helm.kept import may_differ
 from chartkit.helm.kustomize import tree as kustomize
 from chartkit.helm.kustomize.tree import dependencies
+from chartkit.kyverno.facts import today
 from chartkit.model import Body, Json, Location, mapping_at, texts_of
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.output import atomic_folder
@@ -96,7 +97,7 @@ def _digest(
         return None
     if helm is None:
         return None
-    days = [str(datetime.now(UTC).date()), str(date.today())]
+    days = [str(datetime.now(UTC).date()), str(today())]
     around = [os.getcwd(), os.environ.get(_TIME_ZONE), str(project.file)]
     return digest_of(
         program_digest(), helm, kustomize.identity(), options, days, around, files.digest()

@@ -15,6 +15,7 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run
 from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.facts import Facts
 from chartkit.kyverno.known_faults import RULE_FAULT, Change, announced, faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
@@ -219,15 +220,25 @@ def _range(text: object, subject: VersionCheck, location: Location) -> list[Diag
 
 
 def report(
-    subjects: Sequence[VersionCheck], explanations: Mapping[str, Explanation]
+    subjects: Sequence[VersionCheck],
+    explanations: Mapping[str, Explanation],
+    facts: Facts,
+    today: date,
 ) -> CommandReport:
-    """Return subjects for every format; explanations: of the ids of findings."""
+    """Return subjects for every format, and how old the facts are if they are old; explanations: of
+    the ids of findings."""
+    age = facts.age(today)
+    hint = "`chartkit facts update` takes newer facts"
+    notes = [Diagnostic(compat.RULE_AGE, Severity.NOTE, age, None, hint)] if age else []
     return CommandReport(
-        text=lambda _width: map(as_text, subjects),
-        value=lambda: {"subjects": [as_json(check) for check in subjects]},
+        text=lambda _width: chain(map(as_text, subjects), map(str, notes)),
+        value=lambda: {
+            "facts": facts.as_json(),
+            "subjects": [as_json(check) for check in subjects],
+        },
         rows="subjects",
         findings=lambda: diagnostic_findings(
-            chain.from_iterable(check.diagnostics for check in subjects), explanations
+            chain(notes, *(check.diagnostics for check in subjects)), explanations
         ),
     )
 

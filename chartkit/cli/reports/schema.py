@@ -19,6 +19,7 @@ _FILES: Final = {
     "standard": "a standard and the policies that cover its controls",
     "baseline": "a baseline of known violations",
     "cases": "kyverno-test.yaml, the cases that `chartkit test` runs",
+    "facts": "facts about releases, which `chartkit facts update` takes",
     "matrix": "releases that `versions:` and --matrix add to those that chartkit knows",
 }
 _VALUES: Final = "values"

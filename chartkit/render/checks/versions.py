@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date
 
 from chartkit.charts.engine import high_availability
 from chartkit.charts.engine.values import at_sources
@@ -13,6 +12,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.facts import today
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
 from chartkit.render.chart import Chart, CheckTarget
@@ -25,7 +25,7 @@ def compatibility(subject: CheckTarget) -> Iterable[Row]:
     """Check that this Kyverno supports this Kubernetes."""
     env = subject.environment
     location = env.locate("kyverno")
-    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), location, env.versions)
+    verdict = compat.judge(env.kyverno, env.kubernetes, today(), location, env.versions)
     right = f"Kyverno {env.kyverno} supports Kubernetes {env.kubernetes}"
     if env.eks:
         right += " (Amazon EKS)"

@@ -1,25 +1,42 @@
-"""The table of removed APIs: the same in both forms, and its default follows the releases."""
+"""The policy about removed APIs: both forms ask one table; the default follows releases."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 
 from chartkit.bundled import library_dir
 from chartkit.documents.reader import read_file
 from chartkit.engine.jmespath import compile_expression
+from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST
+from chartkit.engine.kubernetes.served import kind_fault
 from chartkit.kyverno.matrix import matrix
+from chartkit.kyverno.releases import removed_apis
 from chartkit.model import Json
 
 _FOLDER = library_dir() / "eks-best-practices" / "disallow-deprecated-apis"
 
 
-def _table(file: str) -> str:
-    return (_FOLDER / file).read_text("utf-8").partition("apiVersion: ")[0]
+def test_both_forms_take_the_table_of_the_facts() -> None:
+    for file in ("policy.yaml", "cel.yaml"):
+        assert "in removed_apis() %>" in (_FOLDER / file).read_text("utf-8")
+    table = removed_apis()
+    assert len(table) > 30
+    assert [row[0] for row in table] == sorted(row[0] for row in table)
 
 
-def test_both_forms_have_the_same_table() -> None:
-    assert _table("policy.yaml").count("\n") > 30
-    assert _table("policy.yaml") == _table("cel.yaml")
+@pytest.mark.parametrize(("kubernetes", "api_version", "kinds"), removed_apis())
+def test_the_table_says_what_the_schemas_of_kubernetes_say(
+    kubernetes: str, api_version: str, kinds: Sequence[str]
+) -> None:
+    minor = int(kubernetes.partition(".")[2])
+    for kind in kinds:
+        if OLDEST < minor <= NEWEST:
+            assert kind_fault(api_version, kind, minor - 1) is None
+            assert kind_fault(api_version, kind, minor) is not None
+        elif minor > NEWEST:
+            assert kind_fault(api_version, kind, NEWEST) is None
 
 
 def test_the_default_is_the_newest_release_of_the_matrix() -> None:

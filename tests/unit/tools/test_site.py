@@ -1,5 +1,6 @@
 """The documentation as a site, built as strictly as `make site` does."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.reports.schema import schemas
+from chartkit.kyverno.added_releases import read_facts
 from chartkit.schemas.json_schema import SITE
 
 ROOT = Path(__file__).parents[3]
@@ -48,6 +50,10 @@ def pages(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def digest_of(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 @pytest.mark.slow
 def test_site_of_the_documentation_is_built_strictly(tmp_path: Path) -> None:
     done = build(ROOT, tmp_path / "site")
@@ -57,6 +63,9 @@ def test_site_of_the_documentation_is_built_strictly(tmp_path: Path) -> None:
     for file in (tmp_path / "site" / "schemas").iterdir():
         address: str = json.loads(file.read_text("utf-8"))["$id"]
         assert address == f"{SITE}schemas/{file.name}"
+    facts = tmp_path / "site" / "facts.yaml"
+    read_facts(facts.read_bytes(), "facts.yaml")
+    assert facts.with_name("facts.yaml.sha256").read_text() == f"{digest_of(facts)}  facts.yaml\n"
     served = {each.name for each in (tmp_path / "site" / "schemas").iterdir()}
     assert served == {f"{name}.schema.json" for name in schemas()}
 

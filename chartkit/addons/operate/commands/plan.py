@@ -80,9 +80,8 @@ def plan(
     Exits 1 where there is no such order or the rehearsal finds something, 2 for a version that is
     not known and for input that cannot be read.
     """
-    from datetime import date
-
     from chartkit.addons.operate.upgrade import Plan, report, shortest
+    from chartkit.kyverno.facts import today
 
     options.parsed()
     first, release, data, values = _start(environment, start, path, matrix)
@@ -92,7 +91,7 @@ def plan(
     if not route.exists and not skip_minors:
         skipping = shortest(first, last, skip_minors=True, data=data)
         shortcut = len(skipping.steps) if skipping.exists else None
-    found = Plan(first, last, route, shortcut, eks, date.today(), release, data)
+    found = Plan(first, last, route, shortcut, eks, today(), release, data)
     if inputs.paths or inputs.cluster:
         raise SystemExit(_rehearsed(environment or "", found, values, inputs, options, fail_on))
     if fail_on or inputs.values or inputs.context or inputs.record:

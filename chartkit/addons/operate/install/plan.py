@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from chartkit.helm.chart_values import read_values
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
+from chartkit.kyverno.facts import today
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
 from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
@@ -135,7 +135,7 @@ def _judged(environment: Environment, kyverno: Version, live: Version) -> list[D
     """Return the findings about a pair of versions; a warning if it is the one that chartkit.yaml
     accepts."""
     location = environment.locate("kyverno")
-    verdict = compat.judge(kyverno, live, date.today(), location, environment.versions)
+    verdict = compat.judge(kyverno, live, today(), location, environment.versions)
     is_own = (kyverno, live) == (environment.kyverno, environment.kubernetes)
     return compat.diagnostics(verdict, location, environment.accepted if is_own else "")
 

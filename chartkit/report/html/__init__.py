@@ -20,7 +20,7 @@ from chartkit.addon import port
 from chartkit.model import Body, Location, Places, Resource, RuleResult, Status
 from chartkit.report.finding import Finding, FindingFormat
 from chartkit.report.findings import Acceptance, FieldPlace
-from chartkit.report.html.tally import LEGEND, RuleTally, Tally, owner_of, place_of
+from chartkit.report.html.tally import LEGEND, RuleTally, Tally, bars, owner_of, place_of, ring
 from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import SortedSpool, SpoolPart
 from chartkit.safe_text import shown, shown_lines
@@ -196,12 +196,10 @@ def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
 
 def _pictures(tally: Tally, counted: str) -> list[tuple[str, Markup]]:
     """Return pictures with their titles: findings by severity, and by place and severity."""
-    from chartkit.report.html.tally import bars, ring
-
     whole, parts = "Findings by severity", f"Findings by {counted} and severity"
     return [
         (whole, ring(whole, tally.by_severity())),
-        (parts, bars(parts, tally.in_severities(), LEGEND)),
+        (parts, bars(parts, tally.in_severities())),
     ]
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -16,6 +14,7 @@ from chartkit.model import Resource, mapping_at
 from chartkit.report.finding import Finding, FindingRule
 from chartkit.report.model import SEVERITIES, PolicyFacts
 from chartkit.safe_text import shown
+from chartkit.wording import shortened
 
 _NONE: Final = "none given"
 LEGEND: Final = (*SEVERITIES, _NONE)
@@ -251,68 +250,44 @@ def _most_first(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(_counted(pairs), key=lambda row: (-row[1], row[0]))
 
 
-_DROPPED: Final = frozenset({"defs", "desc", "script", "style", "title"})
-_TOOLTIPS: Final = ("tooltip", "text-overlay", "legends")
-_BAR: Final = 26
 _WIDTH: Final = 720
-_SVG: Final = "{http://www.w3.org/2000/svg}"
+_LEFT: Final = 216
+"""Where bars begin; their names end before."""
+_BAR: Final = 26
+_ROOM: Final = 60
+"""The width of the number behind the longest bar."""
+_LONGEST: Final = 26
+_NAME: Final = Markup('<text class="name" x="{}" y="{}">{}</text>')
+_PART: Final = Markup('<rect class="color-{}" x="{:.1f}" y="{}" width="{:.1f}" height="18"/>')
+_SUM: Final = Markup('<text x="{:.1f}" y="{}">{}</text>')
+_SLICE: Final = Markup(
+    '<circle class="slice color-{}" cx="120" cy="120" r="88" pathLength="100" '
+    'stroke-dasharray="{:.2f} 100" stroke-dashoffset="{:.2f}" transform="rotate(-90 120 120)"/>'
+)
+_SVG: Final = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>')
 
 
-def bars(title: str, rows: Mapping[str, Sequence[int]], names: Sequence[str]) -> Markup:
-    """Return a bar for each row, with a part for each of the names; rows: their counts."""
-    chart = _pygal().HorizontalStackedBar(
-        **_common(),
-        width=_WIDTH,
-        height=_BAR * len(rows) + 50,
-        x_labels=list(rows)[::-1],
-        truncate_label=28,
-        margin_left=10,
-    )
-    for at, name in enumerate(names):
-        chart.add(name, [counts[at] for counts in [*rows.values()][::-1]])
-    return _drawn(chart, title)
+def bars(title: str, rows: Mapping[str, Sequence[int]]) -> Markup:
+    """Return a bar for each row, with a part for each of its counts, and their sum behind it."""
+    unit = (_WIDTH - _LEFT - _ROOM) / max(1, *map(sum, rows.values()))
+    drawn: list[Markup] = []
+    for row, (name, counts) in enumerate(rows.items()):
+        top, left = row * _BAR + 4, float(_LEFT)
+        drawn.append(_NAME.format(_LEFT - 6, top + 9, shortened(name, _LONGEST)))
+        for part, count in enumerate(counts):
+            if count:
+                drawn.append(_PART.format(part, left, top, count * unit))
+                left += count * unit
+        drawn.append(_SUM.format(left + 6, top + 9, sum(counts)))
+    return _SVG.format(_WIDTH, _BAR * len(rows), title, Markup("").join(drawn))
 
 
 def ring(title: str, counts: Mapping[str, int]) -> Markup:
     """Return a ring with a part for each count."""
-    chart = _pygal().Pie(**_common(), width=240, height=240, inner_radius=0.6, margin=4)
-    for name, count in counts.items():
-        chart.add(name, count)
-    return _drawn(chart, title)
-
-
-@cache
-def _pygal() -> Any:
-    """Return the library, without the hook for plugins that it adds to all imports."""
-    import pygal
-
-    sys.meta_path[:] = [each for each in sys.meta_path if type(each).__module__ != "pygal"]
-    return pygal
-
-
-def _common() -> dict[str, Any]:
-    return {
-        "js": (),
-        "css": (),
-        "show_legend": False,
-        "explicit_size": False,
-        "print_values": False,
-    }
-
-
-def _drawn(chart: Any, title: str) -> Markup:
-    """Return the SVG of a chart, which pygal escapes."""
-    from xml.etree.ElementTree import Comment, tostring
-
-    root = chart.render_tree()
-    for parent in [*root.iter()]:
-        for child in [*parent]:
-            is_tooltip = child.get("class", "").startswith(_TOOLTIPS)
-            name = child.tag.removeprefix(_SVG) if isinstance(child.tag, str) else Comment
-            if name is Comment or name in _DROPPED or is_tooltip:
-                parent.remove(child)
-    for name in ("id", "style"):
-        root.attrib.pop(name, None)
-    root.set("role", "img")
-    root.set("aria-label", title)
-    return Markup(tostring(root, encoding="unicode"))
+    total, start = max(1, sum(counts.values())), 0.0
+    drawn: list[Markup] = []
+    for part, count in enumerate(counts.values()):
+        if count:
+            drawn.append(_SLICE.format(part, 100 * count / total, -start))
+            start += 100 * count / total
+    return _SVG.format(240, 240, title, Markup("").join(drawn))

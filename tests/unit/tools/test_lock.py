@@ -52,6 +52,17 @@ def test_a_build_requires_what_the_lock_pins() -> None:
             assert str(each.specifier) == f"=={PINS[each.name]}"
 
 
+def test_what_every_installation_gets_is_deliberate() -> None:
+    """Each of these is in an installation without extras: a new one costs everyone its size."""
+    names = {Requirement(each).name for each in pinned(RANGES, LOCK)}
+    assert names == {
+        *("attrs", "certifi", "charset-normalizer", "click", "google-re2", "idna", "jinja2"),
+        *("jmespath", "jsonschema", "jsonschema-specifications", "markupsafe", "pathspec"),
+        *("pyyaml", "referencing", "requests", "rpds-py", "semver", "typing-extensions"),
+        *("tzdata", "urllib3"),
+    }
+
+
 def test_helm_is_an_extra_alone() -> None:
     assert not any(each.startswith("helm") for each in pinned(RANGES, LOCK))
     assert [each.split("==")[0] for each in pinned(EXTRAS["helm"], LOCK)] == ["helm-python-sdk"]

@@ -68,7 +68,7 @@ _GROUPS: Final = {
     "Check": ("scan", "why", "test", "preview", "exceptions", "check-compat", "values", "report"),
     "Policies": ("policies", "witness", "migrate", "vendor", "eval"),
     "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
-    "More": ("lsp", "explain", "facts", "schema", "completion"),
+    "More": ("lsp", "mcp", "explain", "facts", "schema", "completion"),
 }
 """The sub-commands as `chartkit --help` lists them, those of add-ons among them."""
 _ADDONS: Final = {
@@ -77,6 +77,7 @@ _ADDONS: Final = {
     "estimate": "serve",
     "witness": "satisfy",
     "lsp": "lsp",
+    "mcp": "mcp",
     **dict.fromkeys(("adopt", "promote", "package", "push", "plan"), "operate"),
     **dict.fromkeys(("install", "uninstall", "rescue"), "operate"),
 }
@@ -95,7 +96,7 @@ def commands() -> Mapping[str, tuple[str, str]]:
     return {name: there[name] for names in _GROUPS.values() for name in names if name in there}
 
 
-_COLLECTED_AFTER = (50_000, 20, 10)
+COLLECTED_AFTER = (50_000, 20, 10)
 """The thresholds of the garbage collector."""
 
 
@@ -181,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     boundary.end_at_sigterm()
     # What is read stays until the end: to look for cycles in it time and again takes half the time.
-    gc.set_threshold(*_COLLECTED_AFTER)
+    gc.set_threshold(*COLLECTED_AFTER)
     with terminal.guarded():
         code = boundary.run(run)
     raise SystemExit(code)

@@ -1,0 +1,179 @@
+"""The tools of `tools.yaml`: commands of chartkit with the parameters that agents may give.
+
+Descriptions and the schemas of parameters and answers are made of those of the command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from chartkit.cli.main import cli
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.model import Json
+from chartkit.schemas.outputs import output_schema
+from chartkit.suggestions import suggestion
+
+Schema = dict[str, Any]
+
+NOTES: Final = "notes"
+"""The key of remarks that are added to the JSON of a command."""
+QUERIED: Final = "queried"
+"""The key of what `query` chose."""
+_FILE: Final = Path(__file__).with_name("tools.yaml")
+_PATHS: Final = re.compile(r"\b(PATH|FILE|FOLDER|DIR|OBJECT)\b")
+_SENTENCE: Final = re.compile(r"(?<=[.])\s+")
+_NO_TOOL: Final = re.compile(
+    r"stdin|standard|(?<!\w)--?\w|\bExits|\bURL\b|Quote|argument|chartkit "
+)
+"""What sentences of help say that an agent cannot do."""
+_TYPES: Final = {"boolean": "boolean", "integer range": "integer", "float range": "number"}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool and its command.
+
+    command: its words, and options that are always there; takes: the parameters that it offers, as
+    click names them, each with the agents' name and `=` in front where that is another; about: what
+    agents should know beside the command's help; output: the name of its JSON output, empty where
+    its answer is text; needs: the parameters that must be given.
+    """
+
+    name: str
+    title: str
+    command: str
+    takes: str
+    about: str = ""
+    output: str = ""
+    needs: tuple[str, ...] = ()
+
+    @cached_property
+    def _command(self) -> click.Command:
+        found: click.Command = cli
+        for name in self.command.partition(" --")[0].split():
+            inner = isinstance(found, click.Group) and found.get_command(click.Context(found), name)
+            assert inner
+            found = inner
+        return found
+
+    @cached_property
+    def parameters(self) -> Mapping[str, click.Parameter]:
+        """The parameters of the command by the names that agents use."""
+        own = {each.name: each for each in self._command.params}
+        names = (pair.rpartition("=") for pair in self.takes.split())
+        return {agents or name: own[name] for agents, _, name in names}
+
+    @property
+    def description(self) -> str:
+        """What the tool does: its own words, and those of the command's help."""
+        words = " ".join((self._command.help or "").split())
+        sentences = (each for each in _SENTENCE.split(words) if not _NO_TOOL.search(each))
+        return " ".join((self.about, *sentences)).strip()
+
+    @property
+    def input_schema(self) -> Schema:
+        """The JSON Schema of the tool's parameters."""
+        properties = {name: _schema(name, each) for name, each in self.parameters.items()}
+        object_type = {"type": "object", "additionalProperties": False}
+        return {**object_type, "properties": properties, "required": list(self.needs)}
+
+    @property
+    def output_schema(self) -> Schema | None:
+        """The JSON Schema of the tool's answer, None where that is text."""
+        if not self.output:
+            return None
+        notes = {"type": "array", "items": {"type": "string"}}
+        whole = output_schema(self.output)
+        del whole["$schema"]
+        whole["properties"] = {**whole["properties"], NOTES: notes}
+        part = {"type": "object", "properties": {QUERIED: {}, NOTES: notes}, "required": [QUERIED]}
+        return {"type": "object", "anyOf": [whole, part]}
+
+    def holds_paths(self, name: str) -> bool:
+        """Report whether the values of a parameter name files."""
+        parameter = self.parameters[name]
+        is_path = isinstance(parameter.type, click.Path)
+        return is_path or _PATHS.search(parameter.metavar or "") is not None
+
+    def values(self, given: Mapping[str, Json]) -> dict[str, list[str]]:
+        """Return the values of parameters as texts; raise InputError for what the command does not
+        take."""
+        for name in given.keys() - self.parameters.keys():
+            hint = suggestion(name, self.parameters) or f"it has {', '.join(self.parameters)}"
+            raise InputError(f"{self.name} has no parameter '{name}'", hint=hint)
+        found = {name: _texts(name, value) for name, value in given.items()}
+        for name in self.needs:
+            if not found.get(name):
+                raise InputError(f"{self.name} needs the parameter '{name}'")
+        return found
+
+    def arguments(self, values: Mapping[str, list[str]]) -> list[str]:
+        """Return the command line for values of parameters."""
+        options, positional = self.command.split(), []
+        for name, texts in values.items():
+            parameter = self.parameters[name]
+            if isinstance(parameter, click.Argument):
+                positional += texts
+            elif not getattr(parameter, "is_flag", False):
+                option = max(parameter.opts, key=len)
+                options += [f"{option}={text}" for text in texts]
+            elif texts == ["true"]:
+                options.append(parameter.opts[-1])
+            else:
+                options += parameter.secondary_opts[-1:]
+        return [*options, *(("-o", "json") if self.output else ()), "--", *positional]
+
+
+@cache
+def _declared() -> Mapping[str, Any]:
+    body: Mapping[str, Any] = read_file(_FILE)[0].body
+    return body
+
+
+@cache
+def tools() -> Mapping[str, Tool]:
+    """Return the tools by their names."""
+    declared = _declared()["tools"].items()
+    return {
+        name: Tool(name, **{**own, "needs": tuple(own.get("needs", ()))}) for name, own in declared
+    }
+
+
+def _schema(name: str, parameter: click.Parameter) -> Schema:
+    """Return the JSON Schema of a parameter, with the text of its help."""
+    kind = parameter.type
+    schema: Schema = {"type": _TYPES.get(kind.name, "string")}
+    if isinstance(kind, click.Choice):
+        schema["enum"] = list(kind.choices)
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        bounds = {"minimum": kind.min, "maximum": kind.max}
+        schema |= {key: bound for key, bound in bounds.items() if bound is not None}
+    if isinstance(parameter.default, str | bool) and parameter.default:
+        schema["default"] = parameter.default
+    text = _declared()["parameters"].get(name)
+    if text is None and isinstance(parameter, click.Option):
+        text = (parameter.help or "").replace("; repeatable", "")
+        if parameter.metavar and "=" in parameter.metavar:
+            text = f"{parameter.metavar}: {text}"
+    if getattr(parameter, "multiple", False) or parameter.nargs != 1:
+        schema = {"type": "array", "items": schema}
+    return {**schema, "description": text}
+
+
+def _texts(name: str, value: Json) -> list[str]:
+    """Return a value, or the values of a list, as texts; raise InputError."""
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(name, each)]
+    if isinstance(value, dict):
+        raise InputError(f"{name} takes text, not an object", hint="write YAML or JSON as text")
+    if isinstance(value, bool):
+        return ["true" if value else "false"]
+    return [] if value is None else [str(value)]

@@ -1,0 +1,463 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from chartkit import __version__
+from chartkit.addons.mcp.tools import tools
+from tests.addons.mcp.session import Call, Reply, ask, ask_all, session, talk
+
+pytestmark = pytest.mark.slow
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+    - name: main
+      image: registry.example/web:1.0
+"""
+TEAM = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: require-team
+spec:
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        failureAction: Enforce
+        message: needs the label team
+        pattern: {metadata: {labels: {team: "?*"}}}
+"""
+LABEL = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: add-label}
+spec:
+  rules:
+    - name: add
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      mutate: {patchStrategicMerge: {metadata: {labels: {+(made): here}}}}
+"""
+TEST = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: team}
+policies: [../team.yaml]
+resources: [../pod.yaml]
+results:
+  - {policy: require-team, rule: team, kind: Pod, resources: [web], result: pass}
+"""
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n",
+    "chart/values.yaml": "image: registry.example/app:1.0\n",
+    "chart/templates/pod.yaml": POD.replace("registry.example/web:1.0", "{{ .Values.image }}"),
+}
+FILES = {
+    "pod.yaml": POD,
+    "team.yaml": TEAM,
+    "label.yaml": LABEL,
+    "tests/kyverno-test.yaml": TEST,
+    **CHART,
+}
+NESTED = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: nested}
+spec:
+  rules:
+    - name: nested
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+"""
+"""A policy that is given up after a second for each object."""
+for _spaces in range(8, 56, 4):
+    _list = f"{' ' * (_spaces + 2)}- list: split('a,b,c,d', ',')"
+    NESTED += f"{' ' * _spaces}foreach:\n{_list}\n"
+NESTED += f"{' ' * 56}deny: {{conditions: {{any: [{{key: a, operator: Equals, value: b}}]}}}}\n"
+PODS = "---\n".join(POD.replace("web", f"pod-{number}") for number in range(400))
+ENDLESS: Mapping[str, Any] = {"objects": [PODS], "policies": [NESTED]}
+"""Arguments of `scan` for a call that takes minutes."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("session") / "root"
+    for name, text in FILES.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+EXAMPLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "scan": ("scan", {"objects": ["pod.yaml"], "policies": ["team.yaml"]}),
+    "scan, detailed": ("scan", {"objects": ["pod.yaml"], "detailed": True}),
+    "scan of a chart": ("scan", {"objects": ["chart"], "policies": ["team.yaml"]}),
+    "scan of texts": ("scan", {"objects": [POD], "policies": [TEAM]}),
+    "a part": ("scan", {"objects": ["pod.yaml"], "query": "results[?result=='fail'].policy"}),
+    "why": ("why", {"object": "pod.yaml", "policies": ["team.yaml"], "policy": "require-team"}),
+    "fix": ("fix", {"objects": ["pod.yaml"]}),
+    "witness": ("witness", {"kind": ["Pod"], "policies": ["team.yaml"]}),
+    "lint": ("lint", {"linted": [TEAM.replace("pattern:", "patern:")]}),
+    "preview": ("preview", {"objects": ["pod.yaml"], "policies": ["label.yaml"]}),
+    "test": ("test", {"tests": ["tests"]}),
+    "migrate": ("migrate", {"legacy": ["team.yaml"], "prove": False}),
+    "search": ("search", {"words": ["probes"]}),
+    "search for nothing": ("search", {"words": ["no-policy-has-this"]}),
+    "show": ("show", {"name": "require-pod-probes"}),
+    "explain": ("explain", {"subject": "CK001"}),
+    "no file": ("scan", {"objects": ["none.yaml"]}),
+    "outside": ("scan", {"objects": ["../../other"]}),
+    "a wrong choice": ("scan", {"objects": ["pod.yaml"], "policy_type": "Policy"}),
+    "a wrong name": ("scan", {"object": ["pod.yaml"]}),
+    "a wrong query": ("scan", {"objects": ["pod.yaml"], "query": "results["}),
+}
+
+
+@pytest.fixture(scope="module")
+def replies(root: Path) -> dict[str, Reply]:
+    """The answers to the examples, from one session; the client checks them by their schemas."""
+    before = snapshot(root)
+
+    async def work(client: Client) -> list[Reply]:
+        assert client.server_info is not None
+        assert client.server_info.version == __version__
+        listed = await client.list_tools()
+        assert [tool.name for tool in listed.tools] == list(tools())
+        for tool in listed.tools:
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint is True
+            assert tool.annotations.open_world_hint is False
+            assert (tool.output_schema is None) == (tool.name in ("fix", "explain"))
+        return [await ask(client, *call) for call in EXAMPLES.values()]
+
+    found = talk(work, root)
+    assert snapshot(root) == before
+    return dict(zip(EXAMPLES, found, strict=True))
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_scan_names_the_field(replies: dict[str, Reply]) -> None:
+    document = replies["scan"].document
+    assert json.loads(replies["scan"].text) == document
+    assert document["schemaVersion"] == 1
+    (result,) = document["results"]
+    assert (result["policy"], result["result"]) == ("require-team", "fail")
+    assert result["location"] == "pod.yaml:3:1"
+
+
+def test_a_detailed_scan_is_the_document_of_the_command(
+    root: Path, replies: dict[str, Reply]
+) -> None:
+    command = [sys.executable, "-m", "chartkit", "scan", "pod.yaml", "-o", "json", "--detailed"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    document = dict(replies["scan, detailed"].document)
+    document.pop("notes", None)
+    assert document == json.loads(done.stdout)
+
+
+def test_a_chart_is_rendered(replies: dict[str, Reply]) -> None:
+    reply = replies["scan of a chart"]
+    (result,) = reply.document["results"]
+    assert result["location"].startswith("chart/templates/pod.yaml:")
+
+
+def test_texts_have_the_names_of_parameters_in_places(replies: dict[str, Reply]) -> None:
+    (result,) = replies["scan of texts"].document["results"]
+    assert result["location"] == "objects-1.yaml:3:1"
+    (finding,) = replies["lint"].document["findings"]
+    assert finding["location"].startswith("linted-1.yaml:12:")
+
+
+def test_a_query_chooses_a_part(replies: dict[str, Reply]) -> None:
+    assert "restrict-seccomp-strict" in replies["a part"].document["queried"]
+
+
+def test_a_decision_has_its_places(replies: dict[str, Reply]) -> None:
+    (rule,) = replies["why"].document["objects"][0]["rules"]
+    assert rule["decision"]["location"].startswith("team.yaml:12:")
+    assert rule["decision"]["fieldLocation"].startswith("pod.yaml:")
+
+
+def test_a_fix_is_a_diff(replies: dict[str, Reply]) -> None:
+    text = replies["fix"].text
+    assert text.startswith("--- pod.yaml\n+++ pod.yaml\n@@")
+    assert "+    runAsNonRoot: true\n" in text
+    assert "would fix pod.yaml: 4 violations" in text
+    assert replies["fix"].document is None
+
+
+def test_the_other_tools_answer(replies: dict[str, Reply]) -> None:
+    (witness,) = replies["witness"].document["witnesses"]
+    assert witness["object"]["metadata"]["labels"]["team"]
+    (finding,) = replies["lint"].document["findings"]
+    assert finding["severity"] == "error"
+    assert "patern" in finding["message"]
+    (preview,) = replies["preview"].document["previews"]
+    assert preview["made"][0]["after"]["metadata"]["labels"] == {"made": "here"}
+    (row,) = replies["test"].document["cases"][0]["rows"]
+    assert row["reason"] == "Want pass, got fail"
+    (migrated,) = replies["migrate"].document["objects"]
+    assert migrated["documents"][0]["kind"] == "ValidatingPolicy"
+    names = [policy["name"] for policy in replies["search"].document["policies"]]
+    assert "require-pod-probes" in names
+    assert replies["search for nothing"].document["policies"] == []
+    assert replies["show"].document["parameters"]["probes"]
+    assert replies["explain"].text.startswith("CK001: A key that no template reads")
+
+
+def test_errors_are_one_clear_line(root: Path, replies: dict[str, Reply]) -> None:
+    expected = {
+        "no file": "none.yaml: no such file or folder",
+        "outside": f"../../other: is outside of the roots (the roots are {root})",
+        "a wrong choice": "'Policy' is not one of",
+        "a wrong name": "scan has no parameter 'object' (did you mean 'objects'?)",
+        "a wrong query": "query",
+    }
+    for name, text in expected.items():
+        assert replies[name].is_error, name
+        assert replies[name].document is None
+        assert text in replies[name].text
+        assert len(replies[name].text.splitlines()) == 1
+    good = [name for name in replies if name not in expected]
+    assert [name for name in good if replies[name].is_error] == []
+
+
+@pytest.fixture
+def outside(root: Path, tmp_path: Path) -> Iterator[None]:
+    """A file outside of the root, to which a link in a folder of it leads."""
+    secret = tmp_path / "secret.yaml"
+    secret.write_text(POD.replace("web", "secret"))
+    link = root / "linked" / "link.yaml"
+    link.parent.mkdir()
+    link.symlink_to(secret)
+    (root / "linked" / "pod.yaml").write_text(POD)
+    yield
+    link.unlink()
+    (root / "linked" / "pod.yaml").unlink()
+    link.parent.rmdir()
+
+
+@pytest.mark.usefixtures("outside")
+def test_links_in_folders_do_not_lead_outside(root: Path) -> None:
+    named, found = ask_all(
+        root,
+        [("scan", {"objects": ["linked/link.yaml"]}), ("scan", {"objects": ["linked"]})],
+    )
+    assert "outside of the roots" in named.text
+    if sys.platform != "linux":
+        pytest.skip("needs Landlock")
+    assert "secret" not in json.dumps(found.document["results"])
+    assert "v1/Pod/default/web" in found.text
+    assert "linked/link.yaml" in found.text
+    assert "ermission denied" in found.text
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_client_names_the_roots(root: Path, tmp_path: Path, mode: str) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "more.yaml").write_text(POD)
+    calls = [
+        ("scan", {"objects": ["pod.yaml", "more.yaml"], "policies": [TEAM]}),
+        ("scan", {"objects": [str(tmp_path)]}),
+    ]
+    both, refused = ask_all(tmp_path, calls, roots=[root, other], mode=mode)
+    places = [result["location"] for result in both.document["results"]]
+    assert places == ["pod.yaml:3:1", f"{other}/more.yaml:3:1"]
+    assert refused.is_error
+
+
+def test_roots_of_the_command_line_are_in_place_of_the_clients(root: Path, tmp_path: Path) -> None:
+    calls = [("scan", {"objects": ["pod.yaml"]}), ("scan", {"objects": [str(root / "pod.yaml")]})]
+    roots = [Path(root.anchor)]
+    missing, refused = ask_all(tmp_path, calls, "--root", str(tmp_path), roots=roots)
+    assert "no such file" in missing.text
+    assert "outside of the roots" in refused.text
+
+
+def test_the_root_of_the_file_system_is_no_root(root: Path) -> None:
+    calls = [("scan", {"objects": [str(root / "pod.yaml")]}), ("scan", {"objects": [POD]})]
+    refused, judged = ask_all(root, calls, roots=[Path(root.anchor)])
+    assert "there is no root to read it from" in refused.text
+    assert judged.document["summary"]["fail"] == 4
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol(root: Path) -> None:
+    async def work(client: Client) -> None:
+        with pytest.raises(MCPError, match="there is no tool 'nope': there are scan"):
+            await client.call_tool("nope", {})
+
+    talk(work, root)
+
+
+def test_a_call_that_takes_too_long_ends_and_says_so(root: Path) -> None:
+    told: list[float] = []
+
+    async def progress(done: float, _total: float | None, _message: str | None) -> None:
+        told.append(done)
+
+    async def work(client: Client) -> tuple[Reply, Reply]:
+        late = await ask(client, "scan", ENDLESS, progress_callback=progress)
+        return late, await ask(client, *EXAMPLES["scan"])
+
+    late, after = talk(work, root, "--seconds", "15")
+    assert late.is_error
+    assert late.text.startswith("there is no answer within 15 s")
+    assert after.document["summary"]["fail"] == 1
+    assert told
+    assert told == sorted(told)
+
+
+def test_a_cancelled_call_ends_and_others_go_on(root: Path) -> None:
+    async def work(client: Client) -> Reply:
+        with anyio.move_on_after(4) as scope:
+            await ask(client, "scan", ENDLESS)
+        assert scope.cancelled_caught
+        return await ask(client, *EXAMPLES["scan"])
+
+    begin = time.monotonic()
+    assert talk(work, root, "--seconds", "600").document["summary"]["fail"] == 1
+    assert time.monotonic() - begin < 300
+
+
+def test_calls_at_the_same_time_do_not_mix(root: Path) -> None:
+    names = [f"pod-{number}" for number in range(8)]
+
+    async def work(client: Client) -> list[Reply]:
+        calls = ({"objects": [POD.replace("web", name)], "policies": [TEAM]} for name in names)
+        return await asyncio.gather(*(ask(client, "scan", call) for call in calls))
+
+    found = [reply.document["results"] for reply in talk(work, root)]
+    assert [results[0]["resource"] for results in found] == [
+        f"v1/Pod/default/{name}" for name in names
+    ]
+    assert [len(results) for results in found] == [1] * 8
+
+
+def test_long_answers_are_cut_with_a_note(root: Path) -> None:
+    many = "---\n".join(POD.replace("web", f"pod-{number}") for number in range(200))
+    calls: list[Call] = [
+        ("scan", {"objects": [many]}),
+        ("scan", {"objects": [many], "query": "results"}),
+    ]
+    for reply in ask_all(root, calls, "--room", "8000"):
+        assert len(reply.text) < 10_000
+        assert "left out: " in reply.document["notes"][-1]
+        assert "gives them" in reply.document["notes"][-1]
+
+
+def test_the_protocol_alone_is_on_standard_output(root: Path) -> None:
+    async def work() -> None:
+        async with session(root, log=root.parent / "err.txt") as client:
+            await ask(client, *EXAMPLES["scan"])
+            await ask(client, *EXAMPLES["fix"])
+
+    asyncio.run(work())
+    assert (root.parent / "err.txt").read_text() == ""
+
+
+class _Raw:
+    """The server, with its process."""
+
+    def __init__(self, root: Path) -> None:
+        command = [sys.executable, "-m", "chartkit", "mcp"]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            command, cwd=root, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
+        client = {"name": "test", "version": "1"}
+        given = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        assert self.ask(1, "initialize", given)["result"]["serverInfo"]["name"] == "chartkit"
+        self.tell({"method": "notifications/initialized"})
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, number: int, method: str, params: Mapping[str, Any]) -> Any:
+        self.tell({"id": number, "method": method, "params": params})
+        assert self.process.stdout is not None
+        answer = json.loads(self.process.stdout.readline())
+        assert answer["id"] == number
+        return answer
+
+    def scan(self, number: int) -> Any:
+        call = {"name": "scan", "arguments": {"objects": ["pod.yaml"]}}
+        return self.ask(number, "tools/call", call)["result"]
+
+    def workers(self) -> list[int]:
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return list(map(int, text.split()))
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@linux
+def test_a_process_that_ends_costs_one_call(root: Path) -> None:
+    raw = _Raw(root)
+    assert raw.scan(2)["structuredContent"]["summary"]["fail"] == 4
+    (worker,) = raw.workers()
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: worker not in running(raw))
+    assert raw.scan(3)["structuredContent"]["summary"]["fail"] == 4
+    out, err = raw.process.communicate(timeout=60)
+    assert (raw.process.returncode, out, err) == (0, "", "")
+
+
+@linux
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_outlives_the_server(root: Path, how: signal.Signals) -> None:
+    raw = _Raw(root)
+    raw.scan(2)
+    workers = raw.workers()
+    assert workers
+    raw.process.send_signal(how)
+    raw.process.communicate(timeout=60)
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def running(raw: _Raw) -> list[int]:
+    """The workers that have not ended: those that nobody waited for yet are zombies."""
+    stats = {each: Path(f"/proc/{each}/stat").read_text() for each in raw.workers()}
+    return [each for each, text in stats.items() if text.rpartition(")")[2].split()[0] != "Z"]
+
+
+def wait_until(holds: Any) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_without_the_package_the_command_says_so() -> None:
+    code = "import sys; sys.modules['mcp'] = None; from chartkit.cli import main; main(['mcp'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"pip install '.[mcp]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

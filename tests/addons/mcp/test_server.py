@@ -190,7 +190,7 @@ def test_texts_have_the_names_of_parameters_in_places(replies: dict[str, Reply])
     assert finding["location"].startswith("linted-1.yaml:12:")
 
 
-def test_a_query_chooses_a_part(replies: dict[str, Reply]) -> None:
+def test_agents_query_a_part(replies: dict[str, Reply]) -> None:
     assert "restrict-seccomp-strict" in replies["a part"].document["queried"]
 
 

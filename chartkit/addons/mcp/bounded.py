@@ -31,9 +31,7 @@ def without_passing_checks(document: Json, notes: list[str]) -> None:
     passing = [rule["decision"] for rule in rules if rule["result"] in _PASSING]
     if left_out := sum(decision.pop("parts", None) is not None for decision in passing):
         what = counted(left_out, "rule")
-        notes.append(
-            f"left out: the checks of {what} that pass or do not match (name a `policy`)"
-        )
+        notes.append(f"left out: the checks of {what} that pass or do not match (name a `policy`)")
 
 
 def bounded_text(text: str, room: int, notes: list[str]) -> str:

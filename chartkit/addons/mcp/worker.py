@@ -81,8 +81,9 @@ def main(parent: str, folder: str) -> None:
 def _confine(roots: Sequence[str], folder: str) -> None:
     program = [sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)]
     used = filter(None, map(shutil.which, ("helm", "kustomize", "kubectl", "git")))
-    readable = (*program, str(profiles_dir()), *map(os.path.realpath, used), *roots)
-    confine(DEFAULT.memory, _LARGEST_FILE, FileAccess(readable, folder).allowed(), [folder, os.devnull])
+    own = (*program, str(profiles_dir()), *map(os.path.realpath, used), *roots)
+    readable = FileAccess(own, folder).allowed()
+    confine(DEFAULT.memory, _LARGEST_FILE, readable, writable=[folder, os.devnull])
 
 
 def _answer(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -154,7 +154,7 @@ class PolicySet:
         self,
         objects: Manifests | Iterable[Resource],
         *,
-        operation: str = "",
+        operation: str = "CREATE",
         user: User | None = None,
         why: bool = False,
     ) -> tuple[Result, ...]:
@@ -162,13 +162,14 @@ class PolicySet:
 
         The objects are all that there is in the cluster: Namespaces among them give labels,
         definitions of custom kinds check objects of these kinds. operation: CREATE, UPDATE or
-        DELETE; empty is CREATE. Nothing that a policy or an object holds raises: it becomes a
-        result with the status `error`.
+        DELETE; of the last two, the object is the old one as well. Nothing that a policy or an
+        object holds raises: it becomes a result with the status `error`.
         """
         from chartkit.scan.requests import Requests, custom_resources
         from chartkit.scan.run import run_scan
         from chartkit.scan.why.scanning import ScanReasons
 
+        _require_known("operation", operation, ("CREATE", "UPDATE", "DELETE"))
         given = tuple(objects.objects if isinstance(objects, Manifests) else objects)
         custom = custom_resources((), given, lambda _: None)
         policies = self._compiled if custom is None else self._compiled.with_names(custom.names)
@@ -176,7 +177,7 @@ class PolicySet:
         context = replace(
             requests.context(requests.world()),
             user=user,
-            operation=operation,
+            operation="" if operation == "CREATE" else operation,
             reasons=ScanReasons() if why else None,
         )
         facts, complete = requests.facts(), requests.completion()
@@ -188,6 +189,11 @@ class PolicySet:
 
         run_scan(policies.policies, given, take, context)
         return tuple(results)
+
+
+def _require_known(parameter: str, given: str, known: Iterable[str]) -> None:
+    if given not in (names := [*known]):
+        raise InputError(f"{parameter} '{given}' is not one of {', '.join(names)}")
 
 
 def _result(resource: Resource, result: RuleResult, facts: PolicyFacts) -> Result:
@@ -219,7 +225,10 @@ def compile(
     that Kyverno refuses.
     """
     from chartkit.engine import is_exception, read_exceptions
+    from chartkit.project.settings import PolicyType
     from chartkit.scan.policies import load_policies
+
+    _require_known("policy_type", policy_type, PolicyType)
 
     given = [
         each for loaded in policies if isinstance(loaded, Manifests) for each in loaded.objects
@@ -263,14 +272,19 @@ def render(
     from chartkit.project.settings import Workload
     from chartkit.render import cache as kept
 
+    if prefer is not None:
+        _require_known("prefer", prefer, Prefer)
     own = read_project(Path(project))
     chosen = {one.name: one for name in environments for one in own.environments_of(name)}
     checked = tuple((chosen or own.environments).values())
 
     def rendered() -> RenderResult:
         from chartkit.render.gitops.checks import read_repository
+        from chartkit.render.gitops.deployers import DEPLOYERS
         from chartkit.render.pipeline import RenderOptions, render_project
 
+        for deployer in gitops:
+            _require_known("gitops", deployer, DEPLOYERS)
         if update_baseline:
             _require_own_baselines(own, checked)
         options = RenderOptions(

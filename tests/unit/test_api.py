@@ -105,6 +105,23 @@ def test_a_request_has_an_operation_and_a_user() -> None:
     assert [each.status for each in updates.evaluate([pod()], operation="UPDATE")] == ["fail"]
 
 
+def test_a_word_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    policies = compile(load(text=POLICY))
+    with pytest.raises(InputError, match="operation 'update' is not one of CREATE, UPDATE"):
+        policies.evaluate([pod()], operation="update")
+    with pytest.raises(InputError, match="policy_type 'Policy' is not one of ClusterPolicy"):
+        compile("pss-baseline", policy_type="Policy")
+    (tmp_path / "chartkit.yaml").write_text(
+        'environments: {dev: {kyverno: "1.19", kubernetes: "1.34"}}', "utf-8"
+    )
+    with pytest.raises(InputError, match="prefer 'mine' is not one of"):
+        api.render(tmp_path, prefer="mine")
+    with pytest.raises(InputError, match="gitops 'fleet' is not one of argocd, flux"):
+        api.render(tmp_path, gitops=["fleet"])
+    with pytest.raises(InputError, match="there is no environment 'prd'"):
+        api.render(tmp_path, ["prd"])
+
+
 def test_exceptions_that_were_loaded_count() -> None:
     policies = compile(load(text=f"{POLICY}---\n{EXCEPTION}"))
     results = policies.evaluate([pod(), pod("spared")])

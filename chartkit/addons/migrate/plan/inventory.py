@@ -295,6 +295,9 @@ class _Files:
         for document, contained in found:
             self.resources += contained
             legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
+            if legacy and _has_parameters(file, document.source.text):
+                self.faults.append(_parameters(legacy[0].location))
+                continue
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
                 yield from (
@@ -368,10 +371,18 @@ def _fault(file: str, error: InputError) -> Diagnostic:
             line = first_code(text)
             if line is not None:
                 return _helm_syntax(file, line)
-            if MARK in text and (Path(file).parent / "metadata.yaml").is_file():
-                hint = "name the chart that `chartkit render` writes"
-                return _unreadable(InputError(_PARAMETERS, error.location, hint))
+            if _has_parameters(file, text):
+                return _parameters(error.location)
     return _unreadable(error)
+
+
+def _has_parameters(file: str, text: str) -> bool:
+    return MARK in text and (Path(file).parent / "metadata.yaml").is_file()
+
+
+def _parameters(location: Location) -> Diagnostic:
+    hint = "name the chart that `chartkit render` writes"
+    return _unreadable(InputError(_PARAMETERS, location, hint))
 
 
 def _unreadable(error: ChartkitError) -> Diagnostic:

@@ -14,6 +14,7 @@ from chartkit.addons.migrate.plan.planned import Plan
 from chartkit.addons.migrate.plan.report import as_json
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from tests.unit.project.project_files import POLICY, write_policy
 
 _OPTIONS = InventoryOptions(
     paths=(),
@@ -308,3 +309,13 @@ def test_an_object_of_a_project_counts_once(tmp_path: Path) -> None:
     source = next(each for each in alone.objects if each.resource.name == "own" and each.copies)
     assert list(map(str, source.copies)) == [f"{tmp_path}/rendered/dev/p.yaml:1"]
     assert places["own"] == str(tmp_path / "policies/p.yaml")
+
+
+def test_a_policy_of_a_library_with_parameters_is_named(tmp_path: Path) -> None:
+    """Its text may be YAML, with code in texts, and mean something else."""
+    write_policy(tmp_path, "ours/p", POLICY.replace('"{name}*"', '<%= parameter("prefix") %>'))
+    inventory = _read(tmp_path)
+    assert not inventory.objects
+    (fault,) = inventory.faults
+    assert str(fault.location).endswith("ours/p/policy.yaml:1")
+    assert fault.message == "has parameters of a policy library, and no values for them"

@@ -35,7 +35,7 @@ export class Editor {
       doc: text,
       extensions: [
         SETUP,
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         change ? EditorView.updateListener.of((update) => update.docChanged && change()) :
           EditorState.readOnly.of(true),
         host.dataset["field"] === "expression" ? EditorView.lineWrapping : yaml(),

@@ -74,8 +74,9 @@ export class Engine {
     this.asked.delete(message.id);
     window.clearTimeout(this.timer);
     this.show({ text: `${this.version}.` });
-    if ("error" in message) wish.fail(message.error);
-    else wish.answer(message.result as never);
+    const { error } = "error" in message ? message : (message.result as { error?: string });
+    if (error !== undefined) wish.fail(error);
+    else if ("result" in message) wish.answer(message.result as never);
     this.send();
   }
 

@@ -18,10 +18,12 @@ export class Library {
   /** Load the list once, and show it. */
   open(): void {
     if (this.entries !== null) return;
+    this.entries = [];
     this.engine.ask("library", {}, ({ entries }) => {
       this.entries = entries;
       this.show();
     }, (text) => {
+      this.entries = null;
       this.summary.textContent = text;
     });
   }
@@ -38,7 +40,7 @@ export class Library {
       "li", {},
       element(
         "button", { type: "button", click: () => this.choose(entry) },
-        element("b", {}, entry.title || entry.name), " ", badge(entry.category),
+        element("b", {}, entry.title || entry.name), badge(entry.category),
         element("span", {}, entry.summary),
       ),
     )));

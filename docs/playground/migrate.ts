@@ -10,7 +10,7 @@ const WORDS = {
   equal: "Proved equal",
   different: "Different",
   unproved: "Not proved",
-  none: "Nothing to replace",
+  none: "No replacement",
 } as const;
 
 export class Migration {

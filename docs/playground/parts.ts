@@ -67,10 +67,11 @@ function nodes(parts: readonly Why[], budget: { left: number }): HTMLElement[] {
       element("span", { class: `holds ${words.replace(/ /g, "-")}`, role: "img", "aria-label": words }, mark),
       ` ${part.text}`,
     ];
-    if (!part.parts?.length) return element("li", {}, ...head);
-    const below = element("details", { open: holds !== true }, element("summary", {}, ...head));
-    below.append(...nodes(part.parts, budget));
-    return element("li", {}, below);
+    const below = part.parts?.filter((inner) => inner.text !== part.text || inner.parts?.length);
+    if (!below?.length) return element("li", {}, ...head);
+    const details = element("details", { open: holds !== true }, element("summary", {}, ...head));
+    details.append(...nodes(below, budget));
+    return element("li", {}, details);
   });
   if (shown.length < parts.length) items.push(element("li", {}, "… and more"));
   return items.length ? [element("ul", {}, ...items)] : [];

@@ -165,6 +165,8 @@ def read_text(path: Path | str) -> str:
     """
     location = Location(str(path))
     try:
+        if (content := edited(path)) is not None:
+            return decoded(content, location)
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
             return decoded(decompressed(read_bytes(path), location), location)

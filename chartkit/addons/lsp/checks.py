@@ -44,10 +44,14 @@ Found = dict[str, list[Problem]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked as a whole: a file, or a chart with the values file that is edited. key:
-    names it; its problems take the place of those that it had."""
+    """What is checked as a whole: a file, or a chart with the values file that is edited.
+
+    key: names it; its problems take the place of those that it had; root: the file, or the folder
+    of the chart.
+    """
 
     key: str
+    root: Path
     run: Callable[[Token], Found]
 
 
@@ -71,7 +75,7 @@ class Checks:
         if chart is not None and _is_of_chart(path, chart):
             values = _values_of(path, chart)
             key = f"{chart}?{values.name}" if values else str(chart)
-            return Subject(key, lambda token: self.chart(chart, values, token))
+            return Subject(key, chart, lambda token: self.chart(chart, values, token))
         checks: dict[str, Callable[[Path, Token], Iterator[Problem]]] = {
             FILE_NAME: self.project,
             TEST_FILE: self.test,
@@ -84,7 +88,7 @@ class Checks:
         if check is None:
             return None
         chosen = check
-        return Subject(str(path), lambda token: _guarded(path, lambda: chosen(path, token)))
+        return Subject(str(path), path, lambda token: _guarded(path, lambda: chosen(path, token)))
 
     def manifest(self, path: Path, token: Token) -> Iterator[Problem]:
         """Yield the problems of the objects of a file, and of the policies among them."""

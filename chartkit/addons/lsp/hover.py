@@ -8,12 +8,10 @@ from typing import Final
 from chartkit.addons.lsp.completion import Root
 from chartkit.addons.lsp.cursor import Cursor
 from chartkit.addons.lsp.expressions import documentation, functions, language_at
-from chartkit.addons.lsp.judging import Policies
 from chartkit.addons.lsp.problems import Problem, Violation
 from chartkit.catalog.coverage.standards import guidance
 from chartkit.cli.explain import known_explanations
 from chartkit.engine import explain
-from chartkit.model import Resource
 from chartkit.report.findings import field_text
 from chartkit.scan.why.report import rule_lines
 
@@ -36,7 +34,7 @@ def of_place(cursor: Cursor, root: Root) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def of_problems(problems: Iterable[Problem], policies: Policies) -> Iterator[str]:
+def of_problems(problems: Iterable[Problem]) -> Iterator[str]:
     """Yield the explanations of problems in Markdown."""
     seen = set[str]()
     for problem in problems:
@@ -44,15 +42,15 @@ def of_problems(problems: Iterable[Problem], policies: Policies) -> Iterator[str
             seen.add(problem.code)
             violation = problem.violation
             if violation is not None:
-                yield "\n\n".join(filter(None, _violation(problem, violation, policies)))
+                yield "\n\n".join(filter(None, _violation(problem, violation)))
             elif (meaning := known_explanations().get(problem.code)) is not None:
                 yield f"**{problem.code}**: {meaning.what}\n\n{meaning.why}\n\n{meaning.do}"
 
 
-def _violation(problem: Problem, violation: Violation, policies: Policies) -> Iterator[str]:
+def _violation(problem: Problem, violation: Violation) -> Iterator[str]:
     """Yield what a policy wants, and why it decided as it did."""
     resource, result = violation.resource, violation.result
-    facts = policies.set.facts().get(result.policy_id)
+    facts = violation.requests.facts().get(result.policy_id)
     known = guidance([result.policy]).get(result.policy)
     title = facts.title if facts is not None else ""
     action = facts.action(result.rule, resource.namespace) if facts is not None else ""
@@ -67,18 +65,17 @@ def _violation(problem: Problem, violation: Violation, policies: Policies) -> It
         if value is not None and value.line:
             text = field_text(pointer, resource.body)
             yield f"`{text}` shows the value at {value}."
-    lines = list(_why(violation, policies))
+    lines = list(_why(violation))
     if lines:
         yield "Why:\n\n```\n" + "\n".join(lines) + "\n```"
     if known is not None and known.url:
         yield f"[{known.url}]({known.url})"
 
 
-def _why(violation: Violation, policies: Policies) -> Iterator[str]:
+def _why(violation: Violation) -> Iterator[str]:
     """Yield the checks that decided, as `chartkit why` shows them."""
-    resource: Resource = violation.resource
-    requests = policies.requests([resource])
-    context = policies.context(requests)
+    resource, requests = violation.resource, violation.requests
+    context = violation.policies.context(requests)
     running = [
         policy
         for policy in requests.policies.policies

@@ -108,11 +108,10 @@ class Policies:
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = completion(resource, results)
             accepted = acceptor.accepted(resource, results)
-            found.extend(
-                violation_problem(given[-1], result)
-                for at, result in enumerate(results)
-                if result.status in FAILED and at not in accepted
-            )
+            for at, result in enumerate(results):
+                if result.status in FAILED and at not in accepted:
+                    violation = Violation(given[-1], result, self, requests)
+                    found.append(violation_problem(violation))
 
         def one(resource: Resource) -> Iterator[Resource]:
             given.append(resource)
@@ -131,12 +130,13 @@ class Policies:
             yield resource, found
 
 
-def violation_problem(resource: Resource, result: RuleResult) -> Problem:
+def violation_problem(violation: Violation) -> Problem:
     """Return a failure of a policy as a problem at its most telling field."""
+    resource, result = violation.resource, violation.result
     location = resource.location
     places = [location.within(pointer) for pointer in result.fields[:_MOST_FIELDS]] or [location]
     texts = [field_text(pointer, resource.body) for pointer in result.fields[:_MOST_FIELDS]]
     severity = _LEVELS.get(result.status, Severity.ERROR)
     code = "/".join(filter(None, (result.policy, result.rule)))
     others = tuple(zip(places[1:], texts[1:], strict=True))
-    return Problem(places[0], severity, code, result.message, others, Violation(resource, result))
+    return Problem(places[0], severity, code, result.message, others, violation)

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.documents.input_files import read_text
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity
+
+if TYPE_CHECKING:
+    from chartkit.addons.lsp.judging import Policies
+    from chartkit.scan.requests import Requests
 
 MOST: Final = 500
 """The problems of one file that are sent to the editor."""
@@ -19,10 +23,12 @@ _CONTENT: Final = re.compile(r"\S.*?(?=\s+#|\s*$)")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A result of a policy that a problem is about; result: among those of the object."""
+    """A failure of an object. policies, requests: that it was judged by and with."""
 
     resource: Resource
     result: RuleResult
+    policies: Policies
+    requests: Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
     for each in dict.fromkeys(found):
         name = each.location.file
         path = Path(name)
-        is_file = not name.startswith("<") and path.is_file()
+        is_file = not name.startswith("<") and (path.is_file() or name == file)
         files.setdefault(str(path.resolve()) if is_file else file, []).append(each)
     return files
 

@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from chartkit import __version__
+from chartkit.addons.lsp import actions, hover
 from chartkit.addons.lsp.checks import Checks, Found, Subject
+from chartkit.addons.lsp.completion import completions
+from chartkit.addons.lsp.cursor import Cursor, cursor_at
 from chartkit.addons.lsp.judging import Token
 from chartkit.addons.lsp.problems import MOST, Problem, lines_of, span_of
 from chartkit.addons.lsp.session import Session
-from chartkit.addons.lsp.worker import CHECK, Worker, answered
+from chartkit.addons.lsp.worker import CHECK, REQUEST, Worker, answered
 from chartkit.documents.input_files import EDITED
 from chartkit.model import Location, Severity
 
+T = TypeVar("T")
 DELAY: Final = 0.05
 """The seconds without a further change after which a file is checked."""
 SOURCE: Final = "chartkit"
@@ -111,7 +116,8 @@ class ChartkitServer(LanguageServer):
         before = self._found.pop(subject.key, {})
         if found:
             self._found[subject.key] = found
-        for path in {**before, **(found or {})}:
+        own = [path for path in self._uris if Path(path).is_relative_to(subject.root)]
+        for path in {*before, *(found or ()), *own}:
             self._publish(path)
 
     def problems(self, path: str) -> list[Problem]:
@@ -147,6 +153,82 @@ class ChartkitServer(LanguageServer):
             problem.code,
             source=SOURCE,
             related_information=related or None,
+        )
+
+    def cursor(self, path: Path, position: types.Position) -> Cursor:
+        """Return the place of a position in a file."""
+        lines = lines_of(str(path))
+        place = self.workspace.position_codec.position_from_client_units(lines, position)
+        return cursor_at(lines, place.line, place.character)
+
+    async def asked(self, uri: str, answer: Callable[[Path], T], otherwise: T) -> T:
+        """Return the worker's answer to a request about a file."""
+        path = path_of(uri)
+        if path is None or str(path) not in self._uris:
+            return otherwise
+        job = self.worker.submit(REQUEST, lambda: answer(path), otherwise)
+        return await asyncio.wrap_future(job)
+
+    def problems_at(self, path: Path, span: types.Range) -> list[Problem]:
+        """Return the problems of a file that a range touches, those that it is in first."""
+        lines = lines_of(str(path))
+        found = []
+        for problem in self.problems(str(path)):
+            place = self.range_of(problem.location, lines)
+            if place.start.line <= span.end.line and span.start.line <= place.end.line:
+                found.append((not place.start <= span.start <= place.end, problem))
+        return [problem for _, problem in sorted(found, key=lambda each: each[0])]
+
+    def hover(self, path: Path, position: types.Position) -> types.Hover | None:
+        """Return what is to be said of a place."""
+        problems = self.problems_at(path, types.Range(position, position))
+        cursor = self.cursor(path, position)
+        own = hover.of_place(cursor, partial(self.session.shape_of, path))
+        texts = [*hover.of_problems(problems), *filter(None, [own])]
+        text = "\n\n---\n\n".join(texts)
+        markup = types.MarkupContent(types.MarkupKind.Markdown, text)
+        return types.Hover(markup) if text else None
+
+    def code_actions(self, path: Path, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """Return what can be done about the problems at a range."""
+        is_automatic = params.context.trigger_kind is types.CodeActionTriggerKind.Automatic
+        problems = self.problems_at(path, params.range)
+        found = actions.actions(problems, str(path), not is_automatic)
+        edits = self.client_capabilities.workspace and (
+            self.client_capabilities.workspace.workspace_edit
+        )
+        creates = types.ResourceOperationKind.Create in (
+            (edits and edits.resource_operations) or ()
+        )
+        return [self._action(each) for each in found if creates or not each.creates]
+
+    def _action(self, action: actions.Action) -> types.CodeAction:
+        changes: list[Any] = []
+        for path, edits in action.edits.items():
+            uri = self.uri_of(path)
+            if action.creates:
+                changes.append(types.CreateFile(uri))
+            document = self.workspace.text_documents.get(uri)
+            version = document.version if document is not None else None
+            texts = [
+                types.TextEdit(
+                    types.Range(types.Position(each.start, 0), types.Position(each.end, 0)),
+                    each.text,
+                )
+                for each in edits
+            ]
+            identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+            changes.append(types.TextDocumentEdit(identifier, texts))
+        about = [
+            self.diagnostic(each, lines_of(str(Path(each.location.file).resolve())))
+            for each in action.problems
+        ]
+        return types.CodeAction(
+            action.title,
+            types.CodeActionKind.QuickFix,
+            about,
+            action.is_best or None,
+            edit=types.WorkspaceEdit(document_changes=changes),
         )
 
     def _publish(self, path: str) -> None:
@@ -193,11 +275,36 @@ def make(session: Session) -> ChartkitServer:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(ls: ChartkitServer, _params: types.DidSaveTextDocumentParams) -> None:
+        ls.session.shapes.clear()
         ls.check_open()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(ls: ChartkitServer, params: types.DidCloseTextDocumentParams) -> None:
         ls.closed(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovered(ls: ChartkitServer, params: types.HoverParams) -> types.Hover | None:
+        uri, position = params.text_document.uri, params.position
+        return await ls.asked(uri, lambda path: ls.hover(path, position), None)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[".", "{", " "])
+    )
+    async def completed(
+        ls: ChartkitServer, params: types.CompletionParams
+    ) -> list[types.CompletionItem]:
+        def answer(path: Path) -> list[types.CompletionItem]:
+            cursor = ls.cursor(path, params.position)
+            return completions(cursor, partial(ls.session.shape_of, path))
+
+        return await ls.asked(params.text_document.uri, answer, [])
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix])
+    )
+    async def acted(ls: ChartkitServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        return await ls.asked(uri, lambda path: ls.code_actions(path, params), [])
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_files(ls: ChartkitServer, _params: Any) -> None:

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
+from chartkit.addons.lsp.cursor import Cursor
 from chartkit.addons.lsp.judging import Policies
+from chartkit.addons.lsp.shapes import Shape, shape_of
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.input_files import edited
 from chartkit.documents.reader import read_file
@@ -97,6 +99,8 @@ class Session:
     _policies: Kept[Policies] = field(default_factory=lambda: Kept(_PROJECTS))
     _good: dict[Path | None, Policies] = field(default_factory=dict)
     _objects: Kept[Sequence[Resource]] = field(default_factory=lambda: Kept(_FILES))
+    shapes: dict[Path, Shape] = field(default_factory=dict)
+    """The shapes of project files, with the policies that there are; empty after each save."""
 
     def _above(self, path: Path) -> Iterator[Path]:
         """Yield the folders that a file is in, up to the editor's; its own where it is in none."""
@@ -128,6 +132,14 @@ class Session:
         else:
             made_of = ()
         return self._policies.get(root, made_of, lambda: self._load(root))
+
+    def shape_of(self, path: Path, cursor: Cursor) -> Shape | None:
+        """Return the shape of the document that a place of a file is in."""
+        if path.name != FILE_NAME:
+            return shape_of(cursor.types)
+        if (known := self.shapes.get(path)) is None:
+            known = self.shapes[path] = _project_shape(path)
+        return known
 
     def _load(self, root: Path | None) -> Policies:
         file = str(root / FILE_NAME) if root is not None else ""
@@ -180,6 +192,19 @@ class Session:
             if file != path and is_manifest(file) and file.is_file():
                 found += self._objects.get(file, _stamp(str(file)), partial(_read, file))
         return found
+
+
+def _project_shape(path: Path) -> Shape:
+    """Return the shape of a project file, with the names of policies, parameters and profiles."""
+    from chartkit.charts.policies.chart import read_libraries
+    from chartkit.library.project_schema import project_schema
+
+    try:
+        library = read_libraries(read_project(path))
+    except ChartkitError:
+        library = read_libraries()
+    schema = project_schema(library.policies.values())
+    return Shape("", schema, lambda name: schema["$defs"].get(name.rpartition("/")[2], {}))
 
 
 def _read(file: Path) -> Sequence[Resource]:

@@ -22,6 +22,9 @@ from chartkit.schemas.crds import kinds
 _METADATA: Final = "meta.v1.ObjectMeta"
 _COMMON: Final = {"apiVersion": "string", "kind": "string", "metadata": _METADATA}
 _PARTS: Final = ("anyOf", "oneOf", "allOf")
+_CONDITIONS: Final = frozenset({"conditions", "preconditions"})
+_ANY_ALL: Final = "AnyAllConditions"
+"""The type of conditions of ClusterPolicies, which their definitions leave open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class Shape:
             if self.type.startswith(prefix):
                 return Shape(self.type.removeprefix(prefix))
         if isinstance(step, str) and (field := self.fields().get(step)) is not None:
-            return field
+            is_open = step in _CONDITIONS and not (field.fields() or field.holds_more)
+            return self._of({"$ref": _ANY_ALL}) if is_open else field
         key = "items" if isinstance(step, int) else "additionalProperties"
         inner = (part.get(key) for part in self._parts())
         return next((self._of(schema) for schema in inner if isinstance(schema, dict)), None)

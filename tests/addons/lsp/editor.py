@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lsprotocol import types
-from pytest_lsp import ClientServerConfig, LanguageClient
+from pygls.uris import to_fs_path
+from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 SECONDS = 120
 """The longest wait for an answer, on a machine that does much else."""
@@ -69,6 +70,62 @@ class Editor:
         except TimeoutError:
             raise AssertionError(f"there is only {self.client.diagnostics.get(uri)}") from None
 
+    async def hover(self, path: Path, line: int, character: int) -> str:
+        """Return what is shown of a position; empty for nothing."""
+        found = await self.client.text_document_hover_async(
+            types.HoverParams(_document(path), types.Position(line, character))
+        )
+        if found is None:
+            return ""
+        assert isinstance(found.contents, types.MarkupContent)
+        return found.contents.value
+
+    async def completions(self, path: Path, line: int, character: int) -> list[str]:
+        """Return what can be written at a position."""
+        found = await self.client.text_document_completion_async(
+            types.CompletionParams(_document(path), types.Position(line, character))
+        )
+        assert isinstance(found, Sequence)
+        return [item.label for item in found]
+
+    async def actions(
+        self, path: Path, line: int, trigger: types.CodeActionTriggerKind | None = None
+    ) -> dict[str, types.CodeAction]:
+        """Return the actions for a line by their titles."""
+        place = types.Range(types.Position(line, 0), types.Position(line, 80))
+        context = types.CodeActionContext([], trigger_kind=trigger)
+        found = await self.client.text_document_code_action_async(
+            types.CodeActionParams(_document(path), place, context)
+        )
+        return {each.title: each for each in found or () if isinstance(each, types.CodeAction)}
+
+
+def _document(path: Path) -> types.TextDocumentIdentifier:
+    return types.TextDocumentIdentifier(path.resolve().as_uri())
+
+
+def applied(action: types.CodeAction, texts: Mapping[Path, str]) -> dict[Path, str]:
+    """Return the texts of files after an action."""
+    assert action.edit is not None
+    found = dict(texts)
+    for change in action.edit.document_changes or ():
+        if isinstance(change, types.CreateFile):
+            found[_path(change.uri)] = ""
+        elif isinstance(change, types.TextDocumentEdit):
+            path = _path(change.text_document.uri)
+            lines = found[path].splitlines(keepends=True)
+            for edit in sorted(change.edits, key=lambda each: -each.range.start.line):
+                assert isinstance(edit, types.TextEdit)
+                lines[edit.range.start.line : edit.range.end.line] = [edit.new_text]
+            found[path] = "".join(lines)
+    return found
+
+
+def _path(uri: str) -> Path:
+    path = to_fs_path(uri)
+    assert path is not None
+    return Path(path)
+
 
 @asynccontextmanager
 async def editor(
@@ -82,7 +139,7 @@ async def editor(
     root = folder.resolve().as_uri()
     await client.initialize_session(
         types.InitializeParams(
-            types.ClientCapabilities(),
+            client_capabilities("visual-studio-code"),
             root_uri=root,
             workspace_folders=[types.WorkspaceFolder(root, "work")],
         )

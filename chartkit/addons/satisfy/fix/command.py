@@ -86,7 +86,7 @@ class Fixer:
     ) -> Requests:
         """Fix the objects of a scan, and return them as they are then; raise InputError where a
         file cannot be written."""
-        run = _Run(self, requests, environment, context_of)
+        run = FixRun(self._files(), requests, environment, context_of)
         subjects = run.subjects(reporting)
         batches = run.batches(subjects)
         files = [file for batch in batches for file in batch.files if file.before != file.after]
@@ -107,18 +107,26 @@ class Fixer:
                 reporting.console.remark(line)
         return run.after(batches)
 
+    def _files(self) -> SourceFiles:
+        request = self.options.request
+        paths = [path for path in request.inputs.paths if not is_remote(path)]
+        named = [path for path in matching(paths) if path != STDIN]
+        values = [path for path in request.world.values if not is_remote(path)]
+        return SourceFiles([*named, *values], self.stdin, not self.is_diff)
 
-class _Run:
-    """The fix of one scan, from its objects as they are to those that come of the edits."""
+
+class FixRun:
+    """The fix of objects that are judged together, from the objects as they are to those that come
+    of the edits."""
 
     def __init__(
         self,
-        fixer: Fixer,
+        files: SourceFiles,
         requests: Requests,
         environment: ProjectEnvironment | None,
         context_of: Callable[[Requests], ScanContext],
     ) -> None:
-        self._fixer = fixer
+        self._files = files
         self._requests = requests
         self._environment = environment
         self._context_of = context_of
@@ -143,24 +151,23 @@ class _Run:
             )
             if violations and gate.looks_at(given):
                 subjects.append(Subject(number, given, violations))
-        policies = {policy.policy.id: policy for policy in running}
         with reporting.console.progress(len(subjects)) as step:
             for subject in subjects:
-                solve(subject, self._judging, policies)
+                self.solve(subject)
                 step()
         return subjects
+
+    def solve(self, subject: Subject) -> None:
+        """Find the edits of an object that end its violations."""
+        running = self._requests.policies.policies
+        solve(subject, self._judging, {policy.policy.id: policy for policy in running})
 
     def batches(self, subjects: Sequence[Subject]) -> list[Batch]:
         """Return the edits by what is written together, without those that cannot be made."""
         by_places: dict[type[object], list[Subject]] = {}
         for subject in subjects:
             by_places.setdefault(type(subject.given.location.places), []).append(subject)
-        options, objects = self._fixer.options, self._requests.objects
-        paths = [path for path in options.request.inputs.paths if not is_remote(path)]
-        named = [path for path in matching(paths) if path != STDIN]
-        values = [path for path in options.request.world.values if not is_remote(path)]
-        fixer = self._fixer
-        files = SourceFiles([*named, *values], fixer.stdin, not fixer.is_diff)
+        files, objects = self._files, self._requests.objects
         plain = by_places.pop(Document, [])
         rendered = by_places.pop(TemplatePlaces, [])
         built = by_places.pop(BuiltPlaces, [])

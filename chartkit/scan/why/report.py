@@ -186,7 +186,7 @@ def _object(asked: ObjectWhy) -> Body:
     names = (resource.api_version, resource.kind, resource.namespace, resource.name)
     body: Body = {"resource": "/".join(names), "location": str(resource.location)}
     if asked.unsent is not None:
-        body["unsent"] = _decision(asked.unsent, resource)
+        body["unsent"] = decision_body(asked.unsent, resource)
     body["rules"] = [_rule(rule, resource) for policy in asked.policies for rule in policy.rules]
     return body
 
@@ -197,11 +197,11 @@ def _rule(rule: RuleDecision, resource: Resource) -> Body:
         "rule": rule.rule,
         "result": _NONE if rule.status is None else str(rule.status),
         "message": rule.message,
-        "decision": _decision(rule.decision, resource),
+        "decision": decision_body(rule.decision, resource),
     }
 
 
-def _decision(decision: Decision, resource: Resource) -> Body:
+def decision_body(decision: Decision, resource: Resource) -> Body:
     """Return a decision for programs; what it has not is left out."""
     body: Body = {"asked": str(decision.asked), "holds": decision.holds, "text": decision.text}
     if decision.location is not None:
@@ -214,5 +214,5 @@ def _decision(decision: Decision, resource: Resource) -> Body:
     if decision.value is not MISSING:
         body["value"] = decision.value
     if decision.parts:
-        body["parts"] = [_decision(part, resource) for part in decision.parts]
+        body["parts"] = [decision_body(part, resource) for part in decision.parts]
     return body

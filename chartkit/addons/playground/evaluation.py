@@ -1,0 +1,227 @@
+"""Policies and objects: the results, each with the field that decided, and why."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from chartkit.addons.playground.inputs import (
+    Problems,
+    documents_of,
+    list_of,
+    mapping_of,
+    objects_of,
+    text_of,
+)
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.engine import Operation, Request, User, explain, is_exception, misnamed
+from chartkit.engine import read_exceptions as exceptions_among
+from chartkit.engine.why import RuleDecision
+from chartkit.errors import ChartkitError, InputError
+from chartkit.model import Body, Location, Resource, RuleResult
+from chartkit.scan.policies import PolicySet, compile_all
+from chartkit.scan.requests import Requests, custom_resources
+from chartkit.scan.run import as_changed, with_refusals
+from chartkit.scan.user_inputs import UserInputs
+from chartkit.scan.why.report import decision_body
+
+_KEPT: Final = 8
+_MOST_ROWS: Final = 5_000
+_MOST_LINES: Final = 2_000
+"""The lines of an object whose change is shown as a diff."""
+_MOST_PARTS: Final = 400
+"""The checks of a decision that are shown."""
+
+
+def evaluate(given: Body) -> Body:
+    """Return the results of policies for objects."""
+    problems = Problems("policies")
+    answer: Body = {"rows": [], "mutated": [], "generated": [], "problems": problems.found}
+    try:
+        _evaluate(given, problems, answer)
+    except ChartkitError as error:
+        problems.add_error(error)
+    return answer
+
+
+def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
+    policies = _compiled(text_of(given, "policies"), text_of(given, "exceptions"))
+    problems.add_all([*policies.diagnostics, *policies.remarks])
+    objects = objects_of("objects", text_of(given, "objects"))
+    old = objects_of("old", text_of(given, "old"))
+    before = {_identity(each): each for each in old}
+    requests = _requests(policies, [*objects, *old], given, problems)
+    operation = _operation(given)
+    context = replace(
+        requests.context(requests.world()),
+        operation=operation if operation is not Operation.CREATE else "",
+    )
+    complete = requests.completion()
+    judges = [each for each in requests.policies.policies if not each.judges_json]
+    admissions = context.admissions(judges)
+    silent: dict[str, RuleDecision] = {}
+    for resource in objects:
+        request = context.request(resource, admissions)
+        request = replace(request, operation=operation, old=_old(request, operation, before))
+        decisions, results = explain(judges, request, context.world)
+        results = list(complete(resource, with_refusals(request.resource, results)))
+        answer["rows"] += _rows(resource, decisions, results)
+        answer["mutated"] += _mutated(request.resource, results)
+        answer["generated"] += _generated(results)
+        _note_silent(silent, decisions)
+        if len(answer["rows"]) > _MOST_ROWS:
+            message = f"only {_MOST_ROWS:,} results are shown"
+            problems.add(message, resource.location, "chartkit scan shows all", "note")
+            break
+    for rule in silent.values():
+        if rule.status is None:
+            message = f"{rule.name} applies to none of the objects: {rule.decision.text}"
+            problems.add(message, rule.decision.location, level="note")
+
+
+@lru_cache(maxsize=_KEPT)
+def _compiled(policies: str, exceptions: str) -> PolicySet:
+    found = objects_of("policies", policies)
+    for resource in found:
+        if (error := misnamed(resource)) is not None:
+            raise error
+    excepting = objects_of("exceptions", exceptions)
+    for resource in excepting:
+        if not is_exception(resource):
+            hint = "policies and objects have editors of their own"
+            raise InputError(f"{resource.kind} is no PolicyException", resource.location, hint)
+    return compile_all(found, exceptions_among([*found, *excepting]))
+
+
+def _requests(
+    policies: PolicySet, found: Sequence[Resource], given: Body, problems: Problems
+) -> Requests:
+    """Return policies with the objects that there are, and what the user says of requests."""
+    custom = custom_resources((), found, lambda fault: problems.add_all([fault]))
+    if custom is not None:
+        policies = policies.with_names(custom.names)
+    groups = tuple(str(each) for each in list_of(given, "groups"))
+    user = User(text_of(given, "user"), groups=groups)
+    inputs = UserInputs(user=user if user != User() else None)
+    requests = replace(Requests.of(policies, found), custom=custom, inputs=inputs)
+    labels = dict(requests.namespaces)
+    for namespace, named in mapping_of(given, "namespace_labels").items():
+        if isinstance(named, dict):
+            known = {"kubernetes.io/metadata.name": namespace, **labels.get(namespace, {})}
+            labels[namespace] = {**known, **{key: str(value) for key, value in named.items()}}
+    return replace(requests, namespaces=labels)
+
+
+def _operation(given: Body) -> Operation:
+    name = text_of(given, "operation") or "CREATE"
+    if name not in ("CREATE", "UPDATE", "DELETE"):
+        raise InputError("the operation is CREATE, UPDATE or DELETE")
+    return Operation(name)
+
+
+def _old(
+    request: Request, operation: Operation, before: Mapping[tuple[str, ...], Resource]
+) -> Resource | None:
+    if operation is not Operation.UPDATE:
+        return request.old
+    # An object of which no other state is given is updated without a change.
+    return before.get(_identity(request.resource), request.resource)
+
+
+def _identity(resource: Resource) -> tuple[str, ...]:
+    return resource.kind, resource.namespace or "default", resource.name
+
+
+def _note_silent(silent: dict[str, RuleDecision], decisions: Sequence[RuleDecision]) -> None:
+    """Keep for each policy what keeps its rules from objects: the last check that is about more
+    than their kind, or a result."""
+    for rule in decisions:
+        known = silent.get(rule.policy)
+        if known is None or (known.status is None and not rule.decision.is_of_another_kind):
+            silent[rule.policy] = rule
+
+
+def _rows(
+    resource: Resource, decisions: Sequence[RuleDecision], results: Sequence[RuleResult]
+) -> Iterator[Body]:
+    left = list(decisions)
+    for result in results:
+        rule = next((each for each in left if each.is_about(result)), None)
+        if rule is not None:
+            left.remove(rule)
+        at = rule.decision.location if rule is not None else None
+        yield {
+            "policy": result.policy,
+            "rule": result.rule,
+            "kind": resource.kind,
+            "name": resource.name,
+            "namespace": resource.namespace,
+            "status": str(result.status),
+            "message": result.message,
+            "object": _span(resource, result.fields),
+            "rule_at": {"line": at.line, "column": at.column or 1} if at and at.line else None,
+            "why": _why(rule, resource),
+        }
+
+
+def _why(rule: RuleDecision | None, resource: Resource) -> Body | None:
+    if rule is None:
+        return None
+    parts = sum(1 for _ in rule.decision.walk())
+    shown = rule.decision if parts <= _MOST_PARTS else replace(rule.decision, parts=())
+    return decision_body(shown, resource)
+
+
+def _span(resource: Resource, fields: Sequence[str]) -> Body | None:
+    """Return where the first field is written, with all of its line; for none the object."""
+    location: Location = resource.location.within(fields[0]) if fields else resource.location
+    places = resource.location.places
+    if not location.line or places is None:
+        return None
+    first, lines = places.excerpt(location.line)
+    line, column = lines[location.line - first], location.column or 1
+    return {
+        "line": location.line,
+        "column": column,
+        "length": max(1, len(line.rstrip()) - column + 1),
+    }
+
+
+def _mutated(resource: Resource, results: Sequence[RuleResult]) -> Iterator[Body]:
+    changed = as_changed(resource, results)
+    pairs = [(resource, changed.body)] if changed is not resource else []
+    pairs += [
+        (Resource(each.patched_target), each.patched_target)
+        for each in results
+        if each.patched_target
+    ]
+    for before, after in pairs:
+        old = dump_yaml(before.body) if before.body is not after else ""
+        new = dump_yaml(after)
+        lines = (old.splitlines(), new.splitlines())
+        is_short = max(map(len, lines)) <= _MOST_LINES
+        diff = difflib.unified_diff(*lines, "before", "after", lineterm="") if is_short else ()
+        yield {
+            "kind": before.kind,
+            "name": before.name,
+            "namespace": before.namespace,
+            "before": old,
+            "after": new,
+            "diff": "\n".join(diff),
+        }
+
+
+def _generated(results: Sequence[RuleResult]) -> Iterator[Body]:
+    for result in results:
+        for body in (*result.generated, *result.updated):
+            made = Resource(body)
+            yield {
+                "policy": result.policy,
+                "rule": result.rule,
+                "kind": made.kind,
+                "name": made.name,
+                "yaml": dump_yaml(body),
+            }

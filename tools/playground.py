@@ -9,21 +9,29 @@ chartkit with what it imports from this Python's packages, which requirements.lo
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Final
+
+from chartkit.addons.playground.library import FILE, library
+from chartkit.addons.playground.server import POLICY
 
 _ROOT: Final = Path(__file__).parent.parent
 _SOURCES: Final = _ROOT / "docs" / "playground"
 _WORK: Final = _ROOT / "build" / "playground"
 _PAGE: Final = _ROOT / "build" / "site" / "playground"
-_PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+_LOCK: Final = "pyodide-lock.json"
+_PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", _LOCK)
+_STAND_INS: Final = {"re2.py": "re2.py", "rpds.py": "rpds.py", "libyaml.py": "yaml/_yaml.py"}
+_SCRIPT: Final = _WORK / "engine.mjs"
 _PACKAGES: Final = (
     "attr",
     "attrs",
@@ -33,30 +41,42 @@ _PACKAGES: Final = (
     "jsonschema_specifications",
     "referencing",
     "semver",
+    "urllib3",
     "yaml",
 )
 """What the engine imports; what of these is compiled has a stand-in in the page."""
 _LEFT_OUT: Final = frozenset(
-    (
+    {
         *(f"addons/{name}" for name in ("lsp", "mcp", "operate", "serve", "signatures")),
-        *("catalog", "charts", "helm", "library/policies", "network", "render", "testing"),
-    )
+        *("addons/playground/stand_ins", "catalog", "charts/upstream", "render"),
+    }
 )
 """Folders of chartkit that the page does not need."""
+_POLICY: Final = re.compile(r'(http-equiv="Content-Security-Policy" content=")[^"]*')
 _HASH: Final = 12
 """The characters of a content's hash in a name."""
 
 
+class MissingError(Exception):
+    """Something that builds the page is not there."""
+
+
 def build(page: Path) -> None:
-    """Write the page anew."""
+    """Write the page anew; raise MissingError."""
+    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if missing:
+        raise MissingError(f"it is built with {' and '.join(missing)}")
     _install()
+    # Node finds packages next to a module.
+    shutil.copy(Path(__file__).with_name("playground_engine.mjs"), _SCRIPT)
     shutil.rmtree(page, ignore_errors=True)
     page.mkdir(parents=True)
     engine = _named(_engine(), page / "engine")
     worker = _named(_bundle("worker.ts", ENGINE=engine), page / "worker.js")
     main = _named(_bundle("main.ts", WORKER=worker), page / "main.js")
-    style = _named(_bundle("style.css"), page / "style.css")
+    style = _named(_bundle("style.css", ".css"), page / "style.css")
     text = (_SOURCES / "index.html").read_text("utf-8")
+    text = _POLICY.sub(lambda found: found[1] + POLICY, text)
     for name, built in (("main.js", main), ("style.css", style)):
         text = text.replace(f'"{name}"', f'"{built}"')
     (page / "index.html").write_text(text, "utf-8")
@@ -71,18 +91,21 @@ def _install() -> None:
         return
     for name in ("package.json", "package-lock.json"):
         shutil.copy(_SOURCES / name, _WORK)
-    _run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+    try:
+        _run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+    except subprocess.CalledProcessError:
+        raise MissingError("npm cannot install what builds it") from None
     installed.write_text(lock, "utf-8")
 
 
-def _run(*command: str) -> None:
-    modules = str(_WORK / "node_modules")
-    subprocess.run(command, cwd=_WORK, env={**os.environ, "NODE_PATH": modules}, check=True)
+def _run(*command: str, **environment: str) -> None:
+    known = {**os.environ, "NODE_PATH": str(_WORK / "node_modules"), **environment}
+    subprocess.run(command, cwd=_WORK, env=known, check=True)
 
 
-def _bundle(source: str, **names: str) -> Path:
+def _bundle(source: str, extension: str = ".js", **names: str) -> Path:
     """Return the bundle of a source; names: of other files, which it has as constants."""
-    made = _WORK / Path(source).with_suffix(".css" if source.endswith(".css") else ".js").name
+    made = (_WORK / source).with_suffix(extension)
     defined = (f'--define:{name}="{text}"' for name, text in names.items())
     options = ("--bundle", "--minify", "--format=esm", "--external:node:*", "--log-level=warning")
     esbuild = str(_WORK / "node_modules" / ".bin" / "esbuild")
@@ -101,24 +124,41 @@ def _named(made: Path, wanted: Path) -> str:
 
 
 def _engine() -> Path:
-    """Return the folder of the engine's files: Pyodide, and an archive of chartkit with what it
-    imports."""
-    packages, made = _WORK / "packages", _WORK / "engine"
-    for folder in (packages, made):
-        shutil.rmtree(folder, ignore_errors=True)
+    """Return the folder of the engine's files: Pyodide, chartkit with what it imports, and the
+    memory of an engine that has imported it."""
+    made, pack = _WORK / "engine", _WORK / "engine" / "chartkit.pack.gz"
+    shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     for name in _PYODIDE:
         shutil.copy(_WORK / "node_modules" / "pyodide" / name, made)
+    # Pyodide needs no package of its own.
+    lock = json.loads((made / _LOCK).read_bytes())
+    (made / _LOCK).write_text(json.dumps({**lock, "packages": {}}), "utf-8")
+    packages = _packages()
+    files = sorted(each for each in packages.rglob("*") if each.is_file())
+    contents = {each.relative_to(packages).as_posix(): each.read_bytes() for each in files}
+    names = json.dumps([(name, len(content)) for name, content in contents.items()])
+    packed = b"".join([names.encode(), b"\n", *contents.values()])
+    pack.write_bytes(gzip.compress(packed, 9, mtime=0))
+    unpack = _bundle("unpack.ts", extension=".mjs").as_uri()
+    _run("node", str(_SCRIPT), "snapshot", str(pack), str(made / "memory.gz"), UNPACK=unpack)
+    return made
+
+
+def _packages() -> Path:
+    """Return a folder with the compiled modules of chartkit and of what it imports."""
+    packages, own = _WORK / "packages", Path("chartkit/addons/playground")
+    shutil.rmtree(packages, ignore_errors=True)
     _copy(_ROOT / "chartkit", packages / "chartkit", _LEFT_OUT)
     for name in _PACKAGES:
         [found] = import_module(name).__path__
         _copy(Path(found), packages / name, frozenset({"tests", "benchmarks"}))
-    with zipfile.ZipFile(made / "chartkit.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
-        for path in sorted(each for each in packages.rglob("*") if each.is_file()):
-            entry = zipfile.ZipInfo(path.relative_to(packages).as_posix())
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(entry, path.read_bytes())
-    return made
+    for name, module in _STAND_INS.items():
+        shutil.copy(_ROOT / own / "stand_ins" / name, packages / module)
+    entries = json.dumps(library({}), ensure_ascii=False)
+    (packages / own / FILE.name).write_text(entries, "utf-8")
+    _run("node", str(_SCRIPT), "compile", str(packages))
+    return packages
 
 
 def _copy(source: Path, target: Path, left_out: frozenset[str]) -> None:
@@ -138,11 +178,11 @@ def _copy(source: Path, target: Path, left_out: frozenset[str]) -> None:
 def main() -> int:
     """Build the page; say what is missing where it cannot be built."""
     page = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else _PAGE
-    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
-    if missing:
-        print(f"no playground: it is built with {' and '.join(missing)}", file=sys.stderr)  # noqa: T201
+    try:
+        build(page)
+    except MissingError as error:
+        print(f"no playground: {error}", file=sys.stderr)  # noqa: T201
         return 0
-    build(page)
     size = sum(each.stat().st_size for each in page.rglob("*") if each.is_file())
     print(f"{page}: {size / 1e6:.1f} MB")  # noqa: T201
     return 0

@@ -2,6 +2,7 @@
 
 import { loadPyodide } from "pyodide";
 import type { Call, Message, Question } from "./protocol";
+import { unpack } from "./unpack";
 
 /** The folder of the engine's files, next to this script; tools/playground.py names it. */
 declare const ENGINE: string;
@@ -16,19 +17,23 @@ function send(message: Message): void {
   self.postMessage(message);
 }
 
-async function bytes(name: string): Promise<ArrayBuffer> {
+/** Return the content of a compressed file. */
+async function content(name: string): Promise<Uint8Array> {
   const response = await fetch(FOLDER + name);
-  if (!response.ok) throw new Error(`${name} cannot be read (${response.status})`);
-  return response.arrayBuffer();
+  if (!response.ok || !response.body) throw new Error(`${name} cannot be read (${response.status})`);
+  const plain = response.body.pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(plain).arrayBuffer());
 }
 
 async function load(): Promise<void> {
   const started = performance.now();
-  const [archive, python] = await Promise.all([
-    bytes("chartkit.zip"),
-    loadPyodide({ indexURL: FOLDER, stdLibURL: `${FOLDER}python_stdlib.zip` }),
-  ]);
-  python.unpackArchive(archive, "zip", { extractDir: HOME });
+  const pack = content("chartkit.pack.gz");
+  const python = await loadPyodide({
+    indexURL: FOLDER,
+    stdLibURL: `${FOLDER}python_stdlib.zip`,
+    _loadSnapshot: content("memory.gz"),
+  } as Parameters<typeof loadPyodide>[0]);
+  unpack(python.FS, await pack, HOME);
   const session = python.pyimport("chartkit.addons.playground.session");
   answer = (call, input) => session.answer(call, input) as string;
   const version = python.pyimport("chartkit").__version__ as string;

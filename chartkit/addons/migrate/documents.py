@@ -16,7 +16,7 @@ from chartkit.addons.migrate.proof import Proof
 from chartkit.api import Counterexample, Manifests, MigratedPolicy, Verdict
 from chartkit.api import Migration as Answer
 
-_INPUTS: Final = InventoryOptions(
+INPUTS: Final = InventoryOptions(
     paths=(),
     values=(),
     named_namespace=None,
@@ -31,7 +31,7 @@ _INPUTS: Final = InventoryOptions(
 def migrated(policies: Manifests, prove: bool, objects: Manifests | None) -> Answer:
     """Return what becomes of the policies of kyverno.io; objects: for every proof."""
     options = ConversionOptions(
-        inventory=_INPUTS, prove=prove, proof_seconds=None, objects=(), allowed=(), jobs=1
+        inventory=INPUTS, prove=prove, proof_seconds=None, objects=(), allowed=(), jobs=1
     )
     inventory = inventory_of(policies.objects)
     batch = Batch((each.current or each.resource for each in inventory.objects), options.target)

@@ -2,4 +2,13 @@
 
 from chartkit.addon import Addon
 
-PLAYGROUND = Addon("playground", ports={"links": "chartkit.addons.playground.link:links"})
+PLAYGROUND = Addon(
+    "playground",
+    commands={
+        "playground": (
+            "chartkit.addons.playground.command:playground",
+            "Serve the page in which policies run in the browser.",
+        ),
+    },
+    ports={"links": "chartkit.addons.playground.link:links"},
+)

@@ -10,7 +10,6 @@ from typing import Final
 
 from chartkit.addons.playground.inputs import (
     Problems,
-    documents_of,
     list_of,
     mapping_of,
     objects_of,

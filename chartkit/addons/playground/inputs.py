@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from chartkit.documents.reader import Document, read_text, resources
 from chartkit.errors import ChartkitError, CompileError, InputError
@@ -16,6 +16,7 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
 MOST_CHARACTERS: Final = 2_000_000
 """The characters of an input that are read: some 10,000 objects."""
 _KEPT: Final = 16
+_Value = TypeVar("_Value")
 
 
 class Problems:
@@ -77,15 +78,17 @@ def text_of(given: Body, name: str) -> str:
 
 def mapping_of(given: Body, name: str) -> dict[str, Any]:
     """Return a mapping of a call's input; raise InputError for another value."""
-    return _typed(given, name, dict, {})
+    found: dict[str, Any] = _typed(given, name, dict, {})
+    return found
 
 
 def list_of(given: Body, name: str) -> list[Json]:
     """Return a list of a call's input; raise InputError for another value."""
-    return _typed(given, name, list, [])
+    found: list[Json] = _typed(given, name, list, [])
+    return found
 
 
-def _typed(given: Body, name: str, kind: type, default: Any) -> Any:
+def _typed(given: Body, name: str, kind: type[_Value], default: _Value) -> _Value:
     value = given.get(name, default)
     if not isinstance(value, kind):
         raise InputError(f"{name} is not a {kind.__name__}")

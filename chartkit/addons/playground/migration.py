@@ -1,0 +1,111 @@
+"""Policies of kyverno.io: what replaces them, and whether both forms answer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+from chartkit.addons.migrate.convert import Batch
+from chartkit.addons.migrate.documents import INPUTS
+from chartkit.addons.migrate.files.printed import answer_text, difference_sentence, faults, smallest
+from chartkit.addons.migrate.files.run import Migration, Migrator
+from chartkit.addons.migrate.files.texts import MigratedObject
+from chartkit.addons.migrate.options import ConversionOptions
+from chartkit.addons.migrate.plan.inventory import inventory_of
+from chartkit.addons.playground.inputs import Problems, objects_of, text_of
+from chartkit.errors import ChartkitError, InputError
+from chartkit.model import Body
+from chartkit.wording import counted
+
+_SECONDS: Final = 5.0
+"""The processor time of all proofs of a call."""
+_MOST_POLICIES: Final = 20
+_KEPT: Final = 8
+
+
+def migrate(given: Body) -> Body:
+    """Return what replaces the policies of a text, and the outcome of the proof."""
+    problems = Problems("policy")
+    answer: Body = {
+        "text": "",
+        "verdict": {"state": "none", "text": "there is no policy of kyverno.io", "requests": 0},
+        "counterexamples": [],
+        "notes": [],
+        "problems": problems.found,
+    }
+    try:
+        found, text, refused = _migrated(text_of(given, "policy"))
+    except ChartkitError as error:
+        problems.add_error(error)
+        return answer
+    problems.add_all(refused)
+    if found:
+        answer["text"] = text
+        answer["verdict"] = _verdict(found)
+        answer["counterexamples"] = [row for each in found for row in _counterexamples(each)]
+        answer["notes"] = [row for each in found for row in _notes(each)]
+    return answer
+
+
+@lru_cache(maxsize=_KEPT)
+def _migrated(text: str) -> tuple[tuple[MigratedObject, ...], str, tuple[Any, ...]]:
+    inventory = inventory_of(objects_of("policy", text))
+    if len(inventory.objects) > _MOST_POLICIES:
+        hint = "chartkit migrate policies takes any number"
+        raise InputError(f"has more than {_MOST_POLICIES} policies of kyverno.io", None, hint)
+    options = ConversionOptions(
+        inventory=INPUTS,
+        prove=True,
+        proof_seconds=_SECONDS / max(1, len(inventory.objects)),
+        objects=(),
+        allowed=(),
+        jobs=1,
+    )
+    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
+    migrator = Migrator(options, (), {}, batch)
+    found = migrator.all(inventory.objects, lambda _: nullcontext(lambda: None))
+    # The new form is shown where the proof does not hold as well: with what tells both apart.
+    shown = [replace(each, allowed="shown with its proof") for each in found]
+    text = Migration(inventory, shown).text
+    return tuple(found), text, tuple(inventory.findings)
+
+
+def _verdict(found: tuple[MigratedObject, ...]) -> Body:
+    proofs = [each.proof for each in found if each.proof is not None]
+    requests = sum(proof.requests for proof in proofs)
+    left = [outcome for each in found for outcome in each.outcomes if outcome.reason]
+    converted = any(each.conversion and each.conversion.documents for each in found)
+    if not converted:
+        state, text = "none", "no rule has a form that says the same"
+    elif differing := sum(len(faults(proof)) for proof in proofs):
+        state, text = "different", f"both forms differ in {counted(differing, 'request')}"
+    elif proofs and all(proof.equal for proof in proofs):
+        state, text = "equal", "both forms gave the same answer to every request"
+    else:
+        state, text = "unproved", "no request made either form decide"
+    if converted and state == "equal" and left:
+        text += f"; {counted(len(left), 'rule')} stay as they are"
+    return {"state": state, "text": text, "requests": requests}
+
+
+def _counterexamples(each: MigratedObject) -> Iterator[Body]:
+    for one in faults(each.proof) if each.proof is not None else ():
+        yield {
+            "text": difference_sentence(one),
+            "request": smallest(one),
+            "old": answer_text(one.legacy),
+            "new": answer_text(one.new),
+        }
+
+
+def _notes(each: MigratedObject) -> Iterator[Body]:
+    outcomes = each.outcomes if each.conversion is None else each.conversion.outcomes
+    for outcome in outcomes:
+        reason = (f"stays as it is: {outcome.reason}",) if outcome.reason else ()
+        for text in (*reason, *outcome.changes, *outcome.remarks):
+            yield {"rule": outcome.rule or each.legacy.resource.name, "text": text}
+    for text in each.needs:
+        yield {"rule": "", "text": text}

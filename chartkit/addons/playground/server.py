@@ -1,0 +1,136 @@
+"""The server of a built page: its files, on loopback, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+HOST: Final = "127.0.0.1"
+POLICY: Final = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "worker-src 'self' blob:",
+        "connect-src 'self'",
+        "style-src 'self'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+)
+"""The content security policy of the page, which its worker has as well."""
+_INDEX: Final = "index.html"
+_HOW: Final = "`make site` in chartkit's repository builds it in build/site/playground"
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".gz": "application/gzip",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".zip": "application/zip",
+}
+_HEADERS: Final = {
+    "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_HASHED: Final = re.compile(r"/[\w-]+-[0-9a-f]{12}[/.]")
+_SECONDS: Final = 30
+_BLOCK: Final = 1 << 16
+
+
+def pages(folder: Path) -> Mapping[str, Path]:
+    """Return the files of a built page by their paths in URLs; raise InputError for a folder that
+    holds none."""
+    if not (folder / _INDEX).is_file():
+        raise InputError("holds no built playground", Location(str(folder)), _HOW)
+    root = folder.resolve()
+    files = {
+        f"/{file.relative_to(root).as_posix()}": file
+        for file in root.rglob("*")
+        if file.suffix in _TYPES and file.is_file() and file.resolve().is_relative_to(root)
+    }
+    return {**files, "/": root / _INDEX}
+
+
+def serving(files: Mapping[str, Path], port: int) -> ThreadingHTTPServer:
+    """Return a server of files at a port of this machine, 0 for any; raise InputError for a port
+    that is taken."""
+
+    class Handler(_Handler):
+        known = files
+
+    try:
+        return ThreadingHTTPServer((HOST, port), Handler)
+    except OSError as error:
+        message = f"port {port} of {HOST} cannot be used: {error.strerror}"
+        raise InputError(message, hint="--port names another, 0 any that is free") from None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers GET and HEAD for the files, of requests that name this machine."""
+
+    known: Mapping[str, Path] = {}
+    server: ThreadingHTTPServer
+    server_version = "chartkit"
+    sys_version = ""
+    timeout = _SECONDS
+
+    def do_GET(self) -> None:
+        """Answer with a file."""
+        self._answer(has_body=True)
+
+    def do_HEAD(self) -> None:
+        """Answer with a file's headers."""
+        self._answer(has_body=False)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing."""
+
+    def _answer(self, has_body: bool) -> None:
+        port = self.server.server_port
+        # A page elsewhere can give its own name this machine's address.
+        if self.headers.get("Host") not in (f"{HOST}:{port}", f"localhost:{port}"):
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            return
+        path = self.path.partition("?")[0]
+        try:
+            stream = self.known[path].open("rb")
+        except (KeyError, OSError):
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        with stream:
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", _TYPES[self.known[path].suffix])
+            self.send_header("Content-Length", str(stream.seek(0, 2)))
+            is_kept = _HASHED.match(path) is not None
+            kept = "public, max-age=31536000, immutable" if is_kept else "no-cache"
+            self.send_header("Cache-Control", kept)
+            self.end_headers()
+            stream.seek(0)
+            while has_body and (block := stream.read(_BLOCK)):
+                self.wfile.write(block)
+
+    def end_headers(self) -> None:
+        """End the headers of any answer, with those that each has."""
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def handle_one_request(self) -> None:
+        """Answer a request; one that breaks off is none."""
+        try:
+            super().handle_one_request()
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True

@@ -138,7 +138,10 @@ def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise _refused(status.st_mode, location)
             with open(path, "rb") as file:
-                content = file.read(most + 1)
+                content = file.read(min(status.st_size, most) + 1)
+                if len(content) > status.st_size:
+                    # It grows, or has no size. What is asked for at once takes memory at once.
+                    content += file.read(most + 1 - len(content))
     except (OSError, ValueError) as error:
         raise _unreadable(error, location) from None
     if len(content) > most:

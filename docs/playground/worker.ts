@@ -7,6 +7,7 @@ import { unpack } from "./unpack";
 /** The folder of the engine's files, next to this script; tools/playground.py names it. */
 declare const ENGINE: string;
 const FOLDER = new URL(`${ENGINE}/`, import.meta.url).href;
+const PAGE = 1 << 16;
 const HOME = "/home/pyodide";
 
 type Answer = (call: Call, input: string) => string;
@@ -25,13 +26,29 @@ async function content(name: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(plain).arrayBuffer());
 }
 
+/** Have Python's memory as large as an image of it is: Pyodide copies the image, and grows nothing. */
+function growTo(image: Promise<Uint8Array>): void {
+  const instantiate = WebAssembly.instantiateStreaming;
+  WebAssembly.instantiateStreaming = async (...given) => {
+    const made = await instantiate(...given);
+    const memory = made.instance.exports["memory"];
+    if (memory instanceof WebAssembly.Memory) {
+      const missing = (await image).length - memory.buffer.byteLength;
+      memory.grow(Math.max(0, Math.ceil(missing / PAGE)));
+    }
+    return made;
+  };
+}
+
 async function load(): Promise<void> {
   const started = performance.now();
   const pack = content("chartkit.pack.gz");
+  const image = content("memory.gz");
+  growTo(image);
   const python = await loadPyodide({
     indexURL: FOLDER,
     stdLibURL: `${FOLDER}python_stdlib.zip`,
-    _loadSnapshot: content("memory.gz"),
+    _loadSnapshot: image,
   } as Parameters<typeof loadPyodide>[0]);
   unpack(python.FS, await pack, HOME);
   const session = python.pyimport("chartkit.addons.playground.session");

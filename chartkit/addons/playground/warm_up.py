@@ -79,10 +79,10 @@ spec:
 
 def run() -> None:
     """Ask each call once."""
-    policy = _POLICIES.partition("---\n")[0]
     calls = {
         "evaluate": {"policies": _POLICIES, "objects": _OBJECTS},
-        "migrate": {"policy": policy},
+        # A proof takes memory, of which an image has the most that there was.
+        "migrate": {"policy": ""},
         "expression": {"language": "jmespath", "expression": "length(@) | @", "data": "[1]"},
     }
     for call, given in calls.items():

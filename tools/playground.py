@@ -30,7 +30,7 @@ _WORK: Final = _ROOT / "build" / "playground"
 _PAGE: Final = _ROOT / "build" / "site" / "playground"
 _LOCK: Final = "pyodide-lock.json"
 _PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", _LOCK)
-_STAND_INS: Final = {"re2.py": "re2.py", "rpds.py": "rpds.py", "libyaml.py": "yaml/_yaml.py"}
+_STAND_INS: Final = {"re2": "re2", "rpds.py": "rpds.py", "libyaml.py": "yaml/_yaml.py"}
 _SCRIPT: Final = _WORK / "engine.mjs"
 _PACKAGES: Final = (
     "attr",
@@ -154,14 +154,15 @@ def _packages() -> Path:
         [found] = import_module(name).__path__
         _copy(Path(found), packages / name, frozenset({"tests", "benchmarks"}))
     for name, module in _STAND_INS.items():
-        shutil.copy(_ROOT / own / "stand_ins" / name, packages / module)
+        source = _ROOT / own / "stand_ins" / name
+        (_copy if source.is_dir() else shutil.copy)(source, packages / module)
     entries = json.dumps(library({}), ensure_ascii=False)
     (packages / own / FILE.name).write_text(entries, "utf-8")
     _run("node", str(_SCRIPT), "compile", str(packages))
     return packages
 
 
-def _copy(source: Path, target: Path, left_out: frozenset[str]) -> None:
+def _copy(source: Path, target: Path, left_out: frozenset[str] = frozenset()) -> None:
     """Copy a package without what is compiled and without some of its folders."""
 
     def ignored(folder: str, names: list[str]) -> set[str]:

@@ -23,7 +23,10 @@ def answer(call: str, text: str) -> str:
     """Return the answer to a call, both as JSON; `error` where there is none."""
     try:
         called: Call = globals()[call] if call in _MODULES else _unknown
-        return json.dumps(called(json.loads(text)))
+        given = json.loads(text)
+        return json.dumps(called(given if isinstance(given, dict) else {}))
+    except json.JSONDecodeError as error:
+        return json.dumps({"error": f"a call is JSON: {error}"})
     except ChartkitError as error:
         return json.dumps({"error": str(error)})
     except (RecursionError, MemoryError):

@@ -1,17 +1,10 @@
-"""The part of `re2` (google-re2) that chartkit uses.
-
-A pattern is read as RE2 reads it, and refused in its words, and becomes instructions. A search
-follows them one choice after the other, and none twice at one place of a text, as RE2's BitState
-does: it takes time in proportion to the pattern and the text, and prefers what comes first.
-
-Not here: scripts (`\\p{Greek}`), and groups nested deeper than Go allows.
-"""
+"""Patterns read as RE2 reads them, and refused in its words: what they become is instructions."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -19,9 +12,9 @@ _MOST_REPEATED: Final = 1000
 _DEEPEST: Final = 1000
 _MOST_INSTRUCTIONS: Final = 87_381
 _LAST: Final = 0x10FFFF
-_CHARACTER, _SET, _SPLIT, _JUMP, _SAVE, _ASSERT, _MATCH = range(7)
-_BEGIN, _END, _BEGIN_LINE, _END_LINE, _BOUNDARY, _NO_BOUNDARY = range(6)
-_ASSERTIONS: Final = {"A": _BEGIN, "z": _END, "b": _BOUNDARY, "B": _NO_BOUNDARY}
+CHARACTER, SET, SPLIT, JUMP, SAVE, ASSERT, MATCH = range(7)
+"""The kinds of instructions: a character, or one of a set, is next; two ways to go on, the better
+one first; how far to go on; the place is that of a group; something holds here; the end."""
 _PERL: Final = {"d": "09", "s": "\t\n\f\r  ", "w": "09AZaz__"}
 _POSIX: Final = {
     "alnum": "09AZaz",
@@ -63,6 +56,7 @@ _NAMED: Final = re.compile(r"\(\?P?<")
 _WORD: Final = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 
 Code = list[tuple[int, Any, int]]
+"""Instructions, with what they take; where they lead is relative."""
 Member = Callable[[str], bool]
 
 
@@ -76,6 +70,35 @@ class Options:
     log_errors = True
     posix_syntax = False
     case_sensitive = True
+
+
+def begins(_text: str, at: int) -> bool:
+    """Report whether a place is the beginning of a text."""
+    return at == 0
+
+
+def _ends(text: str, at: int) -> bool:
+    return at == len(text)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] == "\n"
+
+
+def _ends_line(text: str, at: int) -> bool:
+    return at == len(text) or text[at] == "\n"
+
+
+def _is_boundary(text: str, at: int) -> bool:
+    before = at > 0 and text[at - 1] in _WORD
+    return before is not (at < len(text) and text[at] in _WORD)
+
+
+def _is_no_boundary(text: str, at: int) -> bool:
+    return not _is_boundary(text, at)
+
+
+_ASSERTIONS: Final = {"A": begins, "z": _ends, "b": _is_boundary, "B": _is_no_boundary}
 
 
 class _Flags(NamedTuple):
@@ -112,12 +135,12 @@ class _Group:
         total = sum(len(part.code) + 2 for part in others) + len(last.code)
         code: Code = []
         for part in others:
-            code.append((_SPLIT, 1, len(part.code) + 2))
+            code.append((SPLIT, 1, len(part.code) + 2))
             code += part.code
-            code.append((_JUMP, total - len(code), 0))
+            code.append((JUMP, total - len(code), 0))
         code += last.code
         if self.index is not None:
-            code = [(_SAVE, 2 * self.index, 0), *code, (_SAVE, 2 * self.index + 1, 0)]
+            code = [(SAVE, 2 * self.index, 0), *code, (SAVE, 2 * self.index + 1, 0)]
         can_be_empty = any(part.can_be_empty for part in parts)
         return _checked(_Part(code, can_be_empty, max(part.repeated for part in parts)))
 
@@ -141,7 +164,7 @@ def _repeated(part: _Part, least: int, most: int | None, lazy: bool) -> _Part:
         raise error("pattern too large - compile failed")
 
     def split(first: int, second: int) -> tuple[int, int, int]:
-        return (_SPLIT, second, first) if lazy else (_SPLIT, first, second)
+        return (SPLIT, second, first) if lazy else (SPLIT, first, second)
 
     made: Code = code * least
     if most is not None:
@@ -153,7 +176,7 @@ def _repeated(part: _Part, least: int, most: int | None, lazy: bool) -> _Part:
         # An iteration that matches nothing ends the repetition, and counts.
         made = [split(1, size + 2), *code, split(-size, 1)]
     else:
-        made = [split(1, size + 2), *code, (_JUMP, -size - 1, 0)]
+        made = [split(1, size + 2), *code, (JUMP, -size - 1, 0)]
     return _checked(_Part(made, not least or part.can_be_empty, part.repeated))
 
 
@@ -193,7 +216,9 @@ def _same_letters() -> dict[str, str]:
     return {each: group for group in letters.values() for each in group}
 
 
-class _Parser:
+class Parser:
+    """The reader of a pattern; count, names: its groups."""
+
     def __init__(self, text: str, options: Options) -> None:
         self.text = text
         self.at = 0
@@ -243,9 +268,9 @@ class _Parser:
             closed = self.groups.pop().closed()
             self.groups[-1].parts.append(closed)
         elif character == "^":
-            self.asserts(_BEGIN if self.flags.one_line else _BEGIN_LINE)
+            self.asserts(begins if self.flags.one_line else _begins_line)
         elif character == "$":
-            self.asserts(_END if self.flags.one_line else _END_LINE)
+            self.asserts(_ends if self.flags.one_line else _ends_line)
         elif character == ".":
             self.members([] if self.flags.dot_all else [_ranges("\n\n")], True)
         else:
@@ -256,18 +281,18 @@ class _Parser:
             self.fail("expression nests too deeply", self.text)
         self.groups.append(_Group(flags, index))
 
-    def asserts(self, kind: int) -> None:
-        self.groups[-1].parts.append(_Part([(_ASSERT, kind, 0)], can_be_empty=True))
+    def asserts(self, holds: Callable[[str, int], bool]) -> None:
+        self.groups[-1].parts.append(_Part([(ASSERT, holds, 0)], can_be_empty=True))
 
     def members(self, members: list[Member], is_negated: bool = False) -> None:
         found = _Members(members, is_negated, self.flags.fold)
-        self.groups[-1].parts.append(_Part([(_SET, found, 0)]))
+        self.groups[-1].parts.append(_Part([(SET, found, 0)]))
 
     def literal(self, character: str) -> None:
         if self.flags.fold and len(_variants(character)) > 1:
             self.members([_ranges(character * 2)])
         else:
-            self.groups[-1].parts.append(_Part([(_CHARACTER, character, 0)]))
+            self.groups[-1].parts.append(_Part([(CHARACTER, character, 0)]))
 
     def repeat(self, before: int) -> None:
         """Repeat the last part; before: where the operator right before begins, -1 for none."""
@@ -299,7 +324,7 @@ class _Parser:
     def flag_group(self) -> None:
         text, start = self.text, self.at
         if named := _NAMED.match(text, start):
-            if named[0] == "(?<" and text[named.end() : named.end() + 1] in tuple("=!"):
+            if named[0] == "(?<" and text[named.end() : named.end() + 1] in ("", "=", "!"):
                 self.fail("invalid perl operator", text[start : named.end() + 1])
             end = text.find(">", start)
             name = text[named.end() : end]
@@ -467,138 +492,3 @@ class _Parser:
             return self.escaped()
         self.at += 1
         return self.text[self.at - 1]
-
-
-class _Match:
-    """A match: the places of its groups in the text."""
-
-    __slots__ = ("_places", "_text")
-
-    def __init__(self, text: str, places: list[int]) -> None:
-        self._text = text
-        self._places = places
-
-    def span(self, group: int = 0) -> tuple[int, int]:
-        """Return the beginning and the end of a group; -1 for one that took no part."""
-        return self._places[2 * group], self._places[2 * group + 1]
-
-    def group(self, group: int = 0) -> str | None:
-        """Return the text of a group; None for one that took no part."""
-        start, stop = self.span(group)
-        return self._text[start:stop] if start >= 0 else None
-
-
-class _Regexp:
-    """A compiled pattern."""
-
-    def __init__(self, pattern: str, options: Options) -> None:
-        parser = _Parser(pattern, options)
-        parser.groups[0].index = 0
-        code = parser.parsed().code
-        self._code: Code = [*code, (_MATCH, None, 0)]
-        self.groups = parser.count
-        self.groupindex = parser.names
-        self.programsize = sum(each[0] != _JUMP for each in code) + 2
-        self._prefix = ""
-        for kind, value, _ in code[1:]:
-            if kind != _CHARACTER:
-                break
-            self._prefix += value
-        self._is_anchored = code[1:2] == [(_ASSERT, _BEGIN, 0)]
-
-    def search(self, text: str | bytes) -> _Match | None:
-        """Return the leftmost match; None for none."""
-        return next(self.finditer(text), None)
-
-    def fullmatch(self, text: str | bytes) -> _Match | None:
-        """Return the match of the whole text; None for none."""
-        read = _text(text)
-        places = self._found(read, 0, is_whole=True)
-        return _Match(read, places) if places else None
-
-    def finditer(self, text: str | bytes) -> Iterator[_Match]:
-        """Yield the matches, one after the other."""
-        read, start = _text(text), 0
-        while start <= len(read) and (places := self._found(read, start)):
-            yield _Match(read, places)
-            start = places[1] + (places[1] == start)
-
-    def _found(self, text: str, start: int, is_whole: bool = False) -> list[int] | None:
-        seen: set[tuple[int, int]] = set()
-        while start <= len(text):
-            if self._prefix and not is_whole and (start := text.find(self._prefix, start)) < 0:
-                return None
-            if found := self._found_at(text, start, is_whole, seen):
-                return found
-            if is_whole or self._is_anchored:
-                return None
-            start += 1
-        return None
-
-    def _found_at(
-        self, text: str, start: int, is_whole: bool, seen: set[tuple[int, int]]
-    ) -> list[int] | None:
-        code, end = self._code, len(text)
-        places = [-1] * (2 * self.groups + 2)
-        todo = [(0, start)]
-        while todo:
-            step, at = todo.pop()
-            if step < 0:
-                # A place is what it was before the choice that failed.
-                places[~step] = at
-                continue
-            while True:
-                kind, value, other = code[step]
-                if kind == _CHARACTER:
-                    if at == end or text[at] != value:
-                        break
-                    at += 1
-                elif kind == _SET:
-                    if at == end or not value[text[at]]:
-                        break
-                    at += 1
-                elif kind == _SPLIT:
-                    if (step, at) in seen:
-                        break
-                    seen.add((step, at))
-                    todo.append((step + other, at))
-                    step += value
-                    continue
-                elif kind == _JUMP:
-                    step += value
-                    continue
-                elif kind == _SAVE:
-                    todo.append((~value, places[value]))
-                    places[value] = at
-                elif kind == _ASSERT:
-                    if not _holds(value, text, at):
-                        break
-                elif is_whole and at != end:
-                    break
-                else:
-                    return places
-                step += 1
-        return None
-
-
-def _text(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode()
-
-
-def _holds(kind: int, text: str, at: int) -> bool:
-    if kind == _BEGIN:
-        return at == 0
-    if kind == _END:
-        return at == len(text)
-    if kind == _BEGIN_LINE:
-        return at == 0 or text[at - 1] == "\n"
-    if kind == _END_LINE:
-        return at == len(text) or text[at] == "\n"
-    before = at > 0 and text[at - 1] in _WORD
-    after = at < len(text) and text[at] in _WORD
-    return (before is not after) is (kind == _BOUNDARY)
-
-
-def compile(pattern: str, options: Options | None = None) -> _Regexp:
-    """Return a pattern, compiled; raise `error`."""
-    return _Regexp(pattern, options or Options())

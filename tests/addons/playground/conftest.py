@@ -1,0 +1,41 @@
+"""The built page, which is made once for all tests of a state of the sources."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tools import playground
+
+_ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="session")
+def playground_page() -> Path:
+    """Return the folder of the page; build it unless one of these sources is there."""
+    folder = _ROOT / "build" / "playground"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        # Several processes run tests.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        page, stamp = folder / "tested", folder / "tested.txt"
+        state = _state()
+        if not stamp.is_file() or stamp.read_text() != state:
+            try:
+                playground.build(page)
+            except playground.MissingError as error:
+                pytest.skip(str(error))
+            stamp.write_text(state)
+    return page
+
+
+def _state() -> str:
+    digest = hashlib.sha256()
+    for folder in ("chartkit", "docs/playground", "profiles", "tools"):
+        files = (each for each in (_ROOT / folder).rglob("*") if each.suffix not in ("", ".pyc"))
+        for file in sorted(files):
+            digest.update(f"{file} ".encode() + (file.read_bytes() if file.is_file() else b""))
+    return digest.hexdigest()

@@ -19,8 +19,7 @@ from chartkit.errors import InputError
     "client's roots, or the current folder for a client that has none.",
 )
 @number_option("--seconds", (1, 3600), 50, "The longest that a call may take.", unit="N")
-@number_option("--room", (2_000, 1_000_000), 30_000, "The most characters of an answer.", unit="N")
-def mcp(roots: tuple[str, ...], seconds: int, room: int) -> None:
+def mcp(roots: tuple[str, ...], seconds: int) -> None:
     """Offer chartkit to agents by the Model Context Protocol, over standard input and output.
 
     The tools judge objects, explain results, propose fixes, and check, test, preview and migrate
@@ -28,10 +27,10 @@ def mcp(roots: tuple[str, ...], seconds: int, room: int) -> None:
     """
     import asyncio
 
-    asyncio.run(_serve(roots, seconds, room))
+    asyncio.run(_serve(roots, seconds))
 
 
-async def _serve(roots: tuple[str, ...], seconds: int, room: int) -> None:
+async def _serve(roots: tuple[str, ...], seconds: int) -> None:
     from chartkit.addons.mcp.workers import Workers
     from chartkit.temporary import temporary_folder
 
@@ -42,7 +41,7 @@ async def _serve(roots: tuple[str, ...], seconds: int, room: int) -> None:
             # Imported while the first process starts.
             from chartkit.addons.mcp.server import serve
 
-            await serve(workers, roots, room)
+            await serve(workers, roots)
         except ModuleNotFoundError as error:
             hint = "pip install '.[mcp]' where chartkit's source is"
             raise InputError(f"the package {error.name} is not installed", hint=hint) from None

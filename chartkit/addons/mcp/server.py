@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 import warnings
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -19,32 +17,20 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from chartkit import __version__
-from chartkit.addons.mcp.tools import tools
-from chartkit.addons.mcp.workers import StoppedError, Workers
+from chartkit.addons.mcp.tools import declared, tools
+from chartkit.addons.mcp.workers import Workers
+from chartkit.errors import ChartkitError
 
 _ROOTS: Final = "roots"
-_HEARTBEAT: Final = 1.0
-"""Seconds between two reports of progress."""
 _READ_ONLY: Final = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_INSTRUCTIONS: Final = """\
-chartkit judges Kubernetes objects by Kyverno policies without a cluster, and says where and why.
-- Paths are relative to the first root. YAML may stand in place of any path: a value with a line
-  break is YAML, and has the name of its parameter in places (objects-1.yaml:7:5).
-- scan finds violations; why and explain say more about one; fix proposes a diff; witness shows an
-  object that passes. search and show find policies, lint checks them, test runs their tests,
-  preview shows what they change, migrate converts ClusterPolicies to CEL, with a proof.
-- Long answers are cut: notes says what was left out, and query (JMESPath) asks for a part.
-- Nothing is written, and no connection is opened.
-"""
-
 _Context = ServerRequestContext[Workers]
 
 
-async def serve(workers: Workers, folders: tuple[str, ...], room: int) -> None:
-    """Serve the client at standard input and output until it ends. folders: the roots, in place of
-    the client's; room: the characters of an answer."""
+async def serve(workers: Workers, folders: tuple[str, ...]) -> None:
+    """Serve the client at standard input and output until it ends; folders: the roots, in place of
+    the client's."""
 
     async def call(
         context: _Context, params: types.CallToolRequestParams
@@ -55,12 +41,19 @@ async def serve(workers: Workers, folders: tuple[str, ...], room: int) -> None:
         roots = _real(folders) if folders else await _roots(context, params)
         if roots is None:
             return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
-        asked = {"tool": params.name, "arguments": params.arguments or {}, "room": room}
+        asked = {"tool": params.name, "arguments": params.arguments or {}, "roots": roots}
+        asking = asyncio.create_task(workers.ask(asked))
         try:
-            async with _progress(context, params.name, workers.seconds):
-                answer = await workers.ask({**asked, "roots": roots})
-        except StoppedError as error:
+            seconds = 0
+            while not (await asyncio.wait([asking], timeout=1))[0]:
+                seconds += 1
+                message = f"{params.name}: {seconds} s"
+                await context.session.report_progress(seconds, workers.seconds, message)
+            answer = asking.result()
+        except ChartkitError as error:
             answer = {"text": str(error), "document": None, "is_error": True}
+        finally:
+            asking.cancel()
         return types.CallToolResult(
             content=[types.TextContent(text=answer["text"])],
             structured_content=answer["document"],
@@ -70,7 +63,7 @@ async def serve(workers: Workers, folders: tuple[str, ...], room: int) -> None:
     server: Server[Workers] = Server(
         "chartkit",
         version=__version__,
-        instructions=_INSTRUCTIONS,
+        instructions=declared()["instructions"],
         on_list_tools=_listed,
         on_call_tool=call,
     )
@@ -100,16 +93,14 @@ async def _roots(context: _Context, params: types.CallToolRequestParams) -> list
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.roots is None:
         return _real([os.getcwd()])
+    answer = (params.input_responses or {}).get(_ROOTS)
     if context.session.can_send_request:
         with warnings.catch_warnings():
-            # Later versions of the protocol ask as below, and the library says so each time.
+            # Later versions of the protocol ask by an answer, and the library says so each time.
             warnings.simplefilter("ignore")
             answer = await context.session.list_roots()
-    else:
-        given = (params.input_responses or {}).get(_ROOTS)
-        if not isinstance(given, types.ListRootsResult):
-            return None
-        answer = given
+    if not isinstance(answer, types.ListRootsResult):
+        return None
     urls = (urlsplit(str(root.uri)) for root in answer.roots)
     return _real(url2pathname(url.path) for url in urls if url.scheme == "file")
 
@@ -118,21 +109,3 @@ def _real(folders: Iterable[str]) -> list[str]:
     """Return folders without links in their paths; the root of the file system is none."""
     real = (os.path.realpath(folder) for folder in folders if "\0" not in folder)
     return list(dict.fromkeys(path for path in real if os.path.dirname(path) != path))
-
-
-@asynccontextmanager
-async def _progress(context: _Context, name: str, seconds: float) -> AsyncIterator[None]:
-    """Report the seconds that a call has taken while it runs."""
-    begin = time.monotonic()
-
-    async def report() -> None:
-        while True:
-            await asyncio.sleep(_HEARTBEAT)
-            taken = round(time.monotonic() - begin)
-            await context.session.report_progress(taken, seconds, f"{name}: {taken} s")
-
-    reporting = asyncio.create_task(report())
-    try:
-        yield
-    finally:
-        reporting.cancel()

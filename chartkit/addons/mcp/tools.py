@@ -6,7 +6,7 @@ Descriptions and the schemas of parameters and answers are made of those of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -53,7 +53,7 @@ class Tool:
     takes: str
     about: str = ""
     output: str = ""
-    needs: tuple[str, ...] = ()
+    needs: Sequence[str] = ()
 
     @cached_property
     def _command(self) -> click.Command:
@@ -133,7 +133,8 @@ class Tool:
 
 
 @cache
-def _declared() -> Mapping[str, Any]:
+def declared() -> Mapping[str, Any]:
+    """Return what `tools.yaml` says."""
     body: Mapping[str, Any] = read_file(_FILE)[0].body
     return body
 
@@ -141,10 +142,7 @@ def _declared() -> Mapping[str, Any]:
 @cache
 def tools() -> Mapping[str, Tool]:
     """Return the tools by their names."""
-    declared = _declared()["tools"].items()
-    return {
-        name: Tool(name, **{**own, "needs": tuple(own.get("needs", ()))}) for name, own in declared
-    }
+    return {name: Tool(name, **own) for name, own in declared()["tools"].items()}
 
 
 def _schema(name: str, parameter: click.Parameter) -> Schema:
@@ -153,15 +151,12 @@ def _schema(name: str, parameter: click.Parameter) -> Schema:
     schema: Schema = {"type": _TYPES.get(kind.name, "string")}
     if isinstance(kind, click.Choice):
         schema["enum"] = list(kind.choices)
-    if isinstance(kind, click.IntRange | click.FloatRange):
-        bounds = {"minimum": kind.min, "maximum": kind.max}
-        schema |= {key: bound for key, bound in bounds.items() if bound is not None}
     if isinstance(parameter.default, str | bool) and parameter.default:
         schema["default"] = parameter.default
-    text = _declared()["parameters"].get(name)
+    text = declared()["parameters"].get(name)
     if text is None and isinstance(parameter, click.Option):
         text = (parameter.help or "").replace("; repeatable", "")
-        if parameter.metavar and "=" in parameter.metavar:
+        if "=" in (parameter.metavar or ""):
             text = f"{parameter.metavar}: {text}"
     if getattr(parameter, "multiple", False) or parameter.nargs != 1:
         schema = {"type": "array", "items": schema}

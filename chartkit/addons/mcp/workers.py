@@ -11,22 +11,20 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from chartkit.cli.options.groups import cores
 from chartkit.errors import ChartkitError
+from chartkit.helm.sandbox.confine import Exit
+from chartkit.helm.sandbox.limits import DEFAULT, size
 
 _MOST: Final = 4
 """The most calls that are answered at a time."""
 _LONGEST: Final = 16 << 20
 """The bytes of the longest answer."""
 _CODE: Final = "import sys; from chartkit.addons.mcp.worker import main; main(*sys.argv[1:])"
-
-
-class StoppedError(ChartkitError):
-    """A call that was ended, or whose process ended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,21 +37,22 @@ class _Worker:
     roots: list[str] | None = None
 
     async def ask(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a call; raise StoppedError if there is none."""
+        """Return the answer to a call; raise ChartkitError if there is none."""
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
         with suppress(ConnectionError):
             stdin.write(json.dumps(call).encode() + b"\n")
             await stdin.drain()
-        line = await stdout.readline()
-        if not line:
-            code = await self.process.wait()
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            raise StoppedError(f"the process of the call was ended ({how})")
-        self.roots = call["roots"]
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        if line := await stdout.readline():
+            self.roots = call["roots"]
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        code = await self.process.wait()
+        if code == Exit.MEMORY:
+            what = f"the call needs more than {size(DEFAULT.memory)} of memory"
+            raise ChartkitError(what, hint="name fewer or smaller files")
+        raise ChartkitError(f"the process of the call was ended (exit code {code})")
 
     async def end(self) -> None:
         """End the process and those that it started, and remove its files."""
@@ -66,41 +65,39 @@ class _Worker:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-@dataclass(slots=True)
 class Workers:
-    """The processes; folder: for their temporary files; seconds: the time of a call."""
+    """The processes."""
 
-    folder: Path
-    seconds: float
-    _idle: list[_Worker] = field(default_factory=list)
-    _free: asyncio.Semaphore = field(
-        default_factory=lambda: asyncio.Semaphore(min(cores(), _MOST)), init=False
-    )
+    def __init__(self, folder: Path, seconds: float) -> None:
+        """folder: for their temporary files; seconds: the time of a call."""
+        self.seconds = seconds
+        self._folder = folder
+        self._idle: list[_Worker] = []
+        self._free = asyncio.Semaphore(min(cores(), _MOST))
 
     async def start(self) -> None:
         """Start a process for the first call."""
         self._idle.append(await self._started())
 
     async def ask(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a call; raise StoppedError if there is none within the time. A call
-        that is cancelled ends."""
+        """Return the answer to a call; raise ChartkitError if there is none within the time. The
+        process of a call that is cancelled ends."""
         async with self._free:
-            worker = await self._taken(call["roots"])
-            is_broken = True
+            worker, is_well = await self._taken(call["roots"]), False
             try:
                 async with asyncio.timeout(self.seconds):
                     answer = await worker.ask(call)
-                is_broken = answer["broken"]
+                is_well = True
                 return answer
             except TimeoutError:
                 hint = "ask about fewer objects or policies, or start chartkit mcp --seconds N"
                 message = f"there is no answer within {self.seconds:g} s"
-                raise StoppedError(message, hint=hint) from None
+                raise ChartkitError(message, hint=hint) from None
             finally:
-                if is_broken:
-                    await worker.end()
-                else:
+                if is_well:
                     self._idle.append(worker)
+                else:
+                    await worker.end()
 
     async def close(self) -> None:
         """End the processes that no call has."""
@@ -117,7 +114,7 @@ class Workers:
         return await self._started()
 
     async def _started(self) -> _Worker:
-        folder = tempfile.mkdtemp(dir=self.folder)
+        folder = tempfile.mkdtemp(dir=self._folder)
         own = {"TMPDIR": folder, "CHARTKIT_CACHE": f"{folder}/cache", "KUBECONFIG": os.devnull}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", _CODE, str(os.getpid()), folder),

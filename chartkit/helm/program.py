@@ -107,7 +107,7 @@ class HelmProgram:
             access = replace(access, readable=(*access.readable, os.path.realpath(found)))
         with tempfile.TemporaryDirectory(dir=access.temporary) as folder:
             file = Path(folder) / "values.json"
-            file.write_text(json.dumps(values), "utf-8")
+            file.write_text(json.dumps(values), "utf-8", newline="\n")
             given = [*arguments, "--values", str(file)]
             homes = dict.fromkeys(_HOMES, folder)
             try:
@@ -153,13 +153,13 @@ def _prepared(chart: Path, enforced: bool) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=chart.parent) as parent:
         folder = Path(shutil.copytree(chart, Path(parent) / chart.name))
         if (folder / _NOTES_FILE).is_file():
-            (folder / _NOTES).write_text(_MANIFEST, "utf-8")
+            (folder / _NOTES).write_text(_MANIFEST, "utf-8", newline="\n")
         if not enforced:
             file = folder / "Chart.yaml"
             text = file.read_text("utf-8", "replace") if file.is_file() else ""
             metadata = _mapping(text) if "kubeVersion" in text else {}
             if metadata.pop("kubeVersion", None) is not None:
-                file.write_text(yaml.safe_dump(metadata), "utf-8")
+                file.write_text(yaml.safe_dump(metadata), "utf-8", newline="\n")
         yield folder
 
 

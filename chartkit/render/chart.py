@@ -281,7 +281,7 @@ def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             os.link(chart.files.folder / name, target / name, follow_symlinks=False)
         schema = parameters_alone(chart.files.schema() or {}, names)
-        (target / SCHEMA_FILE).write_text(json.dumps(schema), "utf-8")
+        (target / SCHEMA_FILE).write_text(json.dumps(schema), "utf-8", newline="\n")
     return target
 
 

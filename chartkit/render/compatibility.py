@@ -196,7 +196,7 @@ def _range(text: object, subject: VersionCheck, location: Location) -> list[Diag
         folder.mkdir()
         lines = ["apiVersion: v2", "name: range", "version: 0.0.0"]
         lines.append(f"kubeVersion: {json.dumps(text)}")
-        (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")
+        (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
         admitted = []
         for version in dict.fromkeys(clusters):
             # The chart is empty: its range is all that Helm can refuse.

@@ -64,7 +64,10 @@ def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> l
         hint = "name objects of kinds that the policies match"
         raise InputError("no policy is about any of the objects", location, hint)
     folder = file.parent
-    paths = [[os.path.relpath(path, folder) for path in given] for given in (policies, objects)]
+    paths = [
+        [Path(os.path.relpath(path, folder)).as_posix() for path in given]
+        for given in (policies, objects)
+    ]
     texts = {file: _text(folder.resolve().name, paths, rows)}
     for written, bodies in made.items():
         texts[folder / written] = "---\n".join(dump_yaml(body) for body in _unique(bodies))

@@ -195,7 +195,7 @@ def _read_body(file: Path) -> Body:
 
 def _write(file: Path, body: Body) -> None:
     with _explained(file):
-        file.write_text(json.dumps(body) + "\n", "utf-8")
+        file.write_text(json.dumps(body) + "\n", "utf-8", newline="\n")
 
 
 @contextlib.contextmanager

@@ -42,6 +42,14 @@ def test_actions_are_pinned_by_commit() -> None:
     assert found > 8
 
 
+def test_nothing_is_published_that_was_not_built_twice_and_tried_on_each_system() -> None:
+    jobs = parse_yaml((ROOT / ".github/workflows/release.yml").read_text("utf-8"))["jobs"]
+    systems = {name.partition("-")[0] for name in jobs["platforms"]["strategy"]["matrix"]["os"]}
+    assert systems == {"ubuntu", "macos", "windows"}
+    assert set(jobs["publish"]["needs"]) == {"build", "platforms"}
+    assert any("cmp " in step.get("run", "") for step in jobs["build"]["steps"])
+
+
 def test_the_job_that_attests_runs_no_tests() -> None:
     text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
     jobs = parse_yaml(text)["jobs"]

@@ -149,7 +149,7 @@ def _differences(
         new = parent / folder.resolve().name
         shutil.copytree(folder, new, symlinks=True)
         for file, text in texts.items():
-            (new / file.relative_to(folder)).write_text(text, "utf-8")
+            (new / file.relative_to(folder)).write_text(text, "utf-8", newline="\n")
         names = {file.relative_to(folder).as_posix(): file for file in templates}
         proof = ChartProof(folder, new, list(names), target, agree, proved)
         found = proof.differences(cases(folder, _values(folder), given, target))

@@ -180,7 +180,7 @@ class ChartProof:
             for file in (copy / "templates").rglob("*"):
                 if file.is_file() and file.suffix in (".yaml", ".yml", ".tpl"):
                     text = file.read_text("utf-8")
-                    file.write_text(_FAIL.sub(lambda _: _PRINT, text), "utf-8")
+                    file.write_text(_FAIL.sub(lambda _: _PRINT, text), "utf-8", newline="\n")
             for case in values:
                 for template, reason in self._case(copy, case):
                     found.setdefault(template, f"{reason}, with {case.name}")

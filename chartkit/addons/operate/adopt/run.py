@@ -280,7 +280,7 @@ def adopt(
         trial = try_out(project, estates, options.folder, track)
         for estate in estates:
             rows += [*estate.rows, *unread_rows(estate)]
-    files = project.files(lambda path: os.path.relpath(path, options.folder))
+    files = project.files(lambda path: Path(os.path.relpath(path, options.folder)).as_posix())
     left = {row.subject for row in rows if row.outcome is Outcome.LEFT}
     rows += [row for row in trial if row.outcome is not Outcome.LEFT or row.subject not in left]
     return Adoption(options.folder, files, tuple(rows))

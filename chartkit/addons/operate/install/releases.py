@@ -154,7 +154,7 @@ class Releases:
         labels = ",".join(f"{key}={value}" for key, value in MARK.items())
         with temporary_folder() as folder, _failures():
             file = folder / "values.json"
-            file.write_text(json.dumps(wanted.values), "utf-8")
+            file.write_text(json.dumps(wanted.values), "utf-8", newline="\n")
             given = ["--values", str(file), "--labels", labels, *options, *self._timeout]
             self._helm.run([command, wanted.name, str(wanted.chart), *given])
 

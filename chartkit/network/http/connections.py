@@ -3,7 +3,7 @@
 A name is resolved once, and where any of its addresses is one that is never asked, none is. The
 address that was reached is looked at again before anything is sent. A URL of the user leads
 anywhere but to forbidden addresses, a redirect never from outside into the user's own network.
-Proxies and passwords of the environment are those of `requests` and `curl`.
+Proxies and passwords come from the environment variables and the file that `curl` reads.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from urllib3 import ProxyManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -174,28 +176,56 @@ def proxy_of(url: Url) -> str:
     """Return the URL of the environment's proxy for a URL; empty for none, and for this machine."""
     if is_loopback(url.host_port.host):
         return ""
-    from requests.utils import get_environ_proxies, select_proxy
+    from urllib.request import getproxies
 
-    found = select_proxy(url.text, get_environ_proxies(url.text)) or ""
+    proxies = {} if _is_direct(url.host_port) else getproxies()
+    found = proxies.get(url.scheme) or proxies.get("all") or ""
     return found if not found or "://" in found else f"http://{found}"
+
+
+def _is_direct(place: HostPort) -> bool:
+    """Report whether `NO_PROXY` or the system's settings name a host, with its port or without, a
+    domain above it, or a network that its address is in."""
+    from ipaddress import ip_network
+    from urllib.request import proxy_bypass
+
+    if proxy_bypass(place.host) or proxy_bypass(f"{place.host}:{place.port}"):
+        return True
+    address = literal(place.host)
+    named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    for network in named.split(",") if address is not None else ():
+        with suppress(ValueError):
+            if address in ip_network(network.strip(), strict=False):
+                return True
+    return False
 
 
 def through(proxy: str, trust: ssl.SSLContext) -> ProxyManager:
     """Return connections through a proxy, which resolves names by itself; raises ValueError for a
     proxy that is none."""
-    from requests.utils import get_auth_from_url
-
-    name, password = get_auth_from_url(proxy)
-    sent = {"Proxy-Authorization": basic_authorization(f"{name}:{password}")} if name else {}
+    parts = urlsplit(proxy)
+    sent = {}
+    if parts.username and parts.password is not None:
+        user = f"{unquote(parts.username)}:{unquote(parts.password)}"
+        sent = {"Proxy-Authorization": basic_authorization(user)}
     return ProxyManager(proxy, proxy_headers=sent, ssl_context=trust, proxy_ssl_context=trust)
 
 
 def login_of(url: Url) -> str:
-    """Return the Authorization header that `~/.netrc` has for a URL's host; empty for none."""
-    from requests.utils import get_netrc_auth
+    """Return the Authorization header that `~/.netrc`, or the file of `NETRC`, has for a URL's
+    host; empty for none, and for a file that cannot be read."""
+    from netrc import NetrcParseError, netrc
 
-    found = get_netrc_auth(url.text)
-    return basic_authorization(":".join(found)) if found else ""
+    given = os.environ.get("NETRC")
+    files = map(os.path.expanduser, ["~/.netrc", "~/_netrc"] if given is None else [given])
+    found = None
+    if (existing := next(filter(os.path.exists, files), None)) is not None:
+        with suppress(NetrcParseError, OSError, ValueError):
+            found = netrc(existing).authenticators(url.host_port.host)
+    if not found or not any(found):
+        return ""
+    login, account, password = found
+    return basic_authorization(f"{login or account or ''}:{password or ''}")
 
 
 _KEPT: Final = 8
@@ -215,10 +245,10 @@ def system_trust(authorities: Path | None = None) -> ssl.SSLContext:
 
 @lru_cache(maxsize=_KEPT)
 def _system_trust(authorities: Path | None, bundle: str, *_system: str | None) -> ssl.SSLContext:
-    from requests.utils import DEFAULT_CA_BUNDLE_PATH
+    import certifi
 
     context = _strict(ssl.create_default_context())
-    bundled = Path(bundle or DEFAULT_CA_BUNDLE_PATH)
+    bundled = Path(bundle or certifi.where())
     if bundled.is_dir():
         context.load_verify_locations(capath=str(bundled))
     else:

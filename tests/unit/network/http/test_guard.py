@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,15 @@ from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError
 from chartkit.network.http.addresses import literal
 from chartkit.network.http.allowed import read_hosts
-from chartkit.network.http.connections import Dial, Hop, anywhere, encrypted, login_of
+from chartkit.network.http.connections import (
+    Dial,
+    Hop,
+    anywhere,
+    encrypted,
+    login_of,
+    proxy_of,
+    through,
+)
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.transport import Route
 from chartkit.network.http.urls import HostPort, Url, read_url, shown_url
@@ -176,6 +185,55 @@ def test_redirects_from_outside_into_a_private_network(
 def test_redirects_inside_a_private_network_are_followed() -> None:
     path = [_hop("a.corp.example", "10.0.0.1")]
     assert not anywhere(read_url("https://b.corp.example/y"), path).outside
+
+
+@pytest.mark.parametrize(
+    ("url", "named", "is_direct"),
+    [
+        ("https://a.example/x", "", False),
+        ("https://a.example/x", "*", True),
+        ("https://a.example/x", "b.example, a.example", True),
+        ("https://b.a.example/x", ".a.example", True),
+        ("https://ba.example/x", "a.example", False),
+        ("https://A.example./x", "a.EXAMPLE", True),
+        ("https://a.example/x", "a.example:443", True),
+        ("https://a.example:8443/x", "a.example:443", False),
+        ("https://198.51.100.7/x", "198.51.100.0/24", True),
+        ("https://198.51.100.7/x", "198.51.100.8/33,198.51.100.7", True),
+        ("https://198.51.100.7/x", "198.51.101.0/24", False),
+        ("https://[2001:db8::1]:8443/x", "2001:db8::/32", True),
+        ("http://127.0.0.1/x", "", True),
+    ],
+)
+def test_hosts_that_no_proxy_names_are_asked_directly(
+    url: str, named: str, is_direct: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    assert proxy_of(read_url(url)) == ""
+    monkeypatch.setenv("ALL_PROXY", "proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", named)
+    assert proxy_of(read_url(url)) == ("" if is_direct else "http://proxy.example:3128")
+
+
+def test_a_proxy_is_told_its_user() -> None:
+    def sent(proxy: str) -> object:
+        return through(proxy, ssl.create_default_context()).proxy_headers
+
+    assert sent("http://me:p%40ss@proxy.example") == {"Proxy-Authorization": "Basic bWU6cEBzcw=="}
+    assert sent("http://proxy.example") == sent("http://me@proxy.example") == {}
+
+
+@pytest.mark.parametrize("text", ["machine", "\xff\xfe", "machine a.example\n", None])
+def test_a_netrc_without_a_password_says_nothing(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    if text is not None:
+        netrc.write_text(text, "latin-1")
+    monkeypatch.setenv("NETRC", str(netrc))
+    assert login_of(read_url("https://a.example/x")) == ""
 
 
 def test_passwords_of_netrc_are_for_downloads_alone(

@@ -68,7 +68,7 @@ _GROUPS: Final = {
     "Check": ("scan", "why", "test", "preview", "exceptions", "check-compat", "values", "report"),
     "Policies": ("policies", "witness", "migrate", "vendor", "eval"),
     "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
-    "More": ("lsp", "mcp", "explain", "facts", "schema", "completion"),
+    "More": ("playground", "lsp", "mcp", "explain", "facts", "schema", "completion"),
 }
 """The sub-commands as `chartkit --help` lists them, those of add-ons among them."""
 _ADDONS: Final = {
@@ -78,6 +78,7 @@ _ADDONS: Final = {
     "witness": "satisfy",
     "lsp": "lsp",
     "mcp": "mcp",
+    "playground": "playground",
     **dict.fromkeys(("adopt", "promote", "package", "push", "plan"), "operate"),
     **dict.fromkeys(("install", "uninstall", "rescue"), "operate"),
 }

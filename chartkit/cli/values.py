@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,8 +74,9 @@ def lint_values(
     if layer and any(file.is_dir() for file in files):
         raise click.UsageError("--layer is for values files, not for folders")
     rows: list[Diagnostic] = []
+    named = set(files)
     files, around = _files_of(files, rows)
-    declared = _declared(files, around, chart, available) if files else []
+    declared = _declared(files, around, chart, available, named) if files else []
     if declared is not None and (layer or fix):
         raise click.UsageError("--layer and --fix are for values files, not for objects")
     if fix:
@@ -111,9 +112,11 @@ def _declared(
     around: Mapping[Path, Sequence[Document]],
     chart: Path | None,
     available: bool,
+    named: Collection[Path],
 ) -> list[Diagnostic] | None:
     """Return the faults of values that objects in files declare, and of the files that are values;
-    None if no file has such an object. around: other files with objects that these may name."""
+    None if no file has such an object. around: other files with objects that these may name; named:
+    the files that must have values, unlike those found below folders."""
     from chartkit.documents.reader import read_file
     from chartkit.documents.unread import unread_at
     from chartkit.errors import InputError, RenderError
@@ -134,9 +137,9 @@ def _declared(
         return None
     for file, documents in read.items():
         releases = list(released_values(documents, {**around, **read}, diagnostics.append))
-        if not releases:
+        if not releases and (file in named or not declares_releases(documents)):
             # Values, or an object that has none.
-            diagnostics += check_each([file], chart, available)
+            diagnostics += check_each([file], chart, available, len(files) > 1 or file not in named)
         for release in releases:
             if not release.is_known and chart is None:
                 diagnostics.append(release.unknown)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.checkout import checkout_top
 from chartkit.documents.input_files import edited
 from chartkit.helm.model import ChartError
 from chartkit.helm.sandbox.limits import size
@@ -125,12 +126,14 @@ class Entry:
 
 def entries(chart: Path) -> list[Entry]:
     """Everything that Helm reads of a chart, links followed. Raises ChartError for links that lead
-    out of it or in circles, for what is no file, and for too much."""
+    out of it and of the checkout that it is in, or in circles, for what is no file, and for too
+    much."""
     root = os.path.realpath(chart)
-    ignored = IgnoreRules(_rules(root))
+    inside = str(checkout_top(Path(root)) or root)
+    ignored = IgnoreRules(_rules(root, inside))
     found: list[Entry] = []
     total = 0
-    for entry in _walk(_Folder(root, "", (root,)), root, ignored):
+    for entry in _walk(_Folder(root, "", (root,)), inside, ignored):
         found.append(entry)
         total += 0 if entry.folder else entry.version[0]
         if len(found) > MOST_FILES:
@@ -153,7 +156,7 @@ class _Folder:
     chain: tuple[str, ...]
 
 
-def _walk(folder: _Folder, root: str, ignored: IgnoreRules) -> Iterator[Entry]:
+def _walk(folder: _Folder, inside: str, ignored: IgnoreRules) -> Iterator[Entry]:
     if len(folder.chain) > _DEEPEST:
         raise ChartError(f"has folders more than {_DEEPEST} deep", folder.name)
     try:
@@ -165,7 +168,7 @@ def _walk(folder: _Folder, root: str, ignored: IgnoreRules) -> Iterator[Entry]:
         path = os.path.join(folder.path, each)
         if ignored(name, os.path.isdir(path)):
             continue
-        real = _real(path, name, root)
+        real = _real(path, name, inside)
         known = os.lstat(real)
         is_folder = stat.S_ISDIR(known.st_mode)
         if not is_folder and not stat.S_ISREG(known.st_mode):
@@ -177,28 +180,30 @@ def _walk(folder: _Folder, root: str, ignored: IgnoreRules) -> Iterator[Entry]:
         if is_folder:
             if real in folder.chain:
                 raise ChartError("is a link that leads in a circle", name)
-            yield from _walk(_Folder(real, name, (*folder.chain, real)), root, ignored)
+            yield from _walk(_Folder(real, name, (*folder.chain, real)), inside, ignored)
 
 
-def _real(path: str, name: str, root: str) -> str:
-    """Return a path with links followed; raise ChartError where it is not in the chart."""
+def _real(path: str, name: str, inside: str) -> str:
+    """Return a path with links followed; raise ChartError where it is not in a folder, or is what
+    git keeps there."""
     if not os.path.islink(path):
         return path
     try:
         real = os.path.realpath(path, strict=True)
     except OSError as error:
         raise ChartError(f"is a link that cannot be followed: {error.strerror}", name) from None
-    if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
+    below = os.path.relpath(real, inside).split(os.sep)
+    if os.pardir in below[:1] or ".git" in below:
         raise ChartError(f"is a link that leads out of the chart, to {real}", name, _OUT)
     return real
 
 
-def _rules(root: str) -> str:
+def _rules(root: str, inside: str) -> str:
     """The text of .helmignore, which must be a file of the chart, too."""
     path = os.path.join(root, FILE)
     if not os.path.lexists(path):
         return ""
-    real = _real(path, FILE, root)
+    real = _real(path, FILE, inside)
     if not os.path.isfile(real):
         raise ChartError("is no file", FILE)
     return read(real, FILE).decode("utf-8", "replace")

@@ -28,7 +28,9 @@ _WORD = 200
 _LONG_WORD = re.compile(rf"\S{{{_WORD + 1},}}")
 """Words of Helm's that are longer than any name or path: a chart may put anything into one."""
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
-_PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
+_PLACE_BEFORE = re.compile(
+    r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:template: )?(?:[\w./-]+:[\d:]+ )?"
+)
 _VALUES_TEXT = re.compile(r"error calling tpl: cannot parse template .*: template: \S+ (.*)$")
 _UNDEFINED = re.compile(r'function "(\w+)" not defined')
 _GIVEN = re.compile(r"request|element\w*|images?|target|serviceAccount\w*")
@@ -39,6 +41,8 @@ _ESCAPED = (
 _SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
 _SCHEMA_REASON = re.compile(r"value must be '([^']* [^']*)'")
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
+_SEPARATOR = re.compile(r"^---[ \t]*(?=\S)", re.MULTILINE)
+"""Where Helm separates manifests although YAML goes on with the line: `---# a comment`."""
 _LOGGED = 0
 _SEVERITIES = {_LOGGED: Severity.NOTE, 1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
 
@@ -285,7 +289,7 @@ def _inside(name: str) -> str:
 def _read(name: str, text: str, shown: Path) -> tuple[Document, ...]:
     file = str(shown / _inside(name))
     try:
-        return _documents(text, file)
+        return _documents(_SEPARATOR.sub("---\n", text), file)
     except InputError as error:
         raise _unreadable(file, error) from None
 

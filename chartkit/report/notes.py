@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -14,31 +14,38 @@ _MOST_ALONE: Final = 2
 """The notes of one kind that have a line each."""
 OBJECT_RULE: Final = "object-fields"
 """The rule of warnings about kinds and fields, which have a line each."""
-_NAMES: Final = re.compile(r"'[^']*'|\S*[/.]\S+|\d+")
-"""Quoted names, paths and numbers, which differ between notes of one kind."""
+_NAMES: Final = re.compile(r"^[\w.-]+: |'[^']*'|\S*[/.]\S+|\d+")
+"""Names first or in quotes, paths and numbers, which differ between notes of one kind."""
+_IN_GROUPS: Final = frozenset((Severity.NOTE, Severity.WARNING))
 
 
-def grouped(rows: Iterable[Diagnostic], lists_all: bool = False) -> Iterator[Diagnostic]:
+def grouped(
+    rows: Iterable[Diagnostic],
+    lists_all: bool = False,
+    severities: Collection[Severity] = _IN_GROUPS,
+    more: str = "--detailed",
+) -> Iterator[Diagnostic]:
     """Yield notes and warnings with one line for more than two that say the same of several places,
-    where the first of them stands; errors stay as they are. lists_all: whether all do."""
+    where the first of them stands; rows of other severities stay as they are. lists_all: whether
+    all do; more: the option that lists all."""
     groups: dict[object, list[Diagnostic]] = {}
     for row in rows:
-        single = lists_all or row.severity is Severity.ERROR or row.rule_id == OBJECT_RULE
+        single = lists_all or row.severity not in severities or row.rule_id == OBJECT_RULE
         said = (row.rule_id, row.severity, _NAMES.sub("", row.message))
         groups.setdefault(id(row) if single else said, []).append(row)
     for group in groups.values():
         if len(group) <= _MOST_ALONE:
             yield from group
         else:
-            yield _as_one(group)
+            yield _as_one(group, f"{more} lists all")
 
 
-def _as_one(group: list[Diagnostic]) -> Diagnostic:
+def _as_one(group: list[Diagnostic], more: str) -> Diagnostic:
     first, *others = group
     places = [str(diagnostic.location) for diagnostic in others[:2] if diagnostic.location]
     such_as = f", such as {' and '.join(places)}" if places else ""
     message = f"{first.message}; {len(others)} more of the kind{such_as}"
-    hint = f"{first.hint}; --detailed lists all" if first.hint else "--detailed lists all"
+    hint = f"{first.hint}; {more}" if first.hint else more
     return replace(first, message=message, hint=hint)
 
 

@@ -105,15 +105,19 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
                 found.setdefault(suffix, []).append(path)
     for suffix, paths in found.items():
         language, command = _PROGRAMS[suffix]
-        more = f", nor are {len(paths) - 1} more of {suffix}" if len(paths) > 1 else ""
+        more = _and_more(len(paths) - 1, suffix)
         message = f"is {language} and is not read{more}"
         yield _note(message, Location(paths[0]), f"{command} | chartkit scan -")
     yield from _hidden_note(list(filter(_holds_manifest, hidden)))
 
 
+def _and_more(count: int, of: str) -> str:
+    return f", nor {'is' if count == 1 else 'are'} {count} more of {of}" if count else ""
+
+
 def _hidden_note(folders: Sequence[str]) -> Iterator[Diagnostic]:
     if folders:
-        more = f", nor are {len(folders) - 1} more of them" if len(folders) > 1 else ""
+        more = _and_more(len(folders) - 1, "them")
         message = f"is a hidden folder with manifests and is not read{more}"
         yield _note(message, Location(os.path.normpath(folders[0])), "name it as PATH")
 

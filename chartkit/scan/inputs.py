@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -324,6 +324,7 @@ def unread_file(file: Path, error: Exception, content: bytes | None = None) -> D
     """Return the row about a file or chart of a folder that cannot be read; a note about a file
     that plainly holds no object. content: of the file, None where it is still to be read."""
     row = unread_at(Location(str(file)), error)
+    row = replace(row, hint=row.hint or _LEFT_OUT)
     if content is None:
         try:
             content = decompressed(read_bytes(file), Location(str(file)))
@@ -333,6 +334,9 @@ def unread_file(file: Path, error: Exception, content: bytes | None = None) -> D
         return row
     message = f"holds no Kubernetes object, and is not read: {row.message}"
     return Diagnostic(RULE, Severity.NOTE, message, row.location)
+
+
+_LEFT_OUT: Final = "correct it, or leave it out by --exclude"
 
 
 def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
@@ -421,6 +425,10 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
         )
     except HelmMissingError as error:
         raise RenderError(error.message, Location(str(folder)), error.hint) from None
+    except RenderError as error:
+        is_in_template = error.location is not None and error.location.line > 0
+        hint = error.hint or (_WAYS_OUT if is_in_template else None)
+        raise RenderError(error.message, error.location, hint) from None
     for warning in rendered.warnings:
         note(warning)
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)
@@ -428,6 +436,9 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
         location = Location(str(folder))
         note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", location))
     return [in_namespace(resource, options.namespace) for resource in found]
+
+
+_WAYS_OUT: Final = "--exclude leaves the chart out; scan and preview take values for it by -f"
 
 
 def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Json, Location, Severity
+from chartkit.model import Body, Diagnostic, Json, Location, Severity, pointer_steps
 from chartkit.schemas.fits import fits
 from chartkit.suggestions import suggestion
 
@@ -120,7 +120,7 @@ def require_single_keys(document: Document) -> None:
     """Raises InputError where a mapping has a key twice: YAML's readers drop the first one."""
     location = document.repeated_key()
     if location is not None:
-        name = location.path.rpartition("/")[2]
+        name = pointer_steps(location.path)[-1]
         hint = "what stands below the first one would be lost: put both together"
         raise InputError(f"the key '{name}' stands here a second time", location, hint)
 

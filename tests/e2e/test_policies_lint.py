@@ -119,7 +119,8 @@ def test_lint_passes_what_is_good(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
     for name in ("YAML", "kind", "JMESPath"):
-        (tmp_path / f"{name}.yaml").write_text(MISTAKES[name][0])
+        text = MISTAKES[name][0].replace("apiVersion: v1", "apiVersion: kyverno.io/v1")
+        (tmp_path / f"{name}.yaml").write_text(text)
     done = chartkit(tmp_path, "policies", "lint", ".")
     assert done.code == 1
     assert done.out.endswith("2 policies checked: 2 errors, 1 warning\n")
@@ -127,6 +128,29 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> 
     assert {each["severity"] for each in body["findings"]} == {"error", "warning"}
     annotations = chartkit(tmp_path, "policies", "lint", ".", "-o", "github").out
     assert "::error file=YAML.yaml,line=3,col=1,title=unreadable::" in annotations
+
+
+def test_what_names_no_policy_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(GOOD)
+    for name in ("a", "b", "c"):
+        (tmp_path / name / "templates").mkdir(parents=True)
+        (tmp_path / name / "Chart.yaml").write_text(f"name: {name}\nversion: 1.0.0\n")
+        (tmp_path / name / "templates" / "a.yaml").write_text("a: {{ .Values.b.c }}\n")
+    done = chartkit(tmp_path, "policies", "lint", ".")
+    assert done.code == 0
+    [note, total] = done.out.splitlines()
+    said = "note unreadable: names no policy, and is not read: Helm cannot render the chart: "
+    assert note.startswith(f"a/templates/a.yaml:1:13: {said}")
+    assert note.endswith(
+        "2 more of the kind, such as b/templates/a.yaml:1:13 and c/templates/a.yaml:1:13 "
+        "(-o json lists all)"
+    )
+    assert total == "1 policy checked: 0 errors, 0 warnings"
+    (tmp_path / "policy.yaml").unlink()
+    assert chartkit(tmp_path, "policies", "lint", ".").line.startswith(".: holds no policy")
+    (tmp_path / "b/values.yaml").write_text("kyverno: {}\n")
+    done = chartkit(tmp_path, "policies", "lint", ".")
+    assert (done.code, done.out.count("error unreadable")) == (1, 1)
 
 
 def test_a_library_of_the_own_format_is_checked_with_its_parameters(tmp_path: Path) -> None:

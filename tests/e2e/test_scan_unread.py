@@ -209,7 +209,7 @@ def test_hidden_folders_with_manifests_are_named(tmp_path: Path) -> None:
     (tmp_path / ".github" / "ci.yml").write_text("on: push\n", "utf-8")
     said = "note scan-input: is a hidden folder with manifests and is not read"
     done = chartkit(tmp_path, "scan", ".")
-    assert f".more: {said}, nor are 1 more of them (name it as PATH)" in done.err
+    assert f".more: {said}, nor is 1 more of them (name it as PATH)" in done.err
     done = chartkit(tmp_path, "scan", ".", "--exclude", ".more")
     assert f".tests: {said} (name it as PATH)" in done.err
 

@@ -32,6 +32,10 @@ FILES = {
     "env/kyverno-prd.yaml": "backgroundController: {replicaz: 1}\n",
     "flux/release.yaml": RELEASE,
     "flux/more.yaml": MORE,
+    "flux/patch.yaml": RELEASE.partition("spec:")[0] + "spec: {suspend: true}\n",
+    "policies/Chart.yaml": "name: kyverno-policies\nversion: 1.0.0\napiVersion: v2\n",
+    "policies/templates/a.yaml": '{{ fail "needs more" }}\n',
+    "policies/values.yaml": "a: 1\n",
     "shop/Chart.yaml": "name: shop\nversion: 1.0.0\n",
     "shop/values.yaml": "replicaz: 1\n",
     ".hidden/values.yaml": "backgroundController: {replicaz: 1}\n",
@@ -54,6 +58,7 @@ def test_values_of_kyverno_in_a_folder_are_checked(folder: Path) -> None:
     done = chartkit(folder, "values", "lint", "deploy")
     assert done.code == 2
     assert "deploy/open/values.yaml:2:1: error unread: is not YAML" in done.out
+    assert "deploy/policies/templates/a.yaml:1:3: error unread: with deploy/policies" in done.out
     wrong = [line.partition(":")[0] for line in done.out.splitlines() if "replicaz" in line]
     assert sorted(wrong) == [
         "deploy/env/kyverno-prd.yaml", "deploy/flux/more.yaml", "deploy/umbrella/values.yaml",

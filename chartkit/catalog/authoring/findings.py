@@ -9,12 +9,13 @@ from chartkit.catalog.authoring.mutation import EQUAL_FILE, MutationResult
 from chartkit.model import Body, Explanation, Severity
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
+from chartkit.report.notes import grouped
 from chartkit.wording import counted
 
 
 def _text(found: CheckResult) -> Iterator[str]:
     """Yield a line for each finding, and how much was looked at."""
-    yield from map(str, found.diagnostics)
+    yield from map(str, grouped(found.diagnostics, severities=(Severity.NOTE,), more="-o json"))
     errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in found.diagnostics)
     warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in found.diagnostics)
     total = f"{counted(found.policies, 'policy', 'policies')} checked"

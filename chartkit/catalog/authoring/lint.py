@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
 from chartkit.catalog.policy_lint.findings import rule_findings, run_findings
 from chartkit.catalog.policy_lint.levels import NO_LEVELS, Levels, at_levels
-from chartkit.documents.input_files import is_there
+from chartkit.documents.input_files import is_there, read_bytes
 from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
 from chartkit.errors import InputError, RenderError
@@ -41,17 +43,17 @@ def lint_policies(
     findings: list[Diagnostic] = []
     folders = 0
     for source in matching(sources):
-        before = len(resources), len(findings), folders
+        before = len(resources), _errors(findings), folders
         files, own = _files(source)
         for file in track(files):
-            resources += _read(file, findings)
+            resources += _read(file, findings, is_named=file == source)
         for folder in own:
             own_findings = check_policy(folder, shared_parameters(folder), with_rules=True)
             findings += at_levels(own_findings, levels)
         folders += len(own)
-        if before == (len(resources), len(findings), folders):
+        if before == (len(resources), _errors(findings), folders):
             raise InputError("holds no policy", Location(source))
-    if all(map(is_definition, resources)) and not (findings or folders):
+    if all(map(is_definition, resources)) and not (_errors(findings) or folders):
         raise InputError("holds no policy", Location(sources[0]))
     # A warning for each document with a key that stands twice in a mapping.
     places = {id(resource.location.places): resource.location.places for resource in resources}
@@ -67,6 +69,10 @@ def lint_policies(
     return CheckResult(count, 0, tuple(in_order))
 
 
+def _errors(findings: Sequence[Diagnostic]) -> int:
+    return sum(each.severity is Severity.ERROR for each in findings)
+
+
 def _files(source: str) -> tuple[list[str], list[Path]]:
     """Return the files of a folder, or the source itself, and the folders of policies in chartkit's
     own format, whose files have parameters in place of values."""
@@ -80,13 +86,36 @@ def _files(source: str) -> tuple[list[str], list[Path]]:
     return [str(file) for file in paths if file.parent not in own], sorted(own)
 
 
-def _read(source: str, findings: list[Diagnostic]) -> list[Resource]:
+def _read(source: str, findings: list[Diagnostic], is_named: bool) -> list[Resource]:
+    notes: list[Diagnostic] = []
     try:
-        return read_policies(source, MappingProxyType({}), "ClusterPolicy", findings.append)[0]
+        found = read_policies(source, MappingProxyType({}), "ClusterPolicy", notes.append)[0]
+        # What Helm says about a chart without policies is no concern of theirs.
+        findings += notes if found or is_named else ()
+        return found
     except (InputError, RenderError) as error:
         if not is_there(Path(source)):
             raise
-        findings.append(
-            Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
-        )
+        row = Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
+        if not is_named and _names_no_policy(Path(source)):
+            message = f"names no policy, and is not read: {error.message}"
+            row = Diagnostic(UNREADABLE, Severity.NOTE, message, error.location)
+        findings.append(row)
         return []
+
+
+def _names_no_policy(source: Path) -> bool:
+    """Report whether the text of a file, or of all files of a chart, names no policies of
+    Kyverno or Kubernetes; packed charts may hold some."""
+    files = [source]
+    if source.is_dir():
+        files = [Path(folder, name) for folder, _, names in os.walk(source) for name in names]
+    try:
+        texts = (read_bytes(file).replace(b"\0", b"") for file in files if file.is_file())
+        return not any(word in text for text in texts for word in _OF_POLICIES)
+    except InputError:
+        return False
+
+
+_OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b")
+"""What a policy's text has, and how packed files begin."""

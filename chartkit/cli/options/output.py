@@ -98,19 +98,32 @@ def show(report: CommandReport, options: OutputOptions, without: Output | None =
 
 
 class Notes:
-    """Notes on standard error; a row about an input that cannot be read decides the exit code, and
-    is there once."""
+    """Notes on standard error, at the end of a command with one line for those of one kind; a row
+    about an input that cannot be read decides the exit code, and is there once."""
 
     def __init__(self) -> None:
         self._rows: list[Diagnostic] = []
+        self._context = click.get_current_context(silent=True)
+        if self._context is not None:
+            self._context.call_on_close(self._close)
 
     def __call__(self, row: Diagnostic) -> None:
         from chartkit.documents.unread import is_unread
+        from chartkit.model import Severity
 
         if is_unread(row) and row in self._rows:
             return
         self._rows.append(row)
-        click.echo(str(row), err=True)
+        if self._context is None or row.severity is Severity.ERROR:
+            click.echo(str(row), err=True)
+
+    def _close(self) -> None:
+        from chartkit.model import Severity
+        from chartkit.report.notes import grouped
+
+        rows = [row for row in self._rows if row.severity is not Severity.ERROR]
+        for row in grouped(rows, more="chartkit scan --detailed"):
+            click.echo(str(row), err=True)
 
     def exit_code(self, fails: bool) -> int:
         """Return the exit code of a command; fails: whether what it found fails it."""

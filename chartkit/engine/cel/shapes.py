@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -188,6 +189,9 @@ def _text(kind: GroupVersionKind) -> str:
 _LIKE: Final = 0.8
 """The share of equal letters from which on a name is no custom kind: `Cluster` is one, beside
 `ClusterRole`."""
+_SAME_WORD: Final = 0.6
+"""The share of equal letters from which on a word is another one, misspelt."""
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
 _NONE: Final = (0.0, "")
 
 
@@ -238,12 +242,24 @@ def _meant(name: str, known: list[str]) -> str | None:
     ratio, meant = max(
         ((_ratio(name.lower(), each.lower()), each) for each in known), default=_NONE
     )
-    return meant if ratio >= _LIKE else None
+    return meant if ratio >= _LIKE and not _differ_in_words(name, meant) else None
 
 
-def _ratio(name: str, other: str) -> float:
+def _differ_in_words(name: str, other: str) -> bool:
+    """Report whether two names of kinds differ in a whole word, as those of custom kinds do:
+    `CiliumNetworkPolicy`, `VerticalPodAutoscaler`."""
+    words, others = (_WORD.findall(text) for text in (name, other))
+    if len(words) == len(others):
+        pairs = zip(words, others, strict=True)
+        return any(_ratio(one.lower(), two.lower(), _SAME_WORD) < _SAME_WORD for one, two in pairs)
+    shorter, longer = sorted((words, others), key=len)
+    rest = iter(longer)
+    return all(word in rest for word in shorter)
+
+
+def _ratio(name: str, other: str, least: float = _LIKE) -> float:
     """Return the share of equal letters, 0 for less than is asked for."""
-    if 2 * min(len(name), len(other)) < _LIKE * (len(name) + len(other)):
+    if 2 * min(len(name), len(other)) < least * (len(name) + len(other)):
         return 0.0
     matcher = SequenceMatcher(None, name, other)
-    return matcher.ratio() if matcher.quick_ratio() >= _LIKE else 0.0
+    return matcher.ratio() if matcher.quick_ratio() >= least else 0.0

@@ -73,9 +73,9 @@ NEWEST: Final = 37
 _METADATA: Final = "meta.v1.ObjectMeta"
 _OLD_METADATA: Final = frozenset({"clusterName", "initializers"})
 """Fields of metadata that API servers wrote once, and that old objects still have."""
-_NOT_SENT: Final = frozenset({"sops", "status"})
-"""Members that no API server gets: the keys of SOPS, which decryption takes away, and the status,
-which controllers write."""
+_NOT_SENT: Final = frozenset({"sops", "status", "$patch"})
+"""Members that no API server gets: the keys of SOPS, which decryption takes away, the status,
+which controllers write, and what a patch for kustomize says of its merge."""
 _VARIABLE: Final = "${"
 """The beginning of a variable of Flux, whose value may be of another type."""
 

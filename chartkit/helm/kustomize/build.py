@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -149,15 +150,28 @@ class _Builder:
         copy = str(self.folder / "copy")
         for name in (os.path.relpath(copy), copy):
             message = message.replace(name, self.tree.repository.name(self.tree.repository.top))
-        raise InputError(shortened(message.removeprefix(_ERROR), _SHOWN))
+        raise InputError(shortened(_innermost(message.removeprefix(_ERROR)), _SHOWN))
 
     def _failed(self, closure: Sequence[Kustomization], error: ChartkitError) -> _Built:
         if any(kustomization.dropped for kustomization in closure):
             # What is left out has its row, and may be what kustomize misses.
             return _Built()
         location = error.location or _place(self.tree, closure[0].folder)
-        hint = error.hint or f"kustomize build {self.tree.repository.name(closure[0].folder)}"
+        folder = self.tree.repository.name(closure[0].folder)
+        hint = error.hint or f"correct it: `kustomize build {folder}` has the whole message"
         return _Built((), (unread(InputError(error.message, location, hint)),))
+
+
+def _innermost(message: str) -> str:
+    """Return the part of kustomize's message that is about the file or folder farthest in."""
+    inner = message.rpartition("recursed accumulation of path ")[2]
+    of_file = _OF_FILE.search(inner)
+    return f"{of_file[2]}: {of_file[1]}" if of_file else inner
+
+
+_OF_FILE: Final = re.compile(
+    r"accumulating resources from '[^']*': (.*?)': must build at directory: ('[^']*')"
+)
 
 
 class _Copy:

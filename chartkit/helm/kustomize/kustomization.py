@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -165,6 +165,19 @@ class _References:
             except _Refused as refused:
                 message, hint = refused.args
                 self._refuse(steps, message, hint)
+        self._join_rows()
+
+    def _join_rows(self) -> None:
+        """Make one row of those with the same way out."""
+        kinds: dict[str | None, list[Diagnostic]] = {}
+        for row in self.subject.rows:
+            kinds.setdefault(row.hint, []).append(row)
+        self.subject.rows[:] = [
+            replace(first, message=f"{first.message}; {len(others)} more of the kind in this file")
+            if others
+            else first
+            for first, *others in kinds.values()
+        ]
 
     def _take(self, steps: Steps, text: str) -> None:
         key = str(steps[0])
@@ -269,7 +282,7 @@ def _cut(text: str) -> str:
     return shortened(text, _SHOWN)
 
 
-_SHOWN: Final = 120
+_SHOWN: Final = 200
 _LONGEST: Final = 4096
 _REMOTE_HINT: Final = "put a copy into the repository, or pipe: kustomize build … | chartkit scan -"
 _OUT_HINT: Final = "keep what a kustomization takes in its repository"

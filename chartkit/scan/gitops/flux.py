@@ -174,7 +174,8 @@ def _entry(config: Resource, key: str) -> str | None:
     if not isinstance(value, str) or config.kind != "Secret":
         return value if isinstance(value, str) else None
     try:
-        return base64.b64decode(value, validate=True).decode("utf-8")
+        # kustomize folds its lines.
+        return base64.b64decode("".join(value.split()), validate=True).decode("utf-8")
     except (binascii.Error, ValueError):
         location = config.location.within("/data")
         raise InputError(f"'{key}' is not Base64 of a text", location) from None

@@ -52,11 +52,11 @@ def released_values(
     for release in declared_releases([*own, *configs], repository, note):
         if release.is_engine:
             add_faults(release)
-        for fault in release.faults:
-            note(fault)
         folder = None if release.origin else repository.find(release.owner, release.chart)
         folder = folder if folder is not None and is_chart(folder) else None
         is_engine = release.is_engine and folder is None
+        for fault in release.faults if is_engine or folder is not None else ():
+            note(fault)
         found = values_documents(release)
         if release.chart or found:
             yield ReleasedValues(release, tuple(found), folder, is_engine or folder is not None)

@@ -21,7 +21,7 @@ from chartkit.documents.reader import (
     read_file,
     read_text,
 )
-from chartkit.documents.unread import unread_at
+from chartkit.documents.unread import UNREADABLE, unread_at
 from chartkit.errors import HelmMissingError, InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
@@ -44,6 +44,7 @@ from chartkit.output.yaml_tree import Block, Tree, data_of, unwrap
 from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
+from chartkit.report.notes import grouped
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import (
     OF_KEYS,
@@ -63,19 +64,20 @@ _EVERYWHERE = frozenset({"", "global"})
 
 
 def check_each(
-    files: Sequence[Path], chart: Path | None, highly_available: bool
+    files: Sequence[Path], chart: Path | None, highly_available: bool, is_part: bool = False
 ) -> list[Diagnostic]:
     """Return what is wrong with values files, each by itself; see `check_files`. Of several, one
-    that cannot be read is a row."""
+    that cannot be read is a row; is_part: there are others beside these."""
     diagnostics: list[Diagnostic] = []
+    is_part = is_part or len(files) > 1
     for file in files:
         try:
             own = check_files([file], chart, highly_available)
-        except InputError as error:
-            if len(files) == 1:
+        except UNREADABLE as error:
+            if not is_part:
                 raise
             own = [unread_at(Location(str(file)), error)]
-        if len(files) > 1:
+        if is_part:
             own = [_with_file(diagnostic, file) for diagnostic in own]
         diagnostics += own
     return diagnostics
@@ -313,7 +315,10 @@ def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation])
     counts = Counter(diagnostic.severity for diagnostic in found)
     totals = ", ".join(f"{severity}s: {counts[severity]}" for severity in Severity)
     return CommandReport(
-        text=lambda _width: [*map(str, found), totals],
+        text=lambda _width: [
+            *map(str, grouped(found, severities=(Severity.NOTE,), more="-o json")),
+            totals,
+        ],
         value=lambda: {"findings": [diagnostic_body(diagnostic) for diagnostic in found]},
         rows="findings",
         findings=lambda: diagnostic_findings(found, explanations),

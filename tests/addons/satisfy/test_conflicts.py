@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.satisfy.conflicts.rules import Conflict, Undecided, conflicts, together
+from chartkit.addons.satisfy.conflicts.rules import (
+    Conflict,
+    Undecided,
+    conflicts,
+    shadowed,
+    together,
+)
 from chartkit.addons.satisfy.witness.search import Search, Witness
 from chartkit.addons.satisfy.witness.skeletons import skeleton
-from chartkit.engine import Request, RunnablePolicy, as_submitted, evaluate
+from chartkit.documents.reader import read_text
+from chartkit.engine import (
+    Request,
+    RunnablePolicy,
+    as_submitted,
+    compile_any,
+    evaluate,
+    sorted_out,
+)
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.addons.satisfy.sets import policies_of, sets
 
@@ -47,3 +61,17 @@ def test_what_a_run_has_no_steps_for_is_not_decided() -> None:
     (left,) = conflicts(together(policies), steps=0)
     assert isinstance(left, Undecided)
     assert len(left.wants) == len(policies)
+
+
+def test_a_policy_that_no_cluster_takes_leaves_others_their_rules() -> None:
+    text = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: all}
+spec: {validations: [{expression: "false"}]}
+"""
+    [document] = read_text(text, "policy.yaml")
+    refused = sorted_out([compile_any(Resource(document.body, document.location))])[0]
+    policies = policies_of(next(iter(sets().values()))["passing"])
+    assert refused
+    assert not list(shadowed(together((*policies, *refused))))

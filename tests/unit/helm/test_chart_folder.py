@@ -176,3 +176,18 @@ def test_a_copy_is_made_anew_when_the_chart_changes(chart: Write) -> None:
     text = (folder / "templates" / "pod.yaml").read_text()
     (folder / "templates" / "pod.yaml").write_text(text.replace("name: p", "name: changed"))
     assert [each.name for each in render_chart(folder).resources] == ["changed"]
+
+
+def test_links_that_stay_in_the_checkout_are_followed(chart: Write, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("url: secret\n")
+    for name, content in SUB.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    folder = chart()
+    (folder / "charts").mkdir(exist_ok=True)
+    (folder / "charts" / "sub").symlink_to(tmp_path / "sub")
+    assert {each.name for each in render_chart(folder).resources} >= {"s"}
+    (folder / "config").symlink_to(tmp_path / ".git" / "config")
+    assert refusal(folder, tmp_path).startswith("config: is a link that leads out of the chart")

@@ -110,6 +110,15 @@ class TestBothHelms:
         assert [each.name for each in found.hooks] == ["hook"]
         assert [each.name for each in found.crds] == ["things.example.com"]
 
+    def test_manifests_are_separated_as_helm_does(self, tmp_path: Path) -> None:
+        one = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+        two = "---\n{{- if true -}}\n# glued\n{{ end -}}\n" + one.replace("name: a", "name: b")
+        three = "--- {{- /* gone */ -}}\n" + one.replace("name: a", "name: c")
+        files = {"templates/config.yaml": one + two + three}
+        found = render_chart(chart(tmp_path, **files), kube_version="v1.30.0")
+        names = [each.name for each in found.resources if each.kind == "ConfigMap"]
+        assert sorted(names) == ["a", "b", "c"]
+
     def test_values_files_and_values_merge_the_last_wins(self, tmp_path: Path) -> None:
         first = values(tmp_path, "labels: {one: changed, three: third}\n")
         over = {"labels": {"two": None}}

@@ -38,6 +38,10 @@ _CASES = {
         ["5:29: spec.evaluation.background.enabled: must be true or false, and is 1"],
     ),
     "a key twice": (f"{_HEAD}{_RULE}    name: s\n", [f"9:5: {_TWICE}"]),
+    "a key with a slash twice": (
+        f"{_HEAD}{_RULE}".replace("name: p", "name: p, annotations: {a/b: x, a/b: y}"),
+        ["3:43: the key 'a/b' stands here a second time"],
+    ),
 }
 
 

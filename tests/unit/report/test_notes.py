@@ -40,3 +40,13 @@ def test_two_notes_and_errors_have_a_line_each() -> None:
         _row("a", 4, Severity.WARNING),
     ]
     assert len(_lines(*mixed)) == 4
+
+
+def test_names_before_a_message_differ_within_a_kind() -> None:
+    rows = [_row(f"policy-{at}: matches all Pods", at) for at in (1, 2, 3)]
+    [line] = grouped(rows, severities=(Severity.NOTE,), more="-o json")
+    assert str(line).endswith(
+        "2 more of the kind, such as f.yaml:2 and f.yaml:3 (do it; -o json lists all)"
+    )
+    warnings = [_row("same", at, Severity.WARNING) for at in (1, 2, 3)]
+    assert len(list(grouped(warnings, severities=(Severity.NOTE,)))) == 3

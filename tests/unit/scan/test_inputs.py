@@ -118,7 +118,7 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     assert names == ["web"]
     text = "\n".join(notes).replace(f"{tmp_path}/", "")
     for said in (
-        "a.jsonnet: note scan-input: is Jsonnet and is not read, nor are 1 more of .jsonnet",
+        "a.jsonnet: note scan-input: is Jsonnet and is not read, nor is 1 more of .jsonnet",
         "x.cue: note scan-input: is CUE and is not read (cue export --out yaml FILE | chartkit",
         "main.k: note scan-input: is KCL",
         "b/_x.tpl: note scan-input: is a template",

@@ -99,7 +99,8 @@ def test_a_schema_in_a_schema_and_a_status_are_no_faults() -> None:
 
 
 def test_what_is_replaced_before_an_api_server_gets_it_is_no_fault() -> None:
-    assert not field_faults({**_pod(priority="${priority:=1}"), "sops": {"mac": "x"}})
+    left = {"sops": {"mac": "x"}, "$patch": "delete"}
+    assert not field_faults({**_pod(priority="${priority:=1}"), **left})
 
 
 def test_other_kinds_have_no_types() -> None:

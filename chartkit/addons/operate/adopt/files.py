@@ -40,6 +40,7 @@ from chartkit.scan.inputs import (
     unread_file,
     walk,
 )
+from chartkit.values.lint.folders import engine_keys
 from chartkit.wording import abridged
 
 _SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
@@ -190,7 +191,7 @@ class FileReader:
     def _chart(self, folder: Path) -> int:
         if (values := dependency_values(folder, _chart_body(folder))) is not None:
             self.estate.values.append(values)
-        if _chart_body(folder).get("name") == _ENGINE:
+        elif (chart := _chart_body(folder)).get("name") == _ENGINE and not engine_keys(chart):
             message = "is Kyverno's own chart: its values.yaml are the defaults"
             hint = "name your own values file"
             location = Location(str(folder))

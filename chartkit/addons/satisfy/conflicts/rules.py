@@ -39,6 +39,7 @@ from chartkit.engine import (
     as_submitted,
     evaluate,
 )
+from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
@@ -97,8 +98,9 @@ def together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:
     """Return what is wanted of each kind by two rules or more.
 
     Of a kind with a Pod template the rules about Pods count as rules about Pods alone, unless
-    another rule speaks of the template.
+    another rule speaks of the template. Policies that no cluster takes want nothing.
     """
+    policies = [each for each in policies if not _is_refused(each)]
     found = []
     for kind, body in skeletons().items():
         resource = Resource(body, Location(f"<{kind}>"))
@@ -111,6 +113,10 @@ def together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:
         if len(wants) > 1:
             found.append(Together(resource, wants))
     return tuple(found)
+
+
+def _is_refused(policy: RunnablePolicy) -> bool:
+    return isinstance(policy, CompiledCelPolicy) and bool(cluster_refusals(policy.policy))
 
 
 def _wants(policies: Sequence[RunnablePolicy], resource: Resource) -> tuple[Want, ...]:

@@ -515,3 +515,18 @@ def test_what_is_excluded_stays_out_of_the_project_too(team: Team) -> None:
     assert project.body["exclude"] == ["open.yaml", "/more/"]
     code, out, _ = team.run("render", "--project", "out", "-o", "json")
     assert code == 0, out
+
+
+@pytest.mark.slow
+def test_a_chart_of_the_name_of_kyvernos_that_depends_on_it_is_adopted(team: Team) -> None:
+    chart = "name: kyverno\napiVersion: v2\nversion: 1.0.0\ndependencies: [{name: kyverno}]\n"
+    own = "apiVersion: v2\nname: kyverno\nversion: 3.7.2\n"
+    files = {"Chart.yaml": chart, "charts/kyverno/Chart.yaml": own, "templates/p.yaml": POLICY}
+    files["values.yaml"] = "kyverno: {config: {preserve: true}}\n"
+    for name, text in files.items():
+        file = team.folder / "legacy" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    _, body = team.adopt("legacy", *VERSIONS)
+    taken = {subject for subject, _ in team.rows(body, "taken")}
+    assert {"ClusterPolicy require-team", "engine values"} <= taken

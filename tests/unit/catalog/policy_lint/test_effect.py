@@ -36,6 +36,11 @@ def each(key: str, listed: str = "request.object.spec.containers", kinds: str = 
     return pattern(condition, kinds, head)
 
 
+def test_null_without_quotes_has_the_value_that_it_seems_to_have(tmp_path: Path) -> None:
+    rule = deny("\"{{ contains(request.object.metadata.labels.a || null, 'b') }}\"")
+    assert not lint(tmp_path, as_policy(rule))
+
+
 def mutation(expression: str, resources: str = "pods") -> str:
     """A MutatingPolicy with an apply configuration."""
     return f"""\

@@ -166,6 +166,13 @@ def test_fields_of_any_type_are_a_row_or_built(tree: Write, text: str) -> None:
         ("while :; do :; done", "kustomize was stopped: it "),
         ("yes 'a: b'", "kustomize was stopped: it "),
         ("echo 'Error: first line' >&2; echo second >&2; exit 1", "first line"),
+        (
+            "echo \"Error: accumulating resources: accumulation err='accumulating resources from "
+            "'../b': read ./b: is a directory': recursed accumulation of path './b': accumulating "
+            "resources: accumulation err='accumulating resources from 'a.yaml': missing metadata': "
+            "must build at directory: './b/a.yaml': file is not directory\" >&2; exit 1",
+            "'./b/a.yaml': missing metadata",
+        ),
         ("exit 1", "kustomize fails without a message"),
         ("echo '- no object'", "is not a Kubernetes object"),
         ("echo '['", ""),

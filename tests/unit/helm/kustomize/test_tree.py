@@ -165,3 +165,16 @@ def test_a_tree_without_kustomizations_reads_nothing(tmp_path: Path) -> None:
     found = Tree.of(tmp_path, [tmp_path / "pod.yaml"])
     assert not found.taken
     assert not found.rows
+
+
+def test_references_of_one_kind_have_one_row_a_file(tree: Write) -> None:
+    found = tree(
+        {"kustomization.yaml": "resources: ['https://x.io/a', gone.yaml, 'https://x.io/b']\n"}
+    )
+    assert [(str(row.location), row.message) for row in found.rows] == [
+        (
+            "kustomization.yaml:1:13",
+            "'https://x.io/a' is elsewhere, and is not downloaded; 1 more of the kind in this file",
+        ),
+        ("kustomization.yaml:1:31", "there is no 'gone.yaml'"),
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 
 from chartkit.documents.reader import read_text
@@ -105,3 +107,14 @@ data:
     first, _ = values_documents(found)
     assert first.body == {"cleanupController": {"replicas": 2, "nodeSelector": {}}}
     assert found.unknown == (("cleanupController", "nodeSelector", "a"),)
+
+
+def test_values_of_a_secret_that_kustomize_folded() -> None:
+    text = RELEASE % ("", "1") + "  valuesFrom: [{kind: Secret, name: more}]\n"
+    packed = b64encode(b"cleanupController: {replicas: 2}\n").decode()
+    body = {"kind": "Secret", "data": {"values.yaml": f"{packed[:9]}\n{packed[9:]}\n"}}
+    body |= {"apiVersion": "v1", "metadata": {"name": "more", "namespace": "kyverno"}}
+    [document] = read_text(text, "x.yaml")
+    release = Resource(document.body, document.location)
+    found = read_helm_release(release, configs_of([Resource(body)]), Repository([], lambda _: None))
+    assert values_documents(found)[0].body == {"cleanupController": {"replicas": 2}}

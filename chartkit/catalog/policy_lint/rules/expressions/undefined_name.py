@@ -12,6 +12,9 @@ from chartkit.engine.jmespath.expression import WHOLE_INPUT
 from chartkit.model import Diagnostic
 from chartkit.suggestions import did_you_mean, nearest
 
+_MEANT = frozenset((WHOLE_INPUT, "null"))
+"""Names with the value that they seem to have: `request.object.a || null`."""
+
 
 class UndefinedName(PolicyRule):
     id = "CK731"
@@ -37,7 +40,7 @@ validate:
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for each in expressions_of(subject.cluster_policy):
-            for name in sorted(roots_of(each.text) - {WHOLE_INPUT}):
+            for name in sorted(roots_of(each.text) - _MEANT):
                 if not each.has(name):
                     yield self._undefined(subject, each, name)
 

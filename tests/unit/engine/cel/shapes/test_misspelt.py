@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
-from chartkit.engine.cel.shapes import KindIssues, misspelt
+from chartkit.engine.cel.shapes import KindIssues, meant_kind, misspelt
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -77,3 +77,19 @@ def test_an_environment_without_objects_is_left_alone() -> None:
     environment = declaring(ENVIRONMENTS["standard"], ["other"])
     program = compile_expression("other.object.zzz", environment)
     assert misspelt(program, [POD]) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [
+        ("Deploymnet", "Deployment"),
+        ("Networkpolicy", "NetworkPolicy"),
+        ("PodDisruptionBudgets", "PodDisruptionBudget"),
+        ("CertificateRequest", None),
+        ("CiliumNetworkPolicy", None),
+        ("ClusterRoleTemplateBinding", None),
+        ("VerticalPodAutoscaler", None),
+    ],
+)
+def test_kinds_that_differ_in_a_word_are_custom_ones(kind: str, meant: str | None) -> None:
+    assert meant_kind("*", kind) == meant

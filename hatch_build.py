@@ -19,7 +19,7 @@ RANGES = "CHARTKIT_RANGES"
 LOCK = "requirements.lock"
 _PINNED = re.compile(r"(\S+)==(\S+)(?: ; (.+?))?(?: \\)?")
 _VIA = re.compile(r" +#(?: via)? +([\w.-]+).*")
-_NAME = re.compile(r"[\w.-]+")
+NAME = re.compile(r"[\w.-]+")
 
 
 class Pins(MetadataHookInterface):
@@ -43,7 +43,7 @@ def pinned(ranges: Iterable[str], lock: str) -> list[str]:
     """
     pins, requires = _read(lock)
     found: dict[str, None] = {}
-    wanted = [canonical(name[0]) for each in ranges if (name := _NAME.match(each))]
+    wanted = [canonical(name[0]) for each in ranges if (name := NAME.match(each))]
     while wanted:
         package = wanted.pop()
         if package not in pins:

@@ -123,9 +123,10 @@ class Result:
     """The result of a rule for an object.
 
     policy: `namespace/name` for a policy of a namespace; place: of the field that a failure is
-    about, or of the object; action: `Enforce` or `Audit`; severity: the policy's, may be empty;
-    why: the checks that decided, as lines, where they were asked for; patched: the object after a
-    mutation; generated: the objects that the rule creates.
+    about, of its parent where it is missing, or of the object; field: its JSON pointer, empty for
+    none; action: `Enforce` or `Audit`; severity: the policy's, may be empty; why: the checks that
+    decided, as lines, where they were asked for; patched: the object after a mutation; generated:
+    the objects that the rule creates.
     """
 
     policy: str
@@ -134,6 +135,7 @@ class Result:
     status: Status
     message: str
     place: Location
+    field: str
     action: str
     severity: str = ""
     why: tuple[str, ...] = ()
@@ -197,13 +199,15 @@ def _require_known(parameter: str, given: str, known: Iterable[str]) -> None:
 
 
 def _result(resource: Resource, result: RuleResult, facts: PolicyFacts) -> Result:
+    pointer = result.fields[0] if result.fields else ""
     return Result(
         result.policy,
         result.rule,
         resource,
         result.status,
         result.message,
-        resource.location.within(result.fields[0]) if result.fields else resource.location,
+        resource.location.within(pointer) if pointer else resource.location,
+        pointer,
         facts.action(result.rule, resource.namespace),
         facts.severity,
         result.why,

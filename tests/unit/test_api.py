@@ -159,10 +159,9 @@ kind: Gadget
 metadata: {name: one}
 size: large
 """
-    failed = compile("pss-baseline").evaluate(load(text=crd))
-    assert [(each.policy, each.rule, each.place.line) for each in failed] == [
-        ("gadgets.example.com", "schema", 19)
-    ]
+    (failed,) = compile("pss-baseline").evaluate(load(text=crd))
+    assert (failed.policy, failed.rule) == ("gadgets.example.com", "schema")
+    assert (failed.place.line, failed.field) == (19, "/size")
 
 
 def test_of_several_paths_one_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
     if not isinstance(places, Document) or violation.resource.location.path or not allowed:
         return
     from chartkit.addons.satisfy.fix.files import with_documents
-    from chartkit.addons.satisfy.fix.model import changed
+    from chartkit.addons.satisfy.fix.model import NoPlaceError, changed
     from chartkit.documents.reader import read_text
 
     file = places.source.file
@@ -112,11 +112,11 @@ def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
     annotations = mapping_at(places.body, "metadata", "annotations")
     value = text_of(annotations.get(ANNOTATION))
     value += ("\n" if value and not value.endswith("\n") else "") + item + '  reason: ""\n'
-    body: Json = changed(places.body, ("metadata", "annotations", ANNOTATION), value)
     try:
+        body: Json = changed(places.body, ("metadata", "annotations", ANNOTATION), value)
         number = [each.start for each in read_text(text, file)].index(places.start)
         after = with_documents(text, file, {number: body})
-    except (InputError, ValueError):
+    except (InputError, NoPlaceError, ValueError):
         return
     edits = {str(Path(file).resolve()): _edits(text, after)}
     yield Action(f"Suppress {problem.code} with a reason", edits, [problem])

@@ -61,10 +61,8 @@ def problems_of_error(error: ChartkitError, file: str, code: str) -> Iterator[Pr
     if diagnostics := getattr(error, "diagnostics", ()):
         yield from (problem_of(each, file) for each in diagnostics)
         return
-    location = getattr(error, "location", None)
-    hint = getattr(error, "hint", None)
-    message = error.message if isinstance(error, InputError) else str(error)
-    yield problem_of(Diagnostic(code, Severity.ERROR, message, location, hint), file)
+    found = Diagnostic(code, Severity.ERROR, error.message, error.location, error.hint)
+    yield problem_of(found, file)
 
 
 def note(code: str, message: str, file: str) -> Problem:

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.model import Json
 from chartkit.wording import counted
 
-_PASSING: Final = ("pass", "skip", "none")
+_ALL: Final = "`detailed` gives them"
 
 
 def text_of(value: Json) -> str:
@@ -17,21 +17,32 @@ def text_of(value: Json) -> str:
 
 
 def without_passes(document: Json, notes: list[str]) -> None:
-    """Take the results that pass, or are skipped, out of the report of a scan."""
+    """Take the results that pass, or are skipped, out of the report of a scan, and all but the most
+    telling field of each."""
     results = document["results"]
-    document["results"] = [each for each in results if each["result"] not in _PASSING]
-    if left_out := len(results) - len(document["results"]):
-        what = counted(left_out, "result")
-        notes.append(f"left out: {what} that pass or are skipped (`detailed` gives them)")
+    document["results"] = [each for each in results if each["result"] not in ("pass", "skip")]
+    fields = [each.pop("fields", None) for each in document["results"]]
+    if left_out := len(results) - len(fields):
+        notes.append(f"left out: {counted(left_out, 'passing or skipped result')} ({_ALL})")
+    if any(fields):
+        notes.append(f"left out: further fields of results ({_ALL})")
 
 
-def without_passing_checks(document: Json, notes: list[str]) -> None:
-    """Take the checks of rules that pass out of the answer of `why`."""
-    rules = (rule for each in document["objects"] for rule in each["rules"])
-    passing = [rule["decision"] for rule in rules if rule["result"] in _PASSING]
-    if left_out := sum(decision.pop("parts", None) is not None for decision in passing):
+def without_passing_rules(document: Json, notes: list[str]) -> None:
+    """Take the rules that pass, or are about other kinds, out of the answer of `why`."""
+    left_out = 0
+    for each in document["objects"]:
+        rules = each["rules"]
+        each["rules"] = [
+            rule
+            for rule in rules
+            if rule["result"] != "pass"
+            and (rule["result"] != "none" or rule["decision"].get("field") != "/kind")
+        ]
+        left_out += len(rules) - len(each["rules"])
+    if left_out:
         what = counted(left_out, "rule")
-        notes.append(f"left out: the checks of {what} that pass or do not match (name a `policy`)")
+        notes.append(f"left out: {what} that pass or are about other kinds (name a `policy`)")
 
 
 def bounded_text(text: str, room: int, notes: list[str]) -> str:

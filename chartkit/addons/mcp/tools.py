@@ -91,8 +91,7 @@ class Tool:
         if not self.output:
             return None
         notes = {"type": "array", "items": {"type": "string"}}
-        whole = output_schema(self.output)
-        del whole["$schema"]
+        whole = _open(output_schema(self.output))
         whole["properties"] = {**whole["properties"], NOTES: notes}
         part = {"type": "object", "properties": {QUERIED: {}, NOTES: notes}, "required": [QUERIED]}
         return {"type": "object", "anyOf": [whole, part]}
@@ -161,6 +160,16 @@ def _schema(name: str, parameter: click.Parameter) -> Schema:
     if getattr(parameter, "multiple", False) or parameter.nargs != 1:
         schema = {"type": "array", "items": schema}
     return {**schema, "description": text}
+
+
+def _open(schema: Any) -> Any:
+    """Return a JSON Schema that takes more members: a later chartkit may add them."""
+    if isinstance(schema, list):
+        return [_open(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: each for key, each in schema.items() if key != "$schema" and each is not False}
+    return {key: _open(each) for key, each in kept.items()}
 
 
 def _texts(name: str, value: Json) -> list[str]:

@@ -25,7 +25,7 @@ from chartkit.addons.mcp.bounded import (
     bounded_text,
     text_of,
     without_passes,
-    without_passing_checks,
+    without_passing_rules,
 )
 from chartkit.addons.mcp.roots import placed
 from chartkit.addons.mcp.tools import NOTES, QUERIED, Tool, declared, tools
@@ -52,7 +52,8 @@ def main(parent: str, folder: str) -> None:
     # What anything prints goes to standard error: standard output is for answers alone.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    die_with_parent(int(parent))
+    if sys.platform != "win32":
+        die_with_parent(int(parent))
     gc.set_threshold(*COLLECTED_AFTER)
     for command in declared()["first"]:
         _run(command.split, _POD)
@@ -60,13 +61,16 @@ def main(parent: str, folder: str) -> None:
             break
     gc.freeze()
     is_confined = False
-    while line := calls.readline():
-        call = json.loads(line)
-        if not is_confined:
-            _confine(call["roots"], folder)
-            is_confined = True
-        answers.write(json.dumps(_answer(call)).encode() + b"\n")
-        answers.flush()
+    try:
+        while line := calls.readline():
+            call = json.loads(line)
+            if not is_confined:
+                _confine(call["roots"], folder)
+                is_confined = True
+            answers.write(json.dumps(_answer(call)).encode() + b"\n")
+            answers.flush()
+    except MemoryError:
+        os._exit(Exit.MEMORY)
 
 
 def _confine(roots: Sequence[str], folder: str) -> None:
@@ -115,7 +119,7 @@ def _document(tool: Tool, given: Mapping[str, Json], document: Json, notes: list
     return {**document, NOTES: notes} if notes else document
 
 
-_BRIEF: Final = {"scan": without_passes, "why": without_passing_checks}
+_BRIEF: Final = {"scan": without_passes, "why": without_passing_rules}
 
 
 def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, str]:

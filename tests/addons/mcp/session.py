@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import jsonschema
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from pydantic import FileUrl
+
+from chartkit.addons.mcp.tools import tools
+from chartkit.schemas.outputs import output_schema
 
 T = TypeVar("T")
 Call = tuple[str, Mapping[str, Any]]
@@ -63,6 +67,13 @@ async def ask(client: Client, name: str, arguments: Mapping[str, Any], **more: A
     (content,) = answer.content
     assert isinstance(content, types.TextContent)
     return Reply(content.text, answer.structured_content, bool(answer.is_error))
+
+
+def check(name: str, reply: Reply) -> None:
+    """Check the document of a tool's answer by the strict schema of its command."""
+    if reply.document is not None and "queried" not in reply.document:
+        document = {key: value for key, value in reply.document.items() if key != "notes"}
+        jsonschema.validate(document, output_schema(tools()[name].output))
 
 
 def talk(work: Callable[[Client], Awaitable[T]], cwd: Path, *arguments: str, **options: Any) -> T:

@@ -10,7 +10,7 @@ from chartkit.addons.mcp.bounded import (
     bounded_text,
     text_of,
     without_passes,
-    without_passing_checks,
+    without_passing_rules,
 )
 
 SCAN: dict[str, Any] = {
@@ -72,18 +72,28 @@ def test_text_is_cut_between_lines() -> None:
 
 
 def test_passes_are_left_out_and_counted() -> None:
-    document = {"results": [{"result": each} for each in ("pass", "fail", "skip", "warn", "error")]}
+    document: dict[str, Any] = {
+        "results": [{"result": each} for each in ("pass", "fail", "skip", "warn", "error")]
+    }
+    document["results"][1]["fields"] = [{"field": "a"}]
     notes: list[str] = []
     without_passes(document, notes)
-    assert [each["result"] for each in document["results"]] == ["fail", "warn", "error"]
-    assert notes == ["left out: 2 results that pass or are skipped (`detailed` gives them)"]
-
-
-def test_only_the_checks_of_rules_that_pass_are_left_out() -> None:
-    rules = [
-        {"result": result, "decision": {"text": "t", "parts": [1]}} for result in ("pass", "fail")
+    assert document["results"] == [{"result": each} for each in ("fail", "warn", "error")]
+    assert notes == [
+        "left out: 2 passing or skipped results (`detailed` gives them)",
+        "left out: further fields of results (`detailed` gives them)",
     ]
+
+
+def test_rules_that_pass_or_are_about_other_kinds_are_left_out_and_counted() -> None:
+    rules: list[dict[str, Any]] = [
+        {"result": "pass", "decision": {}},
+        {"result": "none", "decision": {"field": "/kind"}},
+        {"result": "none", "decision": {"field": "/metadata/name"}},
+        {"result": "fail", "decision": {"field": "/kind"}},
+    ]
+    document = {"objects": [{"rules": rules}]}
     notes: list[str] = []
-    without_passing_checks({"objects": [{"rules": rules}]}, notes)
-    assert [rule["decision"] for rule in rules] == [{"text": "t"}, {"text": "t", "parts": [1]}]
-    assert "1 rule that" in notes[0]
+    without_passing_rules(document, notes)
+    assert document == {"objects": [{"rules": rules[2:]}]}
+    assert notes == ["left out: 2 rules that pass or are about other kinds (name a `policy`)"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from mcp.client.client import Client
 
-from tests.addons.mcp.session import Reply, ask, talk
+from tests.addons.mcp.session import Reply, ask, check, talk
 from tests.shared import shared
 
 pytestmark = pytest.mark.slow
@@ -18,7 +18,6 @@ CALLS: Final = {"scan": "objects", "lint": "linted", "why": "object", "migrate":
 
 @pytest.mark.parametrize("name", CALLS)
 def test_every_input_is_answered(name: str) -> None:
-    """The client checks documents by the tool's schema."""
     folder = shared("faults")
     inputs = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
@@ -36,6 +35,7 @@ def test_every_input_is_answered(name: str) -> None:
     found = talk(work, folder, "--seconds", str(SECONDS), log=Path("/dev/null"))
     for each, (reply, seconds) in found.items():
         assert reply.document is not None or reply.is_error, each
+        check(name, reply)
         assert reply.text.strip(), each
         assert "Traceback" not in reply.text, each
         assert "a bug, not your mistake" not in reply.text, each

@@ -18,7 +18,8 @@ from mcp.shared.exceptions import MCPError
 
 from chartkit import __version__
 from chartkit.addons.mcp.tools import tools
-from tests.addons.mcp.session import Call, Reply, ask, ask_all, session, talk
+from chartkit.helm.sandbox.confine import Exit
+from tests.addons.mcp.session import Call, Reply, ask, ask_all, check, session, talk
 
 pytestmark = pytest.mark.slow
 
@@ -67,8 +68,10 @@ results:
 """
 CHART = {
     "chart/Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n",
-    "chart/values.yaml": "image: registry.example/app:1.0\n",
-    "chart/templates/pod.yaml": POD.replace("registry.example/web:1.0", "{{ .Values.image }}"),
+    "chart/values.yaml": "image: registry.example/app:1.0\nhost: true\n",
+    "chart/templates/pod.yaml": POD.replace(
+        "spec:\n", "spec:\n  hostNetwork: {{ .Values.host }}\n"
+    ),
 }
 FILES = {
     "pod.yaml": POD,
@@ -110,7 +113,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 EXAMPLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "scan": ("scan", {"objects": ["pod.yaml"], "policies": ["team.yaml"]}),
     "scan, detailed": ("scan", {"objects": ["pod.yaml"], "detailed": True}),
-    "scan of a chart": ("scan", {"objects": ["chart"], "policies": ["team.yaml"]}),
+    "scan of a chart": ("scan", {"objects": ["chart"], "policies": ["pss-baseline"]}),
     "scan of texts": ("scan", {"objects": [POD], "policies": [TEAM]}),
     "a part": ("scan", {"objects": ["pod.yaml"], "query": "results[?result=='fail'].policy"}),
     "why": ("why", {"object": "pod.yaml", "policies": ["team.yaml"], "policy": "require-team"}),
@@ -151,6 +154,8 @@ def replies(root: Path) -> dict[str, Reply]:
 
     found = talk(work, root)
     assert snapshot(root) == before
+    for (name, _), reply in zip(EXAMPLES.values(), found, strict=True):
+        check(name, reply)
     return dict(zip(EXAMPLES, found, strict=True))
 
 
@@ -180,7 +185,8 @@ def test_a_detailed_scan_is_the_document_of_the_command(
 def test_a_chart_is_rendered(replies: dict[str, Reply]) -> None:
     reply = replies["scan of a chart"]
     (result,) = reply.document["results"]
-    assert result["location"].startswith("chart/templates/pod.yaml:")
+    assert result["location"] == "chart/templates/pod.yaml:6:3"
+    assert (result["value"], result["valueLocation"]) == ("host", "chart/values.yaml:2:1")
 
 
 def test_texts_have_the_names_of_parameters_in_places(replies: dict[str, Reply]) -> None:
@@ -451,6 +457,33 @@ def wait_until(holds: Any) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+LITTLE_MEMORY = """
+import sys
+from chartkit.helm.sandbox import limits
+object.__setattr__(limits.DEFAULT, "memory", 200 << 20)
+from chartkit.addons.mcp.worker import main
+main(*sys.argv[1:])
+"""
+
+
+@linux
+def test_a_process_without_memory_ends_itself(tmp_path: Path) -> None:
+    label = POD.replace("name: web", "name: web\n  labels: {long: " + "x" * 60_000_000 + "}")
+    calls = [
+        {"tool": "scan", "arguments": {"objects": [text]}, "roots": []} for text in (POD, label)
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", LITTLE_MEMORY, str(os.getpid()), str(tmp_path)],
+        input="".join(f"{json.dumps(call)}\n" for call in calls),
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert json.loads(done.stdout)["document"]["summary"]["fail"] == 4
+    assert (done.returncode, done.stderr) == (Exit.MEMORY, "")
 
 
 def test_without_the_package_the_command_says_so() -> None:

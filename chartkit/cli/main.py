@@ -40,10 +40,6 @@ _CORE: Final = {
     ),
     "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
-    "facts": (
-        "chartkit.cli.facts:facts",
-        "Take newer facts about releases and removed APIs.",
-    ),
     "explain": (
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",
@@ -79,7 +75,7 @@ _ADDONS: Final = {
     "lsp": "lsp",
     "mcp": "mcp",
     "playground": "playground",
-    **dict.fromkeys(("adopt", "promote", "package", "push", "plan"), "operate"),
+    **dict.fromkeys(("adopt", "facts", "promote", "package", "push", "plan"), "operate"),
     **dict.fromkeys(("install", "uninstall", "rescue"), "operate"),
 }
 """The add-on of each sub-command that one brings."""

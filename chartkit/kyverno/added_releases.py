@@ -1,19 +1,15 @@
-"""Releases that users add to those that chartkit knows: `versions:` in chartkit.yaml, and files;
-facts in their place.
-"""
+"""Releases that users add to those that chartkit knows: `versions:` in chartkit.yaml, and files."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from hashlib import sha256
+from datetime import date
 from pathlib import Path
 
-from chartkit.documents.input_files import decoded
-from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
-from chartkit.kyverno.facts import Facts, schema, today
+from chartkit.kyverno.facts import schema
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import parse_version
 from chartkit.model import Body, Json, Location
@@ -23,7 +19,7 @@ _DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class Section:
     """A part of a document, with the location of each of its values."""
 
     document: Document
@@ -49,55 +45,29 @@ def read_versions(document: Document, root: Path) -> ReleaseData:
     if given is None:
         return BUILT_IN
     if isinstance(given, dict):
-        return _added([_Section(document, ("versions",), given)])
+        return _added([Section(document, ("versions",), given)])
     files = [given] if isinstance(given, str) else given
     return _added([section for file in files for section in _in_file(root / file)])
 
 
-def _in_file(file: Path) -> Iterator[_Section]:
+def _in_file(file: Path) -> Iterator[Section]:
     documents = read_file(file)
     if not documents:
         raise InputError("is empty", Location(str(file)))
     for document in documents:
         json_schema.require_single_keys(document)
-        yield _Section(document, (), document.body)
+        yield Section(document, (), document.body)
 
 
-def read_facts(content: bytes, source: str) -> Facts:
-    """Return the facts of a file; raise InputError for a mistake, and where it knows less than
-    chartkit does."""
-    documents = read_text(decoded(content, Location(source)), source)
-    if len(documents) != 1:
-        raise InputError("must hold one document", Location(source))
-    (document,) = documents
-    json_schema.require_single_keys(document)
-    json_schema.require(document, schema("facts.schema.json"))
-    section = _Section(document, (), document.body)
-    day = _day(section, document.body["date"], "date")
-    if day > today() + timedelta(days=1):
-        raise InputError(f"{day} is not yet", document.locate("date"))
-    _check(section, known=())
-    for key in ("kyverno", "eks"):
-        there = {row["version"] for row in section.body[key]}
-        if missing := [row for row in BUILT_IN.section(key) if row["version"] not in there]:
-            message = f"'{key}' has no {missing[0]['version']}, which chartkit knows"
-            raise InputError(message, document.locate(key), "a file of facts has all releases")
-    ordered = {
-        key: sorted(section.body[key], key=lambda row: parse_version(row["version"], "it"))
-        for key in ("kyverno", "announced", "eks")
-    }
-    return Facts({**document.body, **ordered}, source, sha256(content).hexdigest())
-
-
-def _added(sections: Sequence[_Section], data: ReleaseData = BUILT_IN) -> ReleaseData:
+def _added(sections: Sequence[Section], data: ReleaseData = BUILT_IN) -> ReleaseData:
     for section in sections:
         json_schema.require(section, schema("matrix.schema.json"))
-        _check(section, {row["version"] for row in data.section("kyverno")})
+        check_rows(section, {row["version"] for row in data.section("kyverno")})
         data = data.with_added(section.body)
     return data
 
 
-def _check(section: _Section, known: Collection[str]) -> None:
+def check_rows(section: Section, known: Collection[str]) -> None:
     """Raise InputError for the first mistake that a schema does not see; known: versions of Kyverno
     whose keys are."""
     for index, row in enumerate(section.body.get("kyverno", ())):
@@ -107,17 +77,18 @@ def _check(section: _Section, known: Collection[str]) -> None:
     for key in ("kyverno", "eks"):
         for index, row in enumerate(section.body.get(key, ())):
             for name in _DAYS.intersection(row):
-                _day(section, row[name], key, index, name)
+                day_of(section, row[name], key, index, name)
 
 
-def _day(section: _Section, text: str, *path: str | int) -> date:
+def day_of(section: Section, text: str, *path: str | int) -> date:
+    """Return the day that stands at a path; raise InputError where there is no such day."""
     try:
         return date.fromisoformat(text)
     except ValueError:
         raise InputError(f"{text} is no day", section.locate(*path)) from None
 
 
-def _require_row(section: _Section, index: int, row: Body, known: bool) -> None:
+def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
     place = ("kyverno", index)
     version = row["version"]
     if "kubernetes" not in row and not known:
@@ -136,7 +107,7 @@ def _require_row(section: _Section, index: int, row: Body, known: bool) -> None:
             raise InputError(message, section.locate(*place, "releases", release))
 
 
-def _require_ranges(section: _Section, index: int, row: Body) -> None:
+def _require_ranges(section: Section, index: int, row: Body) -> None:
     for at, given in enumerate(row["affected"]):
         since, fixed = (_numbers(given.get(key, "")) for key in ("since", "fixed"))
         if since and fixed and fixed <= since:

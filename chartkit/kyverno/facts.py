@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit import __version__
 from chartkit.errors import InputError
@@ -19,12 +19,10 @@ from chartkit.model import Body
 from chartkit.schemas import json_schema
 from chartkit.schemas.fits import fits
 
-if TYPE_CHECKING:
-    from chartkit.cache_folder import Store
-
 SECTIONS: Final = ("kyverno", "announced", "eks", "faults", "removedApis")
 """The sections of `releases.yaml` that a file of facts has; the others belong to the program."""
-_KEY: Final = "releases"
+KEY: Final = "releases"
+"""That of the store of facts."""
 _TODAY: Final = "CHARTKIT_TODAY"
 _OLD: Final = 90
 """The days after which facts are old."""
@@ -66,32 +64,14 @@ def schema(name: str) -> Body:
     return {**json.loads(text), "$defs": definitions}
 
 
-def _store() -> Store:
-    from chartkit.cache_folder import FACTS, Store
-
-    return Store(FACTS)
-
-
 def kept() -> Facts | None:
     """Return the facts that are kept; None where there are none that can be used."""
-    body = _store().load(_KEY)
+    from chartkit.cache_folder import FACTS, Store
+
+    body = Store(FACTS).load(KEY)
     if not isinstance(body, dict) or not fits(body.get("body"), schema("facts.schema.json")):
         return None
     return Facts(body["body"], body["source"], body["digest"])
-
-
-def keep(facts: Facts) -> None:
-    """Keep facts in place of others; raise InputError where they cannot be kept."""
-    store = _store()
-    store.save(_KEY, {"body": facts.body, "source": facts.source, "digest": facts.digest})
-    if kept() != facts:
-        hint = "CHARTKIT_CACHE names another folder, to which only you may write"
-        raise InputError(f"the facts cannot be kept in {store.folder}", hint=hint)
-
-
-def forget() -> None:
-    """Keep none, so that those of chartkit are used again."""
-    _store().remove(_KEY)
 
 
 def today() -> date:

@@ -24,7 +24,13 @@ from chartkit.errors import InputError
     help="The environment of chartkit.yaml whose policies judge; the last one if not given.",
 )
 @helm_option()
-@click.option("--stdio", is_flag=True, hidden=True, expose_value=False)
+@click.option(
+    "--stdio",
+    is_flag=True,
+    hidden=True,
+    expose_value=False,
+    help="What editors give; no other way.",
+)
 def lsp(named_policies: tuple[str, ...], env: str | None) -> None:
     """Serve an editor, which starts this command, at standard input and output.
 

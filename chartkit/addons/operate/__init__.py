@@ -17,6 +17,10 @@ OPERATE = Addon(
             "chartkit.addons.operate.commands.plan:plan",
             "Show the order in which to upgrade Kyverno and Kubernetes, and rehearse it.",
         ),
+        "facts": (
+            "chartkit.addons.operate.commands.facts:facts",
+            "Take newer facts about releases and removed APIs.",
+        ),
         "promote": (
             "chartkit.addons.operate.commands.promote:promote",
             "Set policies from Audit to Enforce by evidence.",

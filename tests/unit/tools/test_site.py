@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.addons.operate.commands.facts import read_facts
 from chartkit.cli.reports.schema import schemas
-from chartkit.kyverno.added_releases import read_facts
 from chartkit.schemas.json_schema import SITE
 
 ROOT = Path(__file__).parents[3]

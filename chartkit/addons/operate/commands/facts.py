@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from chartkit.errors import InputError
 from chartkit.model import Location
+
+if TYPE_CHECKING:
+    from chartkit.kyverno.facts import Facts
 
 _LARGEST: Final = 1 << 20
 """The size of a file of facts in bytes; chartkit's own has 40,000."""
@@ -39,16 +44,16 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
 
     `chartkit --version --verbose` shows which facts are in use.
     """
+    from chartkit.cache_folder import FACTS, Store
     from chartkit.kyverno import releases
-    from chartkit.kyverno.added_releases import read_facts
-    from chartkit.kyverno.facts import forget, keep
+    from chartkit.kyverno.facts import KEY
 
     if reset == (source is not None) or (reset and digest):
         raise click.UsageError("give FILE, URL or --reset")
     if digest is not None and not _DIGEST.fullmatch(digest):
         raise click.UsageError("--sha256 takes 64 hexadecimal digits")
     if source is None:
-        forget()
+        Store(FACTS).remove(KEY)
         click.echo(f"in use again: {releases.own_facts()}")
         return
     content, shown = _checked(source, digest)
@@ -59,13 +64,57 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
     if found.day < current.day:
         hint = "`chartkit facts update --reset` first, to go back"
         raise InputError(f"is older than the facts in use, of {current.day}", Location(shown), hint)
-    keep(found)
+    _keep(found)
     click.echo(f"in use now: {found}")
+
+
+def _keep(found: Facts) -> None:
+    from chartkit.cache_folder import FACTS, Store
+    from chartkit.kyverno.facts import KEY, kept
+
+    store = Store(FACTS)
+    store.save(KEY, {"body": found.body, "source": found.source, "digest": found.digest})
+    if kept() != found:
+        hint = "CHARTKIT_CACHE names another folder, to which only you may write"
+        raise InputError(f"the facts cannot be kept in {store.folder}", hint=hint)
+
+
+def read_facts(content: bytes, source: str) -> Facts:
+    """Return the facts of a file; raise InputError for a mistake, and where it knows less than
+    chartkit does."""
+    from chartkit.documents.input_files import decoded
+    from chartkit.documents.reader import read_text
+    from chartkit.kyverno.added_releases import Section, check_rows, day_of
+    from chartkit.kyverno.facts import Facts, schema, today
+    from chartkit.kyverno.releases import own_facts
+    from chartkit.kyverno.versions import parse_version
+    from chartkit.schemas import json_schema
+
+    documents = read_text(decoded(content, Location(source)), source)
+    if len(documents) != 1:
+        raise InputError("must hold one document", Location(source))
+    (document,) = documents
+    json_schema.require_single_keys(document)
+    json_schema.require(document, schema("facts.schema.json"))
+    section = Section(document, (), document.body)
+    day = day_of(section, document.body["date"], "date")
+    if day > today() + timedelta(days=1):
+        raise InputError(f"{day} is not yet", document.locate("date"))
+    check_rows(section, known=())
+    for key in ("kyverno", "eks"):
+        there = {row["version"] for row in section.body[key]}
+        if missing := [row for row in own_facts().body[key] if row["version"] not in there]:
+            message = f"'{key}' has no {missing[0]['version']}, which chartkit knows"
+            raise InputError(message, document.locate(key), "a file of facts has all releases")
+    ordered = {
+        key: sorted(section.body[key], key=lambda row: parse_version(row["version"], "it"))
+        for key in ("kyverno", "announced", "eks")
+    }
+    return Facts({**document.body, **ordered}, source, sha256(content).hexdigest())
 
 
 def _checked(source: str, digest: str | None) -> tuple[bytes, str]:
     """Return a file, and its name in messages; raise InputError for another digest than wanted."""
-    from chartkit.network.downloads.lockfile import digest as digest_of
     from chartkit.network.http.urls import is_url
 
     read = partial(_downloaded if is_url(source) else _read, source)
@@ -81,9 +130,9 @@ def _checked(source: str, digest: str | None) -> tuple[bytes, str]:
         if not _DIGEST.fullmatch(first):
             raise InputError("does not begin with a SHA-256", Location(shown + _ENDING))
         wanted = first
-    if digest_of(content) != wanted.lower():
+    if (came := sha256(content).hexdigest()) != wanted.lower():
         hint = "take it anew, or ask who publishes it"
-        message = f"has the SHA-256 {digest_of(content)}, and not {wanted.lower()}"
+        message = f"has the SHA-256 {came}, and not {wanted.lower()}"
         raise InputError(message, Location(shown), hint)
     return content, shown
 

@@ -18,10 +18,11 @@ export function offerLinks(read: () => State): void {
     const { state, left } = withoutSecrets(whole);
     byId("share-secrets").hidden = left === 0;
     const label = include.nextElementSibling;
-    const holds = left === 1 ? "document holds" : "documents hold";
+    const [holds, them] = left === 1 ? ["document holds a Secret and is", "it"] :
+      ["documents hold Secrets and are", "them"];
     if (label) {
-      label.textContent = `${left} ${holds} a Secret and ${left === 1 ? "is" : "are"} left out. ` +
-        "Include them all the same: whoever has the link can read them.";
+      label.textContent = `${left} ${holds} left out. Include ${them} all the same: whoever has ` +
+        `the link can read ${them}.`;
     }
     const fragment = await fragmentOf(include.checked ? whole : state);
     const isTooLong = fragment.length > MOST_CHARACTERS;

@@ -21,43 +21,57 @@ PAGE = "https://policies.example/playground/"
 POLICY = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
-metadata: {name: labelled}
+metadata: {name: registry}
 spec:
   rules:
-  - name: team
+  - name: own
     match: {any: [{resources: {kinds: [Pod, Secret]}}]}
-    validate: {message: needs a team, pattern: {metadata: {labels: {team: "?*"}}}}
+    validate:
+      failureAction: Enforce
+      message: Images come from our registry.
+      pattern: {=(spec): {containers: [{image: "ours.example/*"}]}, =(data): {"X(a)": "null"}}
 """
-OBJECTS = """\
+POD = """\
 apiVersion: v1
 kind: Pod
-metadata: {name: "a-\\u00fc\\"<"}
-spec: {containers: [{name: c, image: registry.example/app:1}]}
----
+metadata:
+  name: web
+  annotations: {text: "a-\\u00fc\\"<"}
+spec:
+  containers:
+  - name: main
+    image: theirs.example/web:1
+"""
+SECRET = """\
 apiVersion: v1
-kind: Secret
-metadata: {name: s}
-stringData: {password: hidden}
+kind: "Secret"
+metadata: {name: password}
+data: {a: aGlkZGVu}
 """
 
 
 def carried(link: str) -> Any:
     """Return what a link carries, as docs/playground/link.ts reads it."""
-    text = link.removeprefix(f"{PAGE}#1.")
-    packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    return json.loads(zlib.decompress(packed, wbits=-zlib.MAX_WBITS))
+    text = link.partition("#1.")[2]
+    given = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return json.loads(zlib.decompress(given, wbits=-zlib.MAX_WBITS))
+
+
+def packed(text: bytes) -> str:
+    """Return the fragment of any text, as a hostile link may have it."""
+    given = zlib.compress(text, wbits=-zlib.MAX_WBITS)
+    return "1." + base64.urlsafe_b64encode(given).rstrip(b"=").decode()
 
 
 def test_a_finding_opens_its_policy_and_object(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "objects.yaml").write_text(OBJECTS)
+    (tmp_path / "objects.yaml").write_text(f"{POD}---\n{SECRET}")
     scan = ("scan", "objects.yaml", "-p", "policy.yaml", "-o", "html=report.html")
     assert chartkit(tmp_path, *scan, "--playground", PAGE).code == 1
     text = (tmp_path / "report.html").read_text("utf-8")
     assert text.count('class="finding"') == 2
     [link] = re.findall(f'href="({PAGE}[^"]*)"', text)
-    state = carried(unescape(link))
-    pod, _ = yaml.safe_load_all(OBJECTS)
+    state, pod = carried(unescape(link)), yaml.safe_load(POD)
     pod["metadata"]["namespace"] = "default"
     assert yaml.safe_load(state["objects"]) == pod
     assert yaml.safe_load(state["policies"]) == yaml.safe_load(POLICY)

@@ -1,0 +1,314 @@
+"""The page in a real Chromium: what people do there, with the engine that it loads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chartkit.addons.playground.link import fragment
+from chartkit.addons.playground.server import HOST, pages, serving
+from tests.addons.playground.test_link import POD, POLICY, SECRET, carried, packed
+from tests.browser.test_html_report import CHROMIUM
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium here"),
+    pytest.mark.skipif(find_spec("playwright") is None, reason="no Playwright here"),
+]
+PATIENCE = 120_000
+"""The milliseconds that a loaded machine may take for an answer."""
+TABS = ("evaluate", "migrate", "expressions", "library")
+LABELS = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: owned-namespaces}
+spec:
+  rules:
+  - name: owner
+    match: {any: [{resources: {kinds: [Namespace]}}]}
+    exclude: {any: [{resources: {names: ["kube-*"]}}]}
+    validate:
+      failureAction: Enforce
+      message: A namespace names its owner.
+      pattern: {metadata: {labels: {owner: "?*"}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def address(playground_page: Path) -> Iterator[str]:
+    with serving(pages(playground_page), 0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://{HOST}:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def opened(browser: Browser, address: str, faults: list[str], **given: Any) -> Page:
+    """Open the page in a context of its own; what it must not do is noted in faults."""
+    context = browser.new_context(**given)
+    context.set_default_timeout(PATIENCE)
+    page, own = context.new_page(), address.split("#", 1)[0]
+    page.on("console", lambda message: faults.append(message.text))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: faults.extend(_outside(request.url, own)))
+    page.goto(address)
+    return page
+
+
+def _outside(url: str, address: str) -> list[str]:
+    return [] if url.startswith((address, f"blob:{address}", "data:")) else [url]
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
+    """One page for the tests that need not load the engine anew, and its faults."""
+    faults: list[str] = []
+    page = opened(browser, address, faults)
+    yield page, faults
+    page.context.close()
+
+
+@pytest.fixture
+def page(shared_page: tuple[Page, list[str]]) -> Iterator[Page]:
+    page, faults = shared_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    start(page)
+    yield page
+    assert faults == []
+
+
+def start(page: Page) -> None:
+    """Let the page have the policy and the Pod, and await their result."""
+    address = page.url.split("#", 1)[0]
+    page.goto(f"{address}#library")
+    page.goto(f"{address}#{fragment(POLICY, POD)}")
+    await_text(page, ".result", "Images come from our registry.")
+
+
+def write(page: Page, field: str, text: str) -> None:
+    """Replace the text of an editor with the keyboard."""
+    page.locator(f"[data-field={field}] .cm-content").click()
+    page.keyboard.press("ControlOrMeta+a")
+    # What Chromium inserts in place of coloured text is coloured, which the page does not allow.
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def await_text(page: Page, place: str, text: str) -> None:
+    page.locator(place, has_text=text).first.wait_for()
+
+
+def select(page: Page, tab: str) -> None:
+    page.locator(f"#tab-{tab}").click()
+
+
+def test_a_policy_is_typed_and_an_object_corrected(page: Page) -> None:
+    write(page, "objects", "")
+    write(page, "policies", "")
+    await_text(page, "#evaluate-summary", "No")
+    typed, rest = POLICY.split("metadata:")
+    page.keyboard.type(typed)
+    page.keyboard.insert_text(f"metadata:{rest}")
+    write(page, "objects", POD)
+    await_text(page, "#evaluate-summary", "1 fail")
+    row = page.locator(".result", has_text="Images come from our registry.")
+    row.wait_for()
+    line = page.locator("[data-field=objects] .cm-line-error")
+    assert "image: theirs.example/web:1" in line.inner_text()
+    assert "Images come from our registry." in line.locator(".cm-note").inner_text()
+    row.locator("summary", has_text="Why").click()
+    await_text(page, ".why li", "spec.containers[0].image")
+    row.get_by_role("button", name="Object, line 9").click()
+    assert focused(page) == "Objects"
+    write(page, "objects", POD.replace("theirs", "ours"))
+    await_text(page, "#evaluate-summary", "1 pass")
+    assert page.locator(".cm-line-error").count() == 0
+
+
+def test_mistakes_of_inputs_have_their_lines(page: Page) -> None:
+    write(page, "objects", "apiVersion: v1\nkind: Pod\nmetadata: {name: [}\n")
+    await_text(page, ".result", "objects:3")
+    assert "metadata" in page.locator("[data-field=objects] .cm-line-error").inner_text()
+    write(page, "objects", POD)
+    page.locator("#more").evaluate("details => { details.open = true }")
+    page.locator("[data-field=namespaces]").fill("shop team=blue")
+    await_text(page, "#namespaces-fault", "is not of the form NAMESPACE: LABEL=VALUE")
+    page.locator("[data-field=namespaces]").fill("")
+
+
+def test_a_policy_is_migrated_with_its_proof(page: Page) -> None:
+    select(page, "migrate")
+    write(page, "policy", LABELS)
+    await_text(page, "#replacement .cm-line", "name: owned-namespaces")
+    await_text(page, "#migrate-summary", "Proved equal")
+    assert "requests asked of both" in page.locator("#migrate-summary").inner_text()
+    page.locator("#try-replacement").click()
+    assert page.locator("#tab-evaluate").get_attribute("aria-selected") == "true"
+    write(page, "objects", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n")
+    await_text(page, ".result .message", "A namespace names its owner.")
+
+
+def test_each_part_of_an_expression_has_its_value(page: Page) -> None:
+    select(page, "expressions")
+    page.locator("[data-field=language]").select_option("cel")
+    write(page, "data", POD)
+    write(page, "expression", "object.spec.containers.size() + 2")
+    await_text(page, "#expressions-results pre", "3")
+    part = page.locator(".parts li", has_text="object.spec.containers.size()").last
+    part.focus()
+    highlighted = page.locator(".cm-part").inner_text()
+    assert "object.spec.containers" in highlighted
+    page.locator("[data-field=language]").select_option("jmespath")
+    write(page, "expression", "spec.containers[].name | [0]")
+    await_text(page, "#expressions-results pre", '"main"')
+
+
+def test_a_policy_of_the_library_fills_the_first_tab(page: Page) -> None:
+    select(page, "library")
+    await_text(page, "#library-summary", "policies.")
+    page.locator("#library-search").fill("host ports")
+    card = page.locator("#library-results button", has_text="Disallow host ports")
+    card.click()
+    await_text(page, "[data-field=policies] .cm-line", "disallow-host-ports")
+    row = page.locator(".result", has_text="disallow-host-ports").first
+    row.get_by_role("button", name="Object, line").click()
+    await_text(page, "[data-field=objects] .cm-line-error", "hostPort")
+
+
+def test_a_link_opens_in_another_browser(page: Page, browser: Browser) -> None:
+    write(page, "objects", f"{POD}---\n{SECRET}")
+    page.locator("#share").click()
+    await_text(page, "#share-secrets", "1 document holds a Secret and is left out")
+    link = page.locator("#share-link").input_value()
+    page.locator("#share-include").check()
+    page.wait_for_function("old => document.querySelector('#share-link').value !== old", arg=link)
+    whole = page.locator("#share-link").input_value()
+    page.locator("#share-close").click()
+    states = [carried(each) for each in (link, whole)]
+    assert [SECRET in state["objects"] for state in states] == [False, True]
+    assert "aGlkZGVu" not in json.dumps(states[0])
+    faults: list[str] = []
+    other = opened(browser, link, faults)
+    await_text(other, "#evaluate-summary", "1 fail")
+    assert "theirs.example" in other.locator("[data-field=objects] .cm-line-error").inner_text()
+    other.context.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("hostile", "reason"),
+    [
+        ("2.abc", "it is not of this page, or of a newer version of it"),
+        ("1.%00<img src=x onerror=alert(1)>", "it is cut short or damaged"),
+        (fragment(POLICY, POD)[:-20], "it is cut short or damaged"),
+        ("1." + "A" * 200_000, "it has over 100,000 characters"),
+        (packed(b'{"objects": "' + b" " * 20_000_000 + b'"}'), "it carries more text"),
+        (packed(b"[" * 500_000), "it is cut short or damaged"),
+        (packed(b'{"objects": 7}'), "what it carries is not what this page writes"),
+        (packed(b'{"tab": "share-dialog"}'), "what it carries is not what this page writes"),
+        (packed(b'{"__proto__": {"tab": 1}, "operation": "x"}'), "what it carries is not"),
+    ],
+    ids=["version", "markup", "cut", "long", "bomb", "nested", "type", "tab", "prototype"],
+)
+def test_a_hostile_link_is_one_line(page: Page, hostile: str, reason: str) -> None:
+    assert page.locator("#notice").is_hidden()
+    page.goto(f"{page.url.split('#', 1)[0]}#{hostile}")
+    await_text(page, "#notice", "This link cannot be opened: ")
+    assert reason in page.locator("#notice").inner_text()
+    await_text(page, "[data-field=objects] .cm-line", "theirs.example")
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    press = page.keyboard.press
+    page.locator("#share").focus()
+    press("Tab")
+    press("Tab")
+    assert focused(page) == "tab-evaluate"
+    for key, tab in {"ArrowLeft": "library", "Home": "evaluate", "ArrowRight": "migrate"}.items():
+        press(key)
+        assert focused(page) == f"tab-{tab}"
+        assert page.locator(f"#panel-{tab}").is_visible()
+    press("Home")
+    press("Tab")
+    assert focused(page) == "Policies"
+    press("Escape")
+    press("Tab")
+    assert focused(page) == "Objects"
+    press("ControlOrMeta+End")
+    press("Tab")
+    assert focused(page) == "Objects"
+    page.keyboard.insert_text("# a comment")
+    press("F8")
+    outline = "element => getComputedStyle(element.parentElement.parentElement).outlineStyle"
+    assert page.locator("[data-field=objects] .cm-content").evaluate(outline) == "solid"
+    press("Escape")
+    press("Shift+Tab")
+    assert focused(page) == "Policies"
+
+
+def focused(page: Page) -> str:
+    """Return the ID of what has the focus, of an editor its label."""
+    found = page.evaluate(
+        "() => { const at = document.activeElement;"
+        " return at.shadowRoot?.activeElement?.getAttribute('aria-label') || at.id; }"
+    )
+    return str(found)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible_and_narrow(page: Page, scheme: Any) -> None:
+    found = find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("no axe-core here")
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate((Path(found.origin).parent / "axe.min.js").read_text("utf-8"))
+    for tab in TABS:
+        select(page, tab)
+        page.locator(f"#{tab}-summary", has_text="as soon as").wait_for(state="hidden")
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 720})
+            assert violations(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("#share").click()
+    assert violations(page) == []
+    page.locator("#share-close").click()
+
+
+def violations(page: Page) -> list[tuple[str, str]]:
+    """Return the rules of axe that something breaks, each with the first element that does."""
+    found = page.evaluate("async () => (await axe.run(document)).violations")
+    return [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
+def test_an_engine_that_cannot_start_is_said(browser: Browser, address: str) -> None:
+    context = browser.new_context(color_scheme="light")
+    page = context.new_page()
+    page.route("**/worker*.js", lambda route: route.abort())
+    page.goto(address)
+    await_text(page, "#notice", "The engine cannot start: ")
+    assert "chartkit playground" in page.locator("#notice").inner_text()
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    page.locator("#theme").click()
+    page.reload()
+    assert page.locator("#theme").inner_text() == "Light"
+    assert page.evaluate(colour) == "rgb(13, 17, 23)"
+    context.close()

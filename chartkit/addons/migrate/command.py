@@ -80,7 +80,7 @@ _CONVERSION: Final = (
         "--proof-seconds",
         (0.1, None),
         None,
-        "The processor time for the proof of one policy. Default: 1,500 requests, which take about "
+        "The processor time for the proof of one policy. Default: 2,500 requests, which take about "
         "a second.",
         unit="N",
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeGuard
 
@@ -10,6 +12,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import (
     CONDITION_MESSAGES,
     FAILING_CONDITIONS,
+    LISTS_AS_TEXTS,
     LISTS_IN_TEXTS,
 )
 from chartkit.addons.migrate.expressions import build as cel
@@ -31,7 +34,13 @@ from chartkit.addons.migrate.expressions.verdict import (
     is_name,
 )
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
-from chartkit.addons.migrate.jmespath.terms import Choice, is_json, is_truthy, type_of
+from chartkit.addons.migrate.jmespath.terms import (
+    Choice,
+    expression_of,
+    is_json,
+    is_truthy,
+    type_of,
+)
 from chartkit.addons.migrate.operators import (
     as_text,
     durations,
@@ -44,7 +53,15 @@ from chartkit.addons.migrate.operators import (
 )
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal, Select, children, count
+from chartkit.engine.cel.syntax.tree import (
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    Select,
+    children,
+    count,
+)
 from chartkit.engine.cluster_policy.conditions.comparison import sprint
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
@@ -146,7 +163,7 @@ def is_error(term: Term, names: Names) -> bool:
             return is_error(first, names) or is_error(second, names)
         case _:
             return False
-    return any(count(expression, cel.ident(each)) for each in (*_OTHERS, *names.others))
+    return any(count(expression, Ident(each)) for each in (*_OTHERS, *names.others))
 
 
 def condition_holds(condition: Condition, names: Names) -> Expr:
@@ -154,8 +171,11 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
     test = _OPERATORS.get(condition.operator)
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
-    key, value = (_as_text(term_of(each, names)) for each in (condition.key, condition.value))
+    key = _as_text(term_of(condition.key, names))
+    value = _as_text(term_of(condition.value, replace(names, taken=names.taken | _loops(key))))
     held = _held(condition.operator, test, key, value)
+    if isinstance(value, Constant) and str(value.value).startswith("[") and type_of(value) == TEXT:
+        names.note(LISTS_AS_TEXTS)
     if _reads_json(held):
         names.note(LISTS_IN_TEXTS)
     return held
@@ -165,6 +185,16 @@ def _reads_json(expr: Expr) -> bool:
     """Return whether an expression reads a text as JSON."""
     is_read = isinstance(expr, Call) and expr.function == "unmarshal"
     return is_read or any(map(_reads_json, children(expr)))
+
+
+def _loops(key: Term) -> frozenset[str]:
+    """Return the variables of the loops in which a key is compared with values."""
+    match key:
+        case Stream():
+            return frozenset(each.variable for each in key.generators)
+        case Choice(_, first, second):
+            return _loops(first) | _loops(second)
+    return frozenset(("item",)) if _is_list(key) else frozenset()
 
 
 def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
@@ -281,7 +311,7 @@ def _member(value: Term) -> Callable[[Place], Expr]:
         case Constant(list() as values):
             return _among(values)
         case Constant(str() as text):
-            return _range(text) or _among([_single(text)])
+            return _range(text) or _among(_listed_in(text))
         case Constant():
             raise NotConvertible("the values of a condition are no list")
         case Stream():
@@ -346,10 +376,16 @@ def _is_of_request(value: Expr) -> bool:
     return value == cel.ident("request")
 
 
-def _single(text: str) -> str:
+def _listed_in(text: str) -> list[Json]:
+    """Return the values of a text: those of a list in JSON, or itself."""
+    if text.startswith("["):
+        with suppress(ValueError):
+            values: list[Json] = json.loads(text)
+            if all(isinstance(each, str) and not has_wildcard(each) for each in values):
+                return values
     if text.startswith(("[", '"')) or text in ("null", "true", "false") or text.isdigit():
         raise NotConvertible(f"the text {text} is read as JSON")
-    return text
+    return [text]
 
 
 def _constant_in(value: Term) -> Callable[[Json], Expr]:
@@ -416,10 +452,12 @@ def _in(*, every: bool, negated: bool) -> Test:
     return test
 
 
-def _listed(test: Test) -> Test:
-    """Return the test of an old operator, of which only lists of values are converted."""
+def _listed(test: Test, *, negated: bool = False) -> Test:
+    """Return the test of an old operator, which takes a list of values or a text for one."""
 
     def checked(key: Term, value: Term) -> Expr:
+        if type_of(value) == TEXT and type_of(key) == TEXT:
+            return _in_text_alone(test, key, value, negated=negated)
         is_text = isinstance(value, Value) and not value.place.is_list
         if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
             raise NotConvertible("In and NotIn with a value that is no list")
@@ -435,6 +473,19 @@ def _listed(test: Test) -> Test:
     return checked
 
 
+def _in_text_alone(test: Test, key: Term, value: Term, *, negated: bool) -> Expr:
+    """Return whether a text is in another, which may be a list in JSON: NotIn holds of no other."""
+    if not negated:
+        return test(key, value)
+    if isinstance(value, Constant):
+        return test(key, value) if str(value.value).startswith("[") else cel.FALSE
+    if not isinstance(value, Value):
+        raise NotConvertible("In and NotIn with a value that is no list")
+    is_list = cel.method(value.place.value, "startsWith", "[")
+    listed = cel.method(cel.ident("json"), "unmarshal", value.place.value)
+    return conjunction(is_list, cel.negate(cel.contains(listed, expression_of(key))))
+
+
 _OF_ALL: Final = ("AllIn", "AllNotIn", "In")
 """Operators that hold of an empty list."""
 _OPERATORS: Final[Mapping[str, Test]] = {
@@ -443,7 +494,7 @@ _OPERATORS: Final[Mapping[str, Test]] = {
     "NotEqual": _not_equals,
     "NotEquals": _not_equals,
     "In": _listed(_in(every=True, negated=False)),
-    "NotIn": _listed(_in(every=False, negated=True)),
+    "NotIn": _listed(_in(every=False, negated=True), negated=True),
     "AnyIn": _in(every=False, negated=False),
     "AllIn": _in(every=True, negated=False),
     "AnyNotIn": _in(every=False, negated=True),

@@ -14,7 +14,7 @@ from typing import Final
 
 from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT
 from chartkit.go.quantity import quantity_or_none
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, list_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,10 @@ GENERAL: Final = (
 
 DELETIONS: Final = "deletions are no longer judged: the rule says nothing of them"
 """A change of a `deny` or of a `validate.cel` that does not speak of operations."""
+REFUSES_ALL: Final = (
+    "it refuses every object, as before: correct what it asks. An object such as a probe never "
+    'equals a text; the pattern "*" alone asks that it is there'
+)
 NEVER_REFUSES: Final = "it refuses nothing, as before: delete it, or correct what it asks"
 """A remark about a rule that no object can violate."""
 CEL_ERRORS: Final = "an expression that cannot be evaluated is an error, and no failure"
@@ -111,6 +115,11 @@ UNUSED_VARIABLES: Final = (
     "being written"
 )
 """A change of strategic merges."""
+PLAIN_TEXTS: Final = (
+    "a variable that stands in a patch without quotes gives a text, also one that YAML would read "
+    "as a number, as true or as false"
+)
+"""A change of JSON patches."""
 POLICY_EVENTS: Final = (
     "targets change when the policy does, too, once for each trigger: the rule waits for a trigger "
     "to change"
@@ -154,6 +163,10 @@ LISTS_IN_TEXTS: Final = (
     "it as a text"
 )
 """A change of conditions about what is in a text, which may be a list in JSON."""
+LISTS_AS_TEXTS: Final = (
+    "a value that is itself the text of a list in JSON is not among the members of this list"
+)
+"""A change of conditions whose values are written as a list in JSON."""
 EVERY_KEY: Final = (
     "all labels or annotations whose names match a wildcard are compared, where a ClusterPolicy "
     "takes one of them, and chance which"
@@ -226,8 +239,9 @@ OWN_TEXTS: Final = (
 REMARKS: Final = frozenset(
     (
         *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, KIND_IN_SCANS),
-        *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, SERVICE_ACCOUNTS, TIMES),
-        *(LISTS_IN_TEXTS, NO_TARGET, UNUSED_VARIABLES),
+        *(NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS, READ_TEXTS, REFUSES_ALL),
+        *(SERVICE_ACCOUNTS, TIMES),
+        *(LISTS_AS_TEXTS, LISTS_IN_TEXTS, NO_TARGET, PLAIN_TEXTS, UNUSED_VARIABLES),
     )
 )
 """Sentences about values that hardly any object has, and about errors in place of failures: they
@@ -277,18 +291,16 @@ def _is_text_map(value: Json) -> bool:
     return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
 
 
-def _values(body: Json, path: str) -> Iterator[Json]:
-    found = [body]
-    for step in path.split("."):
-        key, is_list = step.removesuffix("[]"), step.endswith("[]")
-        objects = [each for each in found if isinstance(each, dict)]
-        if key == "*":
-            found = [value for each in objects for value in each.values()]
-        else:
-            found = [each[key] for each in objects if key in each]
-        if is_list:
-            found = [one for each in found if isinstance(each, list) for one in each]
-    yield from found
+def _values(value: Json, path: str) -> Iterator[Json]:
+    """Yield the values at a path, in whose keys there may be dots."""
+    steps = path.split(".")
+    for at in range(1, len(steps) + 1) if isinstance(value, dict) else ():
+        written, rest = ".".join(steps[:at]), ".".join(steps[at:])
+        key = written.removesuffix("[]")
+        found = value.values() if key == "*" else [value[key]] if key in value else []
+        inside = found if written == key else [one for each in found for one in list_of(each)]
+        for each in inside:
+            yield from _values(each, rest) if rest else (each,)
 
 
 def _is(value: Json, type_: str) -> bool:

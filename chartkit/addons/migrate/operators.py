@@ -60,6 +60,8 @@ def equals(key: Term, value: Term) -> Expr:
 def _equal_values(left: Place, right: Place) -> Expr:
     if left.type == TEXT and right.type in (TEXT, UNKNOWN):
         return _equal_texts(left, right.taken_for(TEXT))
+    if left.type == right.type == UNKNOWN and left.path and right.path:
+        return cel.equal(left.taken_for(TEXT).value, right.taken_for(TEXT).value)
     if left.type == right.type == QUANTITY:
         return cel.equal(_compared_sizes(left, as_size(right)), 0)
     if left.type == QUANTITY and right.type == TEXT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -123,22 +124,28 @@ def with_entries(
     """
     for index, entry in enumerate(entries or ()):
         name = str(entry.get("name") or "")
-        if not name.isidentifier():
-            raise NotConvertible(f"the name of a context entry, {name}", f"context/{index}")
+        own = _variable_name(name)
         try:
             term, path = _term(entry, names, namespace)
             if path.startswith("{"):
                 # An object of several values: what they come from is computed once.
-                held = resolved_query(path, names, _held(name, term, hold))
+                held = resolved_query(path, names, _held(own, term, hold))
             else:
                 found = resolved_query(path, names, term) if path else term
-                held = _held(name, found, hold)
+                held = _held(own, found, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
-                names = replace(names, fetched=names.fetched | {name})
+                names = replace(names, fetched=names.fetched | {own})
             names = names.with_others(**{name: held})
         except NotConvertible as reason:
             raise NotConvertible(reason.message, f"context/{index}") from None
     return names
+
+
+def _variable_name(entry: str) -> str:
+    """Return the name of a context entry as that of a variable: `ns-roles` as `nsRoles`."""
+    first, *others = re.split(r"\W+", entry, flags=re.ASCII)
+    name = first + "".join(part[:1].upper() + part[1:] for part in others)
+    return name if name.isidentifier() else f"entry{name}"
 
 
 def _is_fetched(term: Term, names: Names) -> bool:
@@ -148,8 +155,7 @@ def _is_fetched(term: Term, names: Names) -> bool:
     if isinstance(term, Choice):
         return _is_fetched(term.first, names) or _is_fetched(term.second, names)
     expression = term.list() if isinstance(term, Stream) else term.place.value
-    others = (*_CLIENTS, *(name for name in names.fetched))
-    named = (*map(cel.ident, others), *map(cel.variable, names.fetched))
+    named = (*map(tree.Ident, (*_CLIENTS, *names.fetched)), *map(cel.variable, names.fetched))
     return any(tree.count(expression, each) for each in named)
 
 

@@ -187,7 +187,8 @@ def resource_call(body: Body, names: Names, namespace: str) -> Place:
         name = text_expression(address.name, names)
         return Place(cel.method(resource, "Get", *arguments, name), (), kind)
     labels, fields = _selectors(query)
-    more = [cel.map_of(labels)] if labels else []
+    wanted = {key: text_expression(text, names) for key, text in labels.items()}
+    more = [cel.map_of(wanted)] if wanted else []
     listed = cel.call("dyn", cel.method(resource, "List", *arguments, *more))
     if fields:
         listed = cel.map_of({"items": _with_fields(cel.path(listed, "items"), fields, names)})
@@ -236,7 +237,7 @@ def _selectors(query: str) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
     parameters = parse_qs(query, keep_blank_values=True)
     labels: Sequence[str] = parameters.pop("labelSelector", ())
     fields: Sequence[str] = parameters.pop("fieldSelector", ())
-    if parameters or len(labels) > 1 or len(fields) > 1 or any("{{" in each for each in labels):
+    if parameters or len(labels) > 1 or len(fields) > 1:
         raise NotConvertible(f"objects are asked for with the parameters {unquote(query)}")
     required: dict[str, str] = {}
     for requirement in labels[0].split(",") if labels else ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chartkit.addons.migrate.differences import DELETIONS, REFUSES_ALL
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
 
@@ -84,6 +85,40 @@ def test_both_forms_of_choices_agree(query: str, operator: str, value: str) -> N
         same_result(rule, body)
 
 
+@pytest.mark.parametrize(
+    ("query", "operator", "value", "expression"),
+    [
+        (
+            "request.object.data.a || null",
+            "Equals",
+            "x",
+            "object.?data.?a.orValue('') == '' || object.data.a != 'x'",
+        ),
+        (
+            "request.object.data.a || ''",
+            "AnyIn",
+            '["x", "y"]',
+            "!(object.?data.?a.orValue('') in ['x', 'y'])",
+        ),
+        ("request.object.data.a || ''", "In", "x", "object.?data.?a.orValue('') != 'x'"),
+    ],
+)
+def test_words_that_mean_more(query: str, operator: str, value: str, expression: str) -> None:
+    rule = deny(f"{{{{ {query} }}}}", operator, f"'{value}'")
+    assert converted(rule).expressions == [expression]
+    for body in (_map(""), _map("", a="x"), _map("", a="y"), _map("", a="")):
+        same_result(rule, body)
+
+
+def test_not_in_holds_of_no_text_but_a_list_in_json() -> None:
+    note = f"\"{{{{ {_NOTE} || '' }}}}\""
+    rule = deny("{{ request.object.data.a || '' }}", "NotIn", note)
+    for text in ("x", "", '["x"]', '["x", "y"]', "[]"):
+        for given in ("x", "z"):
+            same_result(rule, _map(text, a=given))
+    assert same_result(deny("{{ request.namespace }}", "NotIn", "x"), _map("")) == "allowed"
+
+
 def test_list_of_lists_is_left_unless_it_is_flattened() -> None:
     containers = "request.object.spec.containers"
     left = converted(deny(f"{{{{ length({containers}[*].ports[*]) }}}}", "Equals", "1"), "Pod")
@@ -108,6 +143,13 @@ def test_template_of_a_controller_may_have_no_metadata() -> None:
     assert same_result(rule, pod) == "allowed"
     annotated = {**pod, "metadata": {**pod["metadata"], "annotations": {"note": "a"}}}
     assert same_result(rule, annotated) == "refused"
+
+
+def test_rule_that_refuses_everything_converts_and_says_so() -> None:
+    probes = "{containers: [{livenessProbe: '?*'}]}"
+    rule = converted(f"validate: {{message: m, pattern: {{spec: {probes}}}}}", "Pod")
+    assert rule.expressions == ["object.spec.containers.all(container, false)"]
+    assert REFUSES_ALL in rule.changes
 
 
 def test_rule_that_refuses_nothing_converts_and_says_so() -> None:
@@ -157,3 +199,20 @@ def test_absent_size_is_zero_where_its_object_is_there(resources: Body, result: 
         "spec": {"containers": [{"name": "a", "image": "a:1", "resources": resources}]},
     }
     assert same_result(rule, pod) == result
+
+
+def test_loops_of_keys_and_of_values_do_not_meet() -> None:
+    key, value = "request.object.data.*", "request.object.metadata.annotations.*"
+    rule = deny(f"{{{{ {key} }}}}", "AnyIn", f'"{{{{ {value} }}}}"')
+    for body, result in ((_map("x", a="y"), "allowed"), (_map("x", a="y", b="x"), "refused")):
+        assert same_result(rule, body) == result
+
+
+def test_a_foreach_of_another_list_judges_deletions() -> None:
+    each = "{key: '{{ element }}', operator: Equals, value: admins}"
+    rule = (
+        "validate: {message: m, foreach: [{list: 'request.userInfo.groups', "
+        f"deny: {{conditions: {{all: [{each}]}}}}}}]}}"
+    )
+    assert DELETIONS in converted(rule).changes
+    assert DELETIONS not in converted(rule.replace("userInfo.groups", "object.data.*")).changes

@@ -147,3 +147,23 @@ validate:
 )
 def test_entries_without_a_form_are_refused(entry: str, reason: str) -> None:
     assert reason in converted(_entry(entry)).reason
+
+
+def test_entry_has_a_name_that_a_variable_can_have() -> None:
+    named = "context: [{name: ns-roles, variable: {value: '{{request.namespace}}'}}]"
+    rule = converted(named + _DENY.replace("KEY", "'{{ \"ns-roles\" }}'"))
+    assert rule.variables == {"nsRoles": "request.namespace"}
+    reserved = converted(
+        _entry("variable: {value: '{{request.namespace}}'}")
+        .replace("name: x", "name: namespace")
+        .replace("{{ x }}", "{{ namespace }}")
+    )
+    assert reserved.expressions == ["variables.namespace != 'yes-it-is'"]
+
+
+def test_labels_of_a_selection_may_be_variables() -> None:
+    url = "/api/v1/pods?labelSelector=app={{request.object.data.app}}"
+    rule = converted(
+        _entry(f"apiCall: {{urlPath: '{url}', jmesPath: 'length(items)'}}", "{{ to_string(x) }}")
+    )
+    assert rule.variables["x"].startswith("dyn(resource.List('v1', 'pods', '', {'app': object.data")

@@ -60,6 +60,13 @@ def test_mutations_of_too_many_policies_are_left_out() -> None:
     assert {type(each) for each in found} == {Unapplied}
 
 
+def test_the_end_of_a_long_list_is_named() -> None:
+    rules = (_merge(f"{{metadata: {{labels: {{a: x{number}}}}}}}") for number in range(16))
+    found = list(unsettled(_policies(*rules)))
+    assert isinstance(found[-1], Unapplied)
+    assert 100 <= sum(isinstance(each, Unsettled) for each in found) < 120
+
+
 _DENIED = {"validate": {"message": "a", "pattern": {"spec": {"=(hostNetwork)": False}}}}
 
 

@@ -29,6 +29,7 @@ from chartkit.temporary import temporary_folder
 
 _EVERYTHING: Final = "everything enabled"
 _RANDOM: Final = 12
+_COMPARED: Final = re.compile(r'\b(?:eq|ne) \(?(?:lower )?\$?\.Values\.([\w.]+)\)? "([^"]+)"')
 _CHANGES: Final = 6
 _SEED: Final = 34
 _FAIL: Final = re.compile(
@@ -38,7 +39,7 @@ _REFUSED: Final = "chartkit-refused"
 _PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: %q\n---\n" '
 """Replaces a refusal of Helm, so that the other templates are rendered all the same."""
 _WORDS: Final = ("alpha", "beta-2", "gamma.example")
-_CHOICES: Final = (("Audit", "Enforce"), ("Ignore", "Fail"))
+_CHOICES: Final = (("Audit", "Enforce"), ("audit", "enforce"), ("Ignore", "Fail"))
 
 Rendered = Mapping[str, Sequence[Body]]
 """The objects of each template, by its path in the chart."""
@@ -80,6 +81,8 @@ def cases(
         if _renders(chart, merge(whole, merge(filled, part)), target):
             filled = merge(filled, part)
     yield ValuesCase(f"{_EVERYTHING}, and no list empty", filled, False)
+    for path, text in _compared_texts(chart):
+        yield ValuesCase(f"{path}: {text}", merge(enabled, _nested(path.split("."), text)), False)
     chance = random.Random(_SEED)
     for number in range(_RANDOM):
         values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
@@ -116,6 +119,17 @@ def _filled(value: Body) -> Iterator[Body]:
             yield {key: list(_WORDS[:2])}
         elif isinstance(each, dict):
             yield from ({key: inner} for inner in _filled(each))
+
+
+def _compared_texts(chart: Path) -> list[tuple[str, str]]:
+    """Return values, by their path, and texts that templates compare them with."""
+    files = sorted((chart / "templates").rglob("*.yaml"))
+    found = (match for file in files for match in _COMPARED.findall(file.read_text("utf-8")))
+    return list(dict.fromkeys(found))[:_RANDOM]
+
+
+def _nested(path: Sequence[str], value: Json) -> Json:
+    return {path[0]: _nested(path[1:], value)} if path else value
 
 
 def _enabled(value: Body) -> Body:
@@ -239,7 +253,7 @@ class ChartProof:
             try:
                 conversion = batch.convert(resource)
             except CompileError:
-                continue  # Kyverno does not take the old form
+                return ""  # Kyverno does not take the old form
             except ChartkitError as error:
                 return error.message
             accepted = conversion.accepted or resource

@@ -343,7 +343,9 @@ class Writer:
 
     def _block(self, head: str, text: str, indent: int) -> list[str]:
         pad = " " * (indent + 2)
-        return [f"{head} |-", *(f"{pad}{line}" if line else "" for line in text.split("\n"))]
+        kept = "+" if text.endswith("\n\n") else "" if text.endswith("\n") else "-"
+        lines = text.removesuffix("\n").split("\n")
+        return [f"{head} |{kept}", *(f"{pad}{line}" if line else "" for line in lines)]
 
     def _is_optional(self, name: str, get: _Get, fixed: dict[str, int], key: str) -> bool:
         """Return whether an expression may have an empty list where it lacks a list of values."""

@@ -72,7 +72,7 @@ _OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}
 """By type and key: the name of a field in CEL where it differs."""
 _LIST_OF: Final = "list:"
 _OPTIONAL: Final = cel.ident("optional")
-_TIMES: Final = ("metadata.creationTimestamp", "metadata.deletionTimestamp")
+TIMES: Final = ("metadata.creationTimestamp", "metadata.deletionTimestamp")
 """Texts that API servers write; null in what is created."""
 _HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
 """Fields that an object must have because something in them is required."""
@@ -188,7 +188,7 @@ class Place:
         """
         if self.is_known:
             return self
-        if self.assumed is not None and self.path and self.path not in _TIMES:
+        if self.assumed is not None and self.path and self.path not in TIMES:
             before = self.assumed.setdefault(self.path, type_)
             if before != type_:
                 raise NotConvertible(

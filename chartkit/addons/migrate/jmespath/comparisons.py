@@ -15,6 +15,7 @@ from chartkit.addons.migrate.expressions.place import (
     QUANTITY,
     SIZE,
     TEXT,
+    TIMES,
     UNKNOWN,
     Place,
 )
@@ -115,7 +116,10 @@ def _with_constant(place: Place, other: Constant) -> Expr | None:
         return cel.FALSE
     if place.among == (other.value,):
         return cel.TRUE
-    if other.value is None and place.given != cel.TRUE and place.is_known:
+    if place.type == "bool" and not place.is_optional and isinstance(other.value, bool):
+        return place.value if other.value else cel.negate(place.value)
+    is_told = place.given != cel.TRUE or not (place.optional or place.path in TIMES)
+    if other.value is None and place.is_known and is_told:
         return cel.negate(place.is_present())
     if place.type == SIZE:
         if other.value not in _ZERO:

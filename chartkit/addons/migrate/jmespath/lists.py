@@ -111,6 +111,14 @@ def _reference_with_tag(image: Expr) -> tuple[Expr, Expr]:
     return cel.concat(registry, "/", path, ":", tag), cel.TRUE
 
 
+def _normalized(image: Expr) -> tuple[Expr, Expr]:
+    digest = cel.concat("@", _digest(image)[0])
+    tag = cel.concat(":", cel.or_value(cel.call("regex.extract", image, _TAG), "latest"))
+    last = cel.conditional(cel.method(image, "contains", "@"), digest, tag)
+    return cel.concat(_registry(image)[0], "/", _path(image)[0], last), cel.TRUE
+
+
+NORMALIZED: Final = "image_normalize"
 _PARTS: Final[dict[str, Callable[[Expr], tuple[Expr, Expr]]]] = {
     "registry": _registry,
     "path": _path,
@@ -118,6 +126,7 @@ _PARTS: Final[dict[str, Callable[[Expr], tuple[Expr, Expr]]]] = {
     "digest": _digest,
     "name": _name,
     "referenceWithTag": _reference_with_tag,
+    NORMALIZED: _normalized,
 }
 """By name of a part: its text, and the condition under which an image has it."""
 

@@ -105,6 +105,9 @@ class Translator:
         return _HANDLERS[node.kind](self, node, current)
 
     def _field(self, node: Node, current: Term | None) -> Term:
+        if node.value == "null" and not self._strict:
+            # Without backticks it is the name of a field, which nothing has.
+            return _NULL
         if current is None:
             return self._root((node.value,))
         return self.member(current, node.value)
@@ -122,7 +125,7 @@ class Translator:
                 self.names.note(SERVICE_ACCOUNTS)
             return self.names.others[path[0]]
         if path == ("",) and not self._strict:
-            return Constant(None)
+            return _NULL
         raise NotConvertible(f"the variable {'.'.join(path)} has no form in CEL")
 
     def member(self, term: Term, key: str) -> Term:
@@ -176,7 +179,8 @@ class Translator:
                 raise NotConvertible("the request as a whole")
             return self._root((*term.value.path, right.value))
         if not isinstance(term, Value) or not term.place.is_optional or keeps_null(right):
-            return self.node(right, term)
+            is_field = right.kind is Kind.FIELD and not isinstance(term, Choice)
+            return self.member(term, right.value) if is_field else self.node(right, term)
         # Where nothing is there, a function is not asked.
         found = self.node(right, Value(term.place.settled()))
         if term.strict:

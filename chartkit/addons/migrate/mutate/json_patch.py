@@ -8,15 +8,16 @@ value is read. Operations within loops become comprehensions over their lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final, TypeAlias
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import PLAIN_TEXTS
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
+from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Value
@@ -38,7 +39,7 @@ from chartkit.addons.migrate.texts import term_of
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables.syntax import find_variables, has_variable, split_text
 from chartkit.engine.json_patch import MISSING
 from chartkit.errors import InputError
 from chartkit.go.json_decoder import JsonError, parse_json
@@ -57,14 +58,47 @@ Guarded: TypeAlias = tuple[Expr, Expr]
 def json_patch(text: str, whole: Place, names: Names, loops: Sequence[Loop] = ()) -> Expr:
     """Return the operations of a patch of an object, done for each element of the innermost loop,
     as a list; raises `NotConvertible`."""
-    operations = Operations(whole, names, loops)
-    for written in operations_of(text):
-        operations.add(written)
+    text, written = _set_apart(text)
+    value = _parsed(text)
+    marks = [each for each in _texts(value) if any(mark in each for mark in written)]
+    is_plain = any(f'"{mark}"' not in text and f"'{mark}'" not in text for mark in marks)
+    if is_plain:
+        names.note(PLAIN_TEXTS)
+    operations = Operations(whole, names, loops, is_plain=is_plain)
+    for operation in _put_back(value, written):
+        operations.add(operation)
     return operations.expression()
 
 
-def operations_of(text: str) -> list[Body]:
-    """Return the operations of a patch as written, variables and all; raises `NotConvertible`."""
+def _set_apart(text: str) -> tuple[str, dict[str, str]]:
+    """Return a patch with marks in place of its variables, whose quotes and braces are none of
+    YAML, and the variables by their marks, the innermost first."""
+    written: dict[str, str] = {}
+    while variables := find_variables(text):
+        parts = split_text(text, variables)
+        marks = [f"__patch_{len(written) + at}__" for at in range(len(variables))]
+        written |= {
+            mark: text[each.start : each.end] for mark, each in zip(marks, variables, strict=True)
+        }
+        text = "".join(map(str.__add__, parts, [*marks, ""]))
+    return text, written
+
+
+def _put_back(value: Json, written: Mapping[str, str]) -> Json:
+    match value:
+        case str():
+            for mark, variable in reversed(list(written.items())):
+                value = value.replace(mark, variable)
+            return value
+        case list():
+            return [_put_back(each, written) for each in value]
+        case dict():
+            return {_put_back(key, written): _put_back(value[key], written) for key in value}
+    return value
+
+
+def _parsed(text: str) -> list[Body]:
+    """Return the operations of a patch as written; raises `NotConvertible`."""
     try:
         # What begins as a list of JSON is no YAML for Kyverno.
         value = parse_json(text) if text.startswith("[") else parse_yaml(text)
@@ -73,9 +107,6 @@ def operations_of(text: str) -> list[Body]:
     problem = patch_problem(value)
     if problem or not value:
         raise NotConvertible(f"the patch is malformed: {problem or 'it is empty'}")
-    variables = [each for each in _texts(value) if has_variable(each)]
-    if any(f'"{variable}"' not in text and f"'{variable}'" not in text for variable in variables):
-        raise NotConvertible("a variable in a patch that is not in quotes")
     return list(value)
 
 
@@ -98,8 +129,12 @@ class Operations:
     to have, and `shifted` the lists whose elements have other numbers than in the object.
     """
 
-    def __init__(self, whole: Place, names: Names, loops: Sequence[Loop]) -> None:
+    def __init__(
+        self, whole: Place, names: Names, loops: Sequence[Loop], *, is_plain: bool = False
+    ) -> None:
+        """is_plain: whether variables stand outside of quotes: what they give is read as YAML."""
         self._whole = whole
+        self._is_plain = is_plain
         self._names = names
         self._loops = tuple(loops)
         self._steps: list[dict[Guarded, None]] = [{} for _ in range(len(loops) + 1)]
@@ -262,7 +297,9 @@ class Operations:
         path, place = self.target(steps)
         if _level(path) < len(self._loops) and isinstance(steps[-1], Counter):
             raise NotConvertible("elements added to a list within a loop over another")
-        self._do("add", path, _value(operation["value"], place, self._names))
+        self._do(
+            "add", path, _value(operation["value"], place, self._names, is_plain=self._is_plain)
+        )
         self._change(path, operation["value"])
 
     def target(self, steps: Sequence[Step]) -> tuple[Path, Place]:
@@ -315,7 +352,7 @@ class Operations:
 
     def _replace(self, steps: Sequence[Step], operation: Body) -> None:
         path, place = self._end(steps)
-        value = _value(operation["value"], place, self._names)
+        value = _value(operation["value"], place, self._names, is_plain=self._is_plain)
         present = self._present(path, place)
         if present != cel.TRUE and not (isinstance(steps[-1], str) and is_index(steps[-1])):
             self._require_own(path, "replace")
@@ -391,9 +428,12 @@ def _empty(following: Step) -> Expr:
     return cel.literal([] if following in (END, LAST) else {})
 
 
-def _value(value: Json, place: Place, names: Names) -> Expr:
+def _value(value: Json, place: Place, names: Names, *, is_plain: bool) -> Expr:
     """Return a value that is written at a place; raises `NotConvertible`."""
     _check_texts(value, names)
+    is_text = isinstance(value, str) and place.type in (TEXT, UNKNOWN)
+    if is_plain and not is_text and any(map(has_variable, _texts(value))):
+        raise NotConvertible("a variable in a patch that is not in quotes")
     # Kyverno's webhook breaks off at an object in a list or a map (kyverno/kyverno#17611).
     type_name = object_type(place.path) if isinstance(value, dict) else ""
     return literal_value(value, place, names, type_name)

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, Place
+from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, TIME, Place
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable
 from chartkit.addons.migrate.jmespath import Constant, Generator, Names, Translator, Value
@@ -137,7 +137,9 @@ class StrategicMerge:
 
     def _computed(self, text: str, at: Field) -> Expr:
         found = term_of(text, self.names)
-        if isinstance(found, Value) and found.place.type not in (TEXT, _QUANTITY):
+        if isinstance(found, Value):
+            found = replace(found, place=found.place.taken_for(TEXT))
+        if isinstance(found, Value) and found.place.type not in (TEXT, TIME, _QUANTITY):
             raise NotConvertible(f"{at.place.path} is set to a variable that may be no text")
         return expression_of(found)
 

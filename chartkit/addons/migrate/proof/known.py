@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,10 +25,12 @@ from chartkit.addons.migrate.differences import (
     IMAGE_NAMES,
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
+    LISTS_AS_TEXTS,
     LISTS_IN_TEXTS,
     NO_DATA,
     NO_TARGET,
     OWN_QUOTES,
+    PLAIN_TEXTS,
     REPLICATION_CONTROLLERS,
     REPORTED,
     SERVICE_ACCOUNTS,
@@ -40,13 +43,15 @@ from chartkit.addons.migrate.proof.forms import AS_STORED
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import REPLICATION_CONTROLLER
+from chartkit.documents.reader import parse_yaml
 from chartkit.engine import Phase
 from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
 from chartkit.engine.json_patch import scalar_text
 from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import Body, Json, Resource, list_of, mapping_at, mappings_at
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Resource, leaves, list_of, mapping_at, mappings_at
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
@@ -56,7 +61,7 @@ _UNRESOLVED: Final = "failed to resolve "
 _NO_JSON: Final = re.compile(
     r"unexpected end of JSON input|invalid character '.*' |cannot unmarshal "
 )
-_NO_PARTS: Final = ": invalid image '"
+_NO_PARTS: Final = (": invalid image '", ": bad image: ")
 _DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
 """The paths of what has labels: an object, and the Pods that it makes."""
 _QUIET: Final = (Result.NONE, Result.PASS)
@@ -93,11 +98,13 @@ class NamedDifferences:
         ask_new: gives the new form's answer to another request, in phases of an admission.
         """
         if IMAGE_PARTS in self.changes and any(
-            _NO_PARTS in each for each in (*legacy.errors, *legacy.failed)
+            part in error for error in _errors(legacy) for part in _NO_PARTS
         ):
             return IMAGE_PARTS
         if self.general and _breaks_queries(case, legacy):
             return OWN_QUOTES.text
+        if PLAIN_TEXTS in self.changes and _is_read_as_yaml(case, legacy, new):
+            return PLAIN_TEXTS
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
             return TIDIED_LISTS.text if is_tidied else ""
@@ -111,7 +118,7 @@ class NamedDifferences:
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
         found = _general(aspect, case, legacy, new, ask_new) if self.general else ""
-        is_let_through = legacy.result is Result.NONE and new.result is Result.FAIL
+        is_let_through = legacy.result in _QUIET and new.result is Result.FAIL
         if not found and self.by_context and is_let_through and _is_update(case):
             return EXISTING_BY_CONTEXT.text
         return found
@@ -237,6 +244,32 @@ def _reads_no_list(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> 
     return bool(errors) and all(_NO_JSON.search(error) for error in errors)
 
 
+def _is_read_as_yaml(case: Case, legacy: Answer, new: Answer) -> bool:
+    """Return whether texts alone differ that YAML reads as something else, or as nothing."""
+
+    def alike(old: Json, text: Json) -> bool:
+        if isinstance(old, dict) and isinstance(text, dict):
+            return old.keys() == text.keys() and all(alike(old[key], text[key]) for key in old)
+        if isinstance(old, list) and isinstance(text, list):
+            return len(old) == len(text) and all(map(alike, old, text))
+        return old == text or (isinstance(text, str) and not _is_plain(text))
+
+    if _errors(legacy):
+        texts = (each for _, each in leaves(case.document) if isinstance(each, str))
+        return not _errors(new) and not all(map(_is_plain, texts))
+    return legacy.patched != new.patched and alike(legacy.patched, new.patched)
+
+
+def _is_plain(text: str) -> bool:
+    with suppress(InputError):
+        return bool(parse_yaml(text) == text)
+    return False
+
+
+def _has_written_list(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    return any(str(each).startswith("[") for _, each in leaves(case.document))
+
+
 def _names_no_target(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     return any(error.endswith(" not found") for error in _errors(legacy)) and not _errors(new)
 
@@ -288,6 +321,7 @@ def _violated_before(case: Case, ask_new: Ask) -> bool:
 _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     DELETIONS: _is_deletion,
     JOB_ANNOTATIONS: _judges_job_annotations,
+    LISTS_AS_TEXTS: _has_written_list,
     LISTS_IN_TEXTS: _reads_no_list,
     CEL_ERRORS: _errs_for_failure,
     DIVISION: _divides_by_zero,

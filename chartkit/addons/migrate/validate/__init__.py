@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
+from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES, REFUSES_ALL
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.presence import asking_once
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_guard
@@ -68,6 +68,8 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         if rule.validate.deny is None:
             raise NotConvertible("the rule can never refuse anything", "validate")
         names.note(NEVER_REFUSES)
+    if rule.validate.deny is None and _refuses_all(expression):
+        names.note(REFUSES_ALL)
     facts, variables = one_loop_for_all_containers(asking_once(expression))
     if any(map(is_guard, facts)):
         # What is looked at next depends on it: one validation says both.
@@ -108,8 +110,24 @@ def _expression(validation: Validation, scope: Scope, names: Names, namespace: s
     raise NotConvertible("a validate rule that says nothing", "validate")
 
 
+def _refuses_all(expression: Expr) -> bool:
+    """Return whether an expression accepts nothing, or nothing with an element in some list."""
+    match expression:
+        case Chain("&&", terms):
+            return any(map(_refuses_all, terms))
+        case Call("all", _, (_, body)):
+            return _refuses_all(body)
+    return expression == cel.FALSE
+
+
 def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
-    if rule.validate.deny is None or deletions is not None or not leaves_deletions_open(rule):
+    # A list that is not the object's is there when it is deleted, too.
+    judged = rule.validate.deny is not None or any(
+        "deny" in each and "request.object" not in str(each.get("list"))
+        for each in rule.validate.foreach or ()
+    )
+    is_settled = deletions if rule.validate.deny is None else deletions is not None
+    if not judged or is_settled or not leaves_deletions_open(rule):
         return ()
     return (DELETIONS,)
 

@@ -47,7 +47,6 @@ _WORDS: Final = {"true": True, "false": False}
 _ZEROS: Final[Mapping[str, Json]] = {TEXT: "", "int": 0, "bool": False, "double": 0.0}
 _ZERO_VALUES: Final[tuple[Json, ...]] = (None, "", 0, False, [])
 _NOTHING: Final = cel.list_of(cel.call("dyn", zero) for zero in _ZERO_VALUES)
-_OBJECTS: Final = "the pattern compares an object or a list of objects with a text"
 
 
 def leaf(place: Place, pattern: Json) -> Expr:
@@ -59,12 +58,13 @@ def leaf(place: Place, pattern: Json) -> Expr:
         place = place.taken_for(_natural(pattern))
     if place.is_list:
         element = place.element("item")
-        if element.is_map:
-            raise NotConvertible(_OBJECTS)
         every = cel.macro(place.value, "all", "item", leaf(element, pattern))
         return conjunction(place.is_present(), every)
     if place.is_map:
-        raise NotConvertible(_OBJECTS)
+        if pattern is None:
+            raise NotConvertible("the pattern has null where the field is an object")
+        # No object is a text, not even where the pattern has a wildcard.
+        return cel.FALSE
     if pattern is None and not place.is_known:
         return cel.contains(_NOTHING, place.or_value(cel.NULL))
     if pattern is None:

@@ -29,9 +29,8 @@ _MOST_MATCHES: Final = 200
 """The objects of a kind that mutations are applied to, and the rules whose match is asked."""
 
 _MOST_POLICIES: Final = 200
-_MOST_PAIRS: Final = 20_000
 _MOST_FOUND: Final = 100
-"""The policies of a kind, the pairs of rules of an object, and what is named in a run."""
+"""The policies of a kind, and what is named in a run."""
 
 _MOST_APPLIED: Final = 10_000
 """The policies that are applied in a run, each of them to one object."""
@@ -83,9 +82,14 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unappl
             left -= len(concerned)
             for found in _of_object(each, concerned):
                 key = frozenset((policy, written_name(rule)) for policy, rule in found.rules)
-                if key not in known and len(known) <= _MOST_FOUND:
+                if key not in known:
                     known.add(key)
                     yield found
+                if len(known) > _MOST_FOUND:
+                    yield Unapplied(resource.kind, tuple(concerned))
+                    break
+            if len(known) > _MOST_FOUND:
+                break
 
 
 def _objects(resource: Resource, policies: Sequence[RunnablePolicy]) -> Iterator[Body]:
@@ -121,15 +125,15 @@ def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unset
         if not any(writes.values()):
             return
     kind = str(body.get("kind"))
-    is_found = False
-    for one, other in islice(combinations(writes, 2), _MOST_PAIRS):
-        for path in sorted(writes[one].keys() & writes[other].keys(), key=path_text):
+    found: set[tuple[RuleKey, RuleKey]] = set()
+    for path in sorted({path for written in writes.values() for path in written}, key=path_text):
+        writing = (rule for rule, written in writes.items() if path in written)
+        for one, other in combinations(writing, 2):
             values = (writes[one][path], writes[other][path])
-            if not same(*values):
-                is_found = True
+            if (one, other) not in found and not same(*values):
+                found.add((one, other))
                 yield Unsettled(kind, (one, other), path, values)
-                break
-    if not is_found and not same(before, body):
+    if not found and not same(before, body):
         rule = next(rule for rule, written in writes.items() if written)
         path = next(iter(writes[rule]))
         yield Unsettled(kind, (rule,), path, (value_at(before, path), value_at(body, path)))

@@ -239,3 +239,20 @@ def test_a_policy_without_values_by_default_is_proved_with_some(tmp_path: Path) 
     assert not migrated(chart).left
     (new,) = new_policies(chart, enabled=True, allow=["a.b/c"])
     assert len(new["spec"]["validations"]) == 1
+
+
+def test_a_policy_for_one_text_of_a_value_is_proved_with_it(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID)).replace(".Values.enabled", 'eq .Values.provider "aws"')
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, 'provider: ""\naction: enforce\n')
+    assert not migrated(chart).left
+    assert len(new_policies(chart, provider="aws")) == 1
+    assert not new_policies(chart, provider="gcp")
+
+
+def test_texts_keep_the_line_breaks_at_their_end(tmp_path: Path) -> None:
+    message = "    validate:\n      message: |\n        not\n        allowed\n"
+    text = policy(rule(HOST_PID).replace("    validate:\n      message: not allowed\n", message))
+    chart = write_chart(tmp_path / "c", {"p.yaml": text})
+    assert not migrated(chart).left
+    (new,) = new_policies(chart)
+    assert new["spec"]["validations"][0]["message"] == "not\nallowed\n"

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.differences import PLAIN_TEXTS
 from chartkit.model import Body
 from tests.addons.migrate.mutate.forms import assert_same, expression, pod, policy, reason
 
@@ -138,6 +140,28 @@ def test_a_list_of_json_is_no_yaml() -> None:
     assert "cannot be read" in reason(policy(f"patchesJson6902: {json.dumps(text)}"))
 
 
-def test_variables_without_quotes_may_become_other_types() -> None:
-    text = "- {op: add, path: /spec/hostname, value: '{{request.name}}'}".replace("'", "")
-    assert reason(policy(f"patchesJson6902: {json.dumps(text)}"))
+_QUOTES_IN_QUOTES = """
+- op: add
+  path: /metadata/labels/team
+  value: '{{ request.object.metadata.labels."owner" || 'none' }}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("- {op: add, path: /spec/hostname, value: {{request.name}}}", "request.name"),
+        ("- op: add\n  path: /spec/hostname\n  value: a-{{request.name}}", "'a-' + request.name"),
+        (_QUOTES_IN_QUOTES, "object.metadata.?labels.?owner.orValue('') != ''"),
+    ],
+)
+def test_quotes_and_braces_of_variables_are_none_of_yaml(text: str, value: str) -> None:
+    assert f"value: {value}" in expression(policy(f"patchesJson6902: {json.dumps(text)}"))
+
+
+def test_a_variable_without_quotes_gives_a_text() -> None:
+    text = "- {op: add, path: PATH, value: {{request.name}}}"
+    of_text = policy(f"patchesJson6902: {json.dumps(text.replace('PATH', '/spec/hostname'))}")
+    assert PLAIN_TEXTS in convert(of_text).outcomes[0].remarks
+    of_number = policy(f"patchesJson6902: {json.dumps(text.replace('PATH', '/spec/priority'))}")
+    assert "not in quotes" in reason(of_number)

@@ -12,9 +12,11 @@ from chartkit.addons.migrate.differences import (
     EVERY_KEY,
     FAILING_CONDITIONS,
     IMAGE_PARTS,
+    LISTS_AS_TEXTS,
     LISTS_IN_TEXTS,
     NO_DATA,
     OWN_QUOTES,
+    PLAIN_TEXTS,
     REPLICATION_CONTROLLERS,
     SERVICE_ACCOUNTS,
 )
@@ -124,6 +126,19 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
     return prove(old, forms, options=options), changes
 
 
+_PLAIN = """
+      mutate:
+        patchesJson6902: |-
+          - {op: add, path: /data/team, value: {{request.object.data.owner}}}
+"""
+_AMONG_TEXTS = (
+    _DENY
+    + """
+              - {key: "{{ request.object.data.a || '' }}", operator: AnyIn, value: '["b", "c"]'}
+"""
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "kind", "change"),
@@ -134,6 +149,8 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
         (_LISTED, "Service", LISTS_IN_TEXTS),
         (_ACCOUNT, "ConfigMap", SERVICE_ACCOUNTS),
         (_NAMED_IMAGES, "Pod", IMAGE_PARTS),
+        (_PLAIN, "ConfigMap", PLAIN_TEXTS),
+        (_AMONG_TEXTS, "ConfigMap", LISTS_AS_TEXTS),
     ],
 )
 def test_a_difference_that_is_named(rule: str, kind: str, change: str) -> None:
@@ -227,3 +244,21 @@ _REPLICATION_CONTROLLER = {
     "metadata": {"name": "x", "namespace": "x"},
     "spec": {"template": {"spec": {"containers": [{"name": "x", "image": "x"}]}}},
 }
+
+
+def test_deletions_are_of_objects_as_the_rule_reads_them() -> None:
+    rule = """
+      context:
+        - name: owner
+          variable: {jmesPath: "request.oldObject.metadata.labels.owner || ''"}
+      validate:
+        message: "no"
+        deny:
+          conditions:
+            all:
+              - {key: "{{ request.operation }}", operator: Equals, value: DELETE}
+              - {key: "{{ owner }}", operator: NotEquals, value: ""}
+"""
+    proof, _ = _proof(rule, "Widget", named=True)
+    assert proof.decided
+    assert proof.equal, proof.differences

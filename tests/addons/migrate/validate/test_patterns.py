@@ -75,8 +75,18 @@ def test_alternatives_hold_or_none_applies() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["spec: {containers: []}", "spec: {containers: x}", "spec: {hostNetwork: '<3s'}"]
+    ("pattern", "expression"),
+    [
+        ("spec: {securityContext: '?*'}", "false"),
+        ("spec: {=(securityContext): '!x'}", "!has(object.spec.securityContext)"),
+        ("spec: {containers: x}", "object.spec.containers.all(item, false)"),
+    ],
 )
+def test_no_object_is_a_text(pattern: str, expression: str) -> None:
+    assert converted(pattern) == expression
+
+
+@pytest.mark.parametrize("pattern", ["spec: {containers: []}", "spec: {hostNetwork: '<3s'}"])
 def test_patterns_without_a_form_are_refused(pattern: str) -> None:
     with pytest.raises(NotConvertible):
         converted(pattern)

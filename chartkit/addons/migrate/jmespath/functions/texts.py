@@ -10,9 +10,15 @@ from typing import Final
 from semver import Version
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import ASCII_CASE, DECODED, PARENT_FOLDERS, READ_TEXTS
+from chartkit.addons.migrate.differences import (
+    ASCII_CASE,
+    DECODED,
+    IMAGE_PARTS,
+    PARENT_FOLDERS,
+    READ_TEXTS,
+)
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, TEXT, Place
+from chartkit.addons.migrate.expressions.place import IMAGE_REFERENCE, QUANTITY, SIZE, TEXT, Place
 from chartkit.addons.migrate.expressions.presence import fits, fits_any_value, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath.functions.declaration import (
@@ -25,6 +31,7 @@ from chartkit.addons.migrate.jmespath.functions.declaration import (
     text_or_field,
     there,
 )
+from chartkit.addons.migrate.jmespath.lists import NORMALIZED, part_of
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
@@ -58,6 +65,14 @@ _cases("to_upper", "upperAscii")
 _cases("to_lower", "lowerAscii")
 _tests("starts_with", "startsWith")
 _tests("ends_with", "endsWith")
+
+
+@declare
+def image_normalize(names: Names, args: Sequence[Term]) -> Term:
+    """The full name of an image, with its registry and its digest or tag."""
+    names.note(IMAGE_PARTS)
+    image = Place(text(args[0]), (), IMAGE_REFERENCE)
+    return Value(part_of(image, NORMALIZED))
 
 
 @declare

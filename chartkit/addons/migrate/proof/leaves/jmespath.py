@@ -73,6 +73,8 @@ class JmesPlaces:
 
     def _field(self, node: Node, current: Paths) -> Paths:
         name = str(node.value)
+        if name == "null":
+            return ()  # It is meant as null, and no object has such a field.
         if current == _ROOT:
             return self.scope.get(name, ((name,),))
         return tuple((*path, name) for path in current)

@@ -134,7 +134,7 @@ def renamed(member: Body, others: list[Json]) -> Body:
     if isinstance(metadata, dict) and "name" in metadata:
         return {**member, "metadata": {**metadata, "name": f"{metadata['name']}-2"}}
     name = member.get("name")
-    renamed = {**member, "name": f"{name}-2"} if isinstance(name, str) and name in names else member
+    renamed = {**member, "name": f"{name}-b"} if isinstance(name, str) and name in names else member
     return {**renamed, "uid": f"{member['uid']}-2"} if "uid" in member else renamed
 
 

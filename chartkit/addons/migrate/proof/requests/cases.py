@@ -451,7 +451,9 @@ def _with(
         tries.append((path, facet.state_of(value, mixed=mixed)))
         change = f"{path} {value!r} {mixed.value}"
         if path[0] == "oldObject" and not document.get("oldObject"):
-            document = {**document, "operation": "UPDATE", "oldObject": document["object"]}
+            is_deleted = document.get("operation") == "DELETE"
+            operation = "DELETE" if is_deleted else "UPDATE"
+            document = {**document, "operation": operation, "oldObject": document["object"]}
         if path == ("operation",) and value is ABSENT:
             continue
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
@@ -461,6 +463,9 @@ def _with(
         if CLUSTER in document and path[:2] == ("object", "metadata"):
             homes = home_of(before["object"]), home_of(document["object"])
             document = {**document, CLUSTER: moved(document[CLUSTER], *homes)}
+    if document.get("operation") == "DELETE" and "oldObject" in document:
+        # The object of a deletion is the old one.
+        document = {**document, "object": document["oldObject"]}
     if document.get("operation") != "UPDATE" and "oldObject" in document:
         document = {key: value for key, value in document.items() if key != "oldObject"}
     return Case(document, base.origin, tuple(tries), change)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.input_files import edited
 from chartkit.documents.unread import unread
 from chartkit.errors import ChartkitError, InputError, system_errors
 from chartkit.helm.chart_folder import MOST_BYTES, MOST_FILES, read
@@ -92,7 +93,7 @@ class _Builder:
         programs = Programs()
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             tasks = [
-                row if row else pool.submit(self._text, closure[0].folder, programs)
+                row if row else pool.submit(self._once, closure[0].folder, programs)
                 for closure, row in zip(closures, ready, strict=True)
             ]
             try:
@@ -127,6 +128,19 @@ class _Builder:
             except ChartkitError as error:
                 yield self._failed(closure, error)
 
+    def _once(self, folder: str, programs: Programs) -> str:
+        """Return what the program builds of a folder, for each state of its files once."""
+        files = (Path(self.program[0]), *self.tree.files(folder))
+        versions = tuple((str(file), _version(file)) for file in files)
+        dropped = tuple(str(each.dropped) for each in self.tree.closure(folder))
+        key = (self.program, folder, self.tree.repository.top, versions, dropped)
+        text = _BUILT.get(key)
+        if text is None:
+            text = self._text(folder, programs)
+            if len(text) + sum(map(len, _BUILT.values())) < _MOST_KEPT:
+                _BUILT[key] = text
+        return text
+
     def _text(self, folder: str, programs: Programs) -> str:
         """Return what the program builds of a folder; raise InputError with its message."""
         file, arguments = self.program
@@ -160,6 +174,21 @@ class _Builder:
         folder = self.tree.repository.name(closure[0].folder)
         hint = error.hint or f"correct it: `kustomize build {folder}` has the whole message"
         return _Built((), (unread(InputError(error.message, location, hint)),))
+
+
+_BUILT: Final[dict[object, str]] = {}
+_MOST_KEPT: Final = 64 << 20
+"""Characters of builds that a process keeps: `adopt` reads a repository several times."""
+
+
+def _version(file: Path) -> object:
+    if (content := edited(file)) is not None:
+        return content
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _innermost(message: str) -> str:

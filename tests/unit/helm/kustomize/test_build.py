@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chartkit.helm.kustomize.build import build
 from chartkit.helm.sandbox.limits import Limits
+from chartkit.helm.sandbox.process import ProgramResult, Programs
 from chartkit.model import Resource
 from tests.unit.helm.kustomize.conftest import POD, Write
 
@@ -214,3 +216,23 @@ def test_kubectl_builds_where_kustomize_is_missing(
     [pod], rows = build(tree(FILES))
     assert pod.name == "web"
     assert not rows
+
+
+def test_a_process_builds_the_same_files_once(
+    tree: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pod = POD.replace("\n", "\\n")
+    _program(tmp_path, monkeypatch, f"printf '{pod}'")
+    started = []
+    run = Programs.run
+
+    def counted(programs: Programs, *given: Any, **more: Any) -> ProgramResult:
+        started.append(given)
+        return run(programs, *given, **more)
+
+    monkeypatch.setattr(Programs, "run", counted)
+    read = tree(FILES)
+    assert build(read)[0] == build(read)[0]
+    assert len(started) == 1
+    assert build(tree({**FILES, "prd/host.yaml": f"{HOST}# changed\n"}))[0]
+    assert len(started) == 2

@@ -8,11 +8,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
+
+from chartkit.addons.playground.server import HOST, pages, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 IMAGES = Path(__file__).parent / "images"
 CHARTKIT = Path(sys.executable).parent / "chartkit"
@@ -59,10 +67,20 @@ spec:
 PLACES = {"ops": ("agent", "proxy", "backup"), "payments": ("api",), "shop": ("cart", "web")}
 
 
-def page(folder: Path) -> None:
-    """Writes images/report-light.jpg and report-dark.jpg: the HTML report of a scan in Chromium."""
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium."""
     from playwright.sync_api import sync_playwright
 
+    with sync_playwright() as playwright:
+        program = shutil.which("chromium")
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+def page(folder: Path) -> None:
+    """Writes images/report-light.jpg and report-dark.jpg: the HTML report of a scan in Chromium."""
     text = "".join(
         WORKLOAD.replace("NAME", name)
         .replace("SPACE", space)
@@ -74,16 +92,28 @@ def page(folder: Path) -> None:
     (folder / "workloads.yaml").write_text(text)
     profile = ("-p", "eks-best-practices")
     printed(folder, "scan", "workloads.yaml", *profile, "-o", "html=report.html")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
+    with browser() as chromium:
         shown = chromium.new_page(viewport={"width": 960, "height": 860})
         shown.goto((folder / "report.html").as_uri())
         for name in ("light", "dark"):
             shown.emulate_media(color_scheme="dark" if name == "dark" else "light")
             shown.screenshot(path=IMAGES / f"report-{name}.jpg", type="jpeg", quality=60)
-        chromium.close()
+
+
+def playground(folder: Path) -> None:
+    """Writes images/playground.jpg and playground-migrate.jpg: two tabs of the page."""
+    build = Path(__file__).parent.parent / "tools" / "playground.py"
+    subprocess.run([sys.executable, str(build), str(folder / "playground")], check=True)
+    with serving(pages(folder / "playground"), 0) as server, browser() as chromium:
+        Thread(target=server.serve_forever, daemon=True).start()
+        shown = chromium.new_page(viewport={"width": 1120, "height": 760}, color_scheme="light")
+        shown.goto(f"http://{HOST}:{server.server_port}/")
+        shown.locator(".why summary").first.click(timeout=120_000)
+        shown.screenshot(path=IMAGES / "playground.jpg", type="jpeg", quality=70)
+        shown.locator("#tab-migrate").click()
+        shown.locator("#migrate-summary.good").wait_for(timeout=120_000)
+        shown.screenshot(path=IMAGES / "playground-migrate.jpg", type="jpeg", quality=70)
+        server.shutdown()
 
 
 def main() -> None:
@@ -103,6 +133,7 @@ def main() -> None:
         )
         draw("failing", printed(folder, "render", "dev").splitlines(), "chartkit render dev", 150)
         page(folder)
+        playground(folder)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.inventory import read_inventory, without_copies
 from chartkit.addons.migrate.proof import Proof, prove
-from chartkit.catalog.authoring.mutants import changes
+from chartkit.addons.mutation.mutants import changes
 from chartkit.engine import is_exception
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Resource, path_text

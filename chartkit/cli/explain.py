@@ -33,7 +33,6 @@ _MODULES = (
     "chartkit.engine.cluster_policy.generate",
     "chartkit.catalog.authoring.agreement",
     "chartkit.catalog.authoring.check",
-    "chartkit.catalog.authoring.mutation",
     "chartkit.scan.gate.suppressions",
     "chartkit.scan.gate.outcome",
     "chartkit.scan.gitops.model",

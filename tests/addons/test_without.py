@@ -12,6 +12,7 @@ import pytest
 
 import chartkit
 from chartkit.addon import addons
+from chartkit.bundled import library_dir
 
 ROOT = Path(chartkit.__file__).parent
 _POD = """\
@@ -95,6 +96,15 @@ def test_a_fix_without_the_addon(without: Path) -> None:
     scan = ran(without, "scan", "pod.yaml", "-p", "labelled.yaml", "--fix")
     assert scan.returncode == 2
     assert "--fix needs the add-on 'satisfy', which is not installed" in scan.stderr
+
+
+@pytest.mark.parametrize("without", ["mutation"], indirect=True)
+def test_changed_policies_without_the_addon(without: Path) -> None:
+    policy = str(library_dir() / "baseline" / "disallow-host-path")
+    assert ran(without, "policies", "check", policy).returncode == 0
+    done = ran(without, "policies", "check", policy, "--mutate")
+    assert done.returncode == 2
+    assert "--mutate needs the add-on 'mutation', which is not installed" in done.stderr
 
 
 @pytest.mark.parametrize("without", ["signatures"], indirect=True)

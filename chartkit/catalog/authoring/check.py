@@ -15,9 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit import bundled
+from chartkit import addon, bundled
 from chartkit.catalog.authoring.agreement import EXAMPLES, Form, decided, forms_of
-from chartkit.catalog.authoring.mutation import MutationResult, mutate_policy
 from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.catalog.policy_lint.findings import rule_findings
@@ -65,6 +64,9 @@ FORMS: Final = "CK512"
 MINIMUM: Final = "CK517"
 REMEDIATION: Final = "CK518"
 COUNTERPART: Final = "CK519"
+SURVIVOR: Final = "CK521"
+EQUAL_FILE: Final = "mutants.yaml"
+"""The changes of a policy that no object shows, each with its form and a reason."""
 _EXPLANATIONS = (
     Explanation(
         METADATA,
@@ -111,8 +113,41 @@ _EXPLANATIONS = (
         why="The page and `policies show` would point at nothing.",
         do="Correct its name.",
     ),
+    Explanation(
+        SURVIVOR,
+        what="A change of a policy that none of its examples shows (`policies check --mutate`).",
+        why="What no example shows can be lost by an edit, and nobody notices.",
+        do=(
+            "Add an object to good.yaml or bad.yaml that has another result with the change; if"
+            f" there is none, name the change in {EQUAL_FILE} with a reason."
+        ),
+    ),
 )
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
+
+
+@dataclass(frozen=True, slots=True)
+class MutationResult:
+    """killed: the changes that examples show; equal: those that no object shows, with a reason in
+    `mutants.yaml`; untried: those for which there was no time; survivors: all others."""
+
+    killed: int = 0
+    equal: int = 0
+    untried: int = 0
+    survivors: tuple[Diagnostic, ...] = ()
+
+    @property
+    def changes(self) -> int:
+        """The changes that were tried, without those that change nothing."""
+        return self.killed + len(self.survivors)
+
+    def __add__(self, other: MutationResult) -> MutationResult:
+        return MutationResult(
+            self.killed + other.killed,
+            self.equal + other.equal,
+            self.untried + other.untried,
+            (*self.survivors, *other.survivors),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +205,7 @@ def _checked(folder: Path, shared: Mapping[str, Parameter], mutates: bool) -> Ch
     # Wrong examples show nothing about changes.
     if not mutates or result.failed:
         return result
-    mutation = mutate_policy(folder, shared)
+    mutation: MutationResult = addon.port("mutation", "mutate", "--mutate")(folder, shared)
     return replace(
         result, diagnostics=(*result.diagnostics, *mutation.survivors), mutation=mutation
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from chartkit.catalog.authoring.check import CheckResult
-from chartkit.catalog.authoring.mutation import EQUAL_FILE, MutationResult
+from chartkit.catalog.authoring.check import EQUAL_FILE, CheckResult, MutationResult
 from chartkit.model import Body, Explanation, Severity
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.authoring.mutants import LITERAL, Change, changes
+from chartkit.addons.mutation.mutants import LITERAL, Change, changes
+from chartkit.catalog.authoring.check import EQUAL_FILE, SURVIVOR, MutationResult
 from chartkit.documents.reader import Source, read_file, read_text, resources
 from chartkit.engine import (
     NO_ATTACHMENTS,
@@ -33,7 +34,6 @@ from chartkit.model import (
     WITHOUT,
     Body,
     Diagnostic,
-    Explanation,
     Json,
     Resource,
     Severity,
@@ -48,20 +48,6 @@ from chartkit.scan.policies import compile_one
 from chartkit.scan.verdicts import example_world, judge
 from chartkit.wording import shortened
 
-SURVIVOR: Final = "CK521"
-EQUAL_FILE: Final = "mutants.yaml"
-"""The changes that no object shows, each with its form and a reason."""
-_EXPLANATIONS = (
-    Explanation(
-        SURVIVOR,
-        what="A change of a policy that none of its examples shows (`policies check --mutate`).",
-        why="What no example shows can be lost by an edit, and nobody notices.",
-        do=(
-            "Add an object to good.yaml or bad.yaml that has another result with the change; if"
-            f" there is none, name the change in {EQUAL_FILE} with a reason."
-        ),
-    ),
-)
 _SECONDS: Final = 60.0
 """The processor time for a form of a policy."""
 _CANDIDATES: Final = 300
@@ -74,30 +60,6 @@ _Compiled = tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]
 _Key = tuple[int, str, str, int]
 """A change: the number of the policy in its form, the part, the text, and the number of the change
 among those of this text. Paths differ where parameters leave rules out."""
-
-
-@dataclass(frozen=True, slots=True)
-class MutationResult:
-    """killed: the changes that examples show; equal: those that no object shows, with a reason in
-    `mutants.yaml`; untried: those for which there was no time; survivors: all others."""
-
-    killed: int = 0
-    equal: int = 0
-    untried: int = 0
-    survivors: tuple[Diagnostic, ...] = ()
-
-    @property
-    def changes(self) -> int:
-        """The changes that were tried, without those that change nothing."""
-        return self.killed + len(self.survivors)
-
-    def __add__(self, other: MutationResult) -> MutationResult:
-        return MutationResult(
-            self.killed + other.killed,
-            self.equal + other.equal,
-            self.untried + other.untried,
-            (*self.survivors, *other.survivors),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,6 @@ import json
 from typing import Final
 
 from chartkit.model import Json
-from chartkit.wording import counted
-
-_ALL: Final = "`detailed` gives them"
 
 
 def text_of(value: Json) -> str:
@@ -16,33 +13,38 @@ def text_of(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def without_passes(document: Json, notes: list[str]) -> None:
-    """Take the results that pass, or are skipped, out of the report of a scan, and all but the most
-    telling field of each."""
-    results = document["results"]
-    document["results"] = [each for each in results if each["result"] not in ("pass", "skip")]
-    fields = [each.pop("fields", None) for each in document["results"]]
-    if left_out := len(results) - len(fields):
-        notes.append(f"left out: {counted(left_out, 'passing or skipped result')} ({_ALL})")
-    if any(fields):
-        notes.append(f"left out: further fields of results ({_ALL})")
+def without_passes(output: str, document: Json, notes: list[str]) -> None:
+    """Take what passes out of the report of a scan or test, or out of the answer of `why`, and all
+    but the most telling field of the results of a scan; output: the name of the command's JSON."""
+    if output not in _PASSING:
+        return
+    outer, key, why = _PASSING[output]
+    count = total = 0
+    for holder in document[outer] if outer else [document]:
+        rows = holder[key]
+        holder[key] = [row for row in rows if not _passes(row)]
+        total += len(rows)
+        count += len(rows) - len(holder[key])
+    if count:
+        notes.append(f"left out: {count} of {total} {key}, which {why}")
+    if output == "scan" and sum(
+        "fields" in row and bool(row.pop("fields")) for row in document["results"]
+    ):
+        notes.append("left out: further fields of results (`detailed` gives them)")
 
 
-def without_passing_rules(document: Json, notes: list[str]) -> None:
-    """Take the rules that pass, or are about other kinds, out of the answer of `why`."""
-    left_out = 0
-    for each in document["objects"]:
-        rules = each["rules"]
-        each["rules"] = [
-            rule
-            for rule in rules
-            if rule["result"] != "pass"
-            and (rule["result"] != "none" or rule["decision"].get("field") != "/kind")
-        ]
-        left_out += len(rules) - len(each["rules"])
-    if left_out:
-        what = counted(left_out, "rule")
-        notes.append(f"left out: {what} that pass or are about other kinds (name a `policy`)")
+_PASSING: Final = {
+    "scan": ("", "results", "pass or are skipped (`detailed` gives them)"),
+    "test": ("cases", "rows", "are as expected (`detailed` gives them)"),
+    "why": ("objects", "rules", "pass or are about other kinds (name a `policy`)"),
+}
+"""The list of a document's parts, or of the document itself, that has results."""
+
+
+def _passes(row: Json) -> bool:
+    is_other_kind = row["result"] == "none" and row["decision"].get("field") == "/kind"
+    is_skipped = row["result"] == "skip" and "decision" not in row
+    return row["result"] in ("pass", "Pass") or is_skipped or is_other_kind
 
 
 def bounded_text(text: str, room: int, notes: list[str]) -> str:

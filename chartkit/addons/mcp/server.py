@@ -72,19 +72,9 @@ async def serve(workers: Workers, folders: tuple[str, ...]) -> None:
 
 
 async def _listed(_: _Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    return types.ListToolsResult(
-        tools=[
-            types.Tool(
-                name=tool.name,
-                title=tool.title,
-                description=tool.description,
-                input_schema=tool.input_schema,
-                output_schema=tool.output_schema,
-                annotations=_READ_ONLY,
-            )
-            for tool in tools().values()
-        ]
-    )
+    names = ("name", "title", "description", "input_schema", "output_schema")
+    each = ({name: getattr(tool, name) for name in names} for tool in tools().values())
+    return types.ListToolsResult(tools=[types.Tool(**own, annotations=_READ_ONLY) for own in each])
 
 
 async def _roots(context: _Context, params: types.CallToolRequestParams) -> list[str] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -44,7 +44,7 @@ class Tool:
     command: its words, and options that are always there; takes: the parameters that it offers, as
     click names them, each with the agents' name and `=` in front where that is another; about: what
     agents should know beside the command's help; output: the name of its JSON output, empty where
-    its answer is text; needs: the parameters that must be given.
+    its answer is text; needs: the parameters that must be given; help: what parameters are.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Tool:
     about: str = ""
     output: str = ""
     needs: Sequence[str] = ()
+    help: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _command(self) -> click.Command:
@@ -81,7 +82,9 @@ class Tool:
     @property
     def input_schema(self) -> Schema:
         """The JSON Schema of the tool's parameters."""
-        properties = {name: _schema(name, each) for name, each in self.parameters.items()}
+        texts = {**declared()["parameters"], **self.help}
+        own = self.parameters.items()
+        properties = {name: _schema(each, texts.get(name)) for name, each in own}
         object_type = {"type": "object", "additionalProperties": False}
         return {**object_type, "properties": properties, "required": list(self.needs)}
 
@@ -144,15 +147,14 @@ def tools() -> Mapping[str, Tool]:
     return {name: Tool(name, **own) for name, own in declared()["tools"].items()}
 
 
-def _schema(name: str, parameter: click.Parameter) -> Schema:
-    """Return the JSON Schema of a parameter, with the text of its help."""
+def _schema(parameter: click.Parameter, text: str | None) -> Schema:
+    """Return the JSON Schema of a parameter; text: what it is, None for the help of the command."""
     kind = parameter.type
     schema: Schema = {"type": _TYPES.get(kind.name, "string")}
     if isinstance(kind, click.Choice):
         schema["enum"] = list(kind.choices)
     if isinstance(parameter.default, str | bool) and parameter.default:
         schema["default"] = parameter.default
-    text = declared()["parameters"].get(name)
     if text is None and isinstance(parameter, click.Option):
         text = (parameter.help or "").replace("; repeatable", "")
         if "=" in (parameter.metavar or ""):

@@ -20,13 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from chartkit.addons.mcp.bounded import (
-    bounded,
-    bounded_text,
-    text_of,
-    without_passes,
-    without_passing_rules,
-)
+from chartkit.addons.mcp.bounded import bounded, bounded_text, text_of, without_passes
 from chartkit.addons.mcp.roots import placed
 from chartkit.addons.mcp.tools import NOTES, QUERIED, Tool, declared, tools
 from chartkit.bundled import profiles_dir
@@ -113,13 +107,10 @@ def _document(tool: Tool, given: Mapping[str, Json], document: Json, notes: list
     if query := given.get("query"):
         document = {QUERIED: bounded(document, _ROOM, f"({query})", notes)}
     else:
-        if not given.get("detailed") and not given.get("policy") and tool.output in _BRIEF:
-            _BRIEF[tool.output](document, notes)
+        if not given.get("detailed") and not given.get("policy"):
+            without_passes(tool.output, document, notes)
         document = bounded(document, _ROOM, "", notes)
     return {**document, NOTES: notes} if notes else document
-
-
-_BRIEF: Final = {"scan": without_passes, "why": without_passing_rules}
 
 
 def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, str]:

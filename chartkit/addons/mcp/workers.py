@@ -24,7 +24,10 @@ _MOST: Final = 4
 """The most calls that are answered at a time."""
 _LONGEST: Final = 16 << 20
 """The bytes of the longest answer."""
-_CODE: Final = "import sys; from chartkit.addons.mcp.worker import main; main(*sys.argv[1:])"
+_CODE: Final = (
+    f"import sys; sys.path.append({str(Path(__file__).parents[3])!r}); "
+    "from chartkit.addons.mcp.worker import main; main(*sys.argv[1:])"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +120,8 @@ class Workers:
         folder = tempfile.mkdtemp(dir=self._folder)
         own = {"TMPDIR": folder, "CHARTKIT_CACHE": f"{folder}/cache", "KUBECONFIG": os.devnull}
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _CODE, str(os.getpid()), folder),
+            # Without -P a module in the working directory, which is a root, would be imported.
+            *(sys.executable, "-P", "-c", _CODE, str(os.getpid()), folder),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, **own},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +22,8 @@ from chartkit.addons.mcp.tools import tools
 from chartkit.schemas.outputs import output_schema
 
 T = TypeVar("T")
+COMMAND = shutil.which("chartkit", path=str(Path(sys.executable).parent)) or "chartkit"
+"""The installed command."""
 Call = tuple[str, Mapping[str, Any]]
 
 
@@ -49,9 +52,7 @@ async def session(
         found = [types.Root(uri=FileUrl(root.as_uri())) for root in roots or ()]
         return types.ListRootsResult(roots=found)
 
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "chartkit", "mcp", *arguments], cwd=cwd
-    )
+    server = StdioServerParameters(command=COMMAND, args=["mcp", *arguments], cwd=cwd)
     with (log or cwd.parent / "mcp.log").open("w") as errors:
         async with Client(
             stdio_client(server, errors),

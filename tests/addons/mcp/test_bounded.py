@@ -5,13 +5,7 @@ from typing import Any
 import jmespath
 import pytest
 
-from chartkit.addons.mcp.bounded import (
-    bounded,
-    bounded_text,
-    text_of,
-    without_passes,
-    without_passing_rules,
-)
+from chartkit.addons.mcp.bounded import bounded, bounded_text, text_of, without_passes
 
 SCAN: dict[str, Any] = {
     "schemaVersion": 1,
@@ -71,29 +65,42 @@ def test_text_is_cut_between_lines() -> None:
     assert notes == ["the first 8 of 14 characters: ask about fewer objects"]
 
 
-def test_passes_are_left_out_and_counted() -> None:
+def test_passes_are_left_out_of_scans_and_counted() -> None:
     document: dict[str, Any] = {
         "results": [{"result": each} for each in ("pass", "fail", "skip", "warn", "error")]
     }
     document["results"][1]["fields"] = [{"field": "a"}]
     notes: list[str] = []
-    without_passes(document, notes)
+    without_passes("scan", document, notes)
     assert document["results"] == [{"result": each} for each in ("fail", "warn", "error")]
     assert notes == [
-        "left out: 2 passing or skipped results (`detailed` gives them)",
+        "left out: 2 of 5 results, which pass or are skipped (`detailed` gives them)",
         "left out: further fields of results (`detailed` gives them)",
     ]
 
 
-def test_rules_that_pass_or_are_about_other_kinds_are_left_out_and_counted() -> None:
+def test_rules_of_other_kinds_are_left_out_of_decisions() -> None:
     rules: list[dict[str, Any]] = [
         {"result": "pass", "decision": {}},
         {"result": "none", "decision": {"field": "/kind"}},
         {"result": "none", "decision": {"field": "/metadata/name"}},
+        {"result": "skip", "decision": {"field": "/kind"}},
         {"result": "fail", "decision": {"field": "/kind"}},
     ]
     document = {"objects": [{"rules": rules}]}
     notes: list[str] = []
-    without_passing_rules(document, notes)
+    without_passes("why", document, notes)
     assert document == {"objects": [{"rules": rules[2:]}]}
-    assert notes == ["left out: 2 rules that pass or are about other kinds (name a `policy`)"]
+    assert notes == [
+        "left out: 2 of 5 rules, which pass or are about other kinds (name a `policy`)"
+    ]
+
+
+def test_rows_as_expected_are_left_out_of_tests_and_other_documents_stay() -> None:
+    document = {"cases": [{"rows": [{"result": "Pass"}, {"result": "Fail"}]}, {"rows": []}]}
+    notes: list[str] = []
+    without_passes("policies-lint", document, notes)
+    assert notes == []
+    without_passes("test", document, notes)
+    assert document == {"cases": [{"rows": [{"result": "Fail"}]}, {"rows": []}]}
+    assert notes == ["left out: 1 of 2 rows, which are as expected (`detailed` gives them)"]

@@ -13,7 +13,7 @@ from tests.shared import shared
 pytestmark = pytest.mark.slow
 
 SECONDS: Final = 60
-CALLS: Final = {"scan": "objects", "lint": "linted", "why": "object", "migrate": "legacy"}
+CALLS: Final = {"scan": "objects", "lint": "policies", "why": "object", "migrate": "policies"}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from chartkit import __version__
 from chartkit.addons.mcp.tools import tools
 from chartkit.helm.sandbox.confine import Exit
-from tests.addons.mcp.session import Call, Reply, ask, ask_all, check, session, talk
+from tests.addons.mcp.session import COMMAND, Call, Reply, ask, ask_all, check, session, talk
 
 pytestmark = pytest.mark.slow
 
@@ -119,10 +119,10 @@ EXAMPLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "why": ("why", {"object": "pod.yaml", "policies": ["team.yaml"], "policy": "require-team"}),
     "fix": ("fix", {"objects": ["pod.yaml"]}),
     "witness": ("witness", {"kind": ["Pod"], "policies": ["team.yaml"]}),
-    "lint": ("lint", {"linted": [TEAM.replace("pattern:", "patern:")]}),
+    "lint": ("lint", {"policies": [TEAM.replace("pattern:", "patern:")]}),
     "preview": ("preview", {"objects": ["pod.yaml"], "policies": ["label.yaml"]}),
     "test": ("test", {"tests": ["tests"]}),
-    "migrate": ("migrate", {"legacy": ["team.yaml"], "prove": False}),
+    "migrate": ("migrate", {"policies": ["team.yaml"], "prove": False}),
     "search": ("search", {"words": ["probes"]}),
     "search for nothing": ("search", {"words": ["no-policy-has-this"]}),
     "show": ("show", {"name": "require-pod-probes"}),
@@ -193,7 +193,7 @@ def test_texts_have_the_names_of_parameters_in_places(replies: dict[str, Reply])
     (result,) = replies["scan of texts"].document["results"]
     assert result["location"] == "objects-1.yaml:3:1"
     (finding,) = replies["lint"].document["findings"]
-    assert finding["location"].startswith("linted-1.yaml:12:")
+    assert finding["location"].startswith("policies-1.yaml:12:")
 
 
 def test_agents_query_a_part(replies: dict[str, Reply]) -> None:
@@ -388,10 +388,9 @@ class _Raw:
     """The server, with its process."""
 
     def __init__(self, root: Path) -> None:
-        command = [sys.executable, "-m", "chartkit", "mcp"]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            command, cwd=root, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+            [COMMAND, "mcp"], cwd=root, stdin=pipe, stdout=pipe, stderr=pipe, text=True
         )
         client = {"name": "test", "version": "1"}
         given = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
@@ -457,6 +456,19 @@ def wait_until(holds: Any) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_no_module_of_a_root_is_imported(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "team.yaml").write_text(TEAM)
+    for name in (*sys.stdlib_module_names, "yaml", "chartkit", "jsonschema"):
+        (root / f"{name}.py").write_text("raise SystemExit('imported from a root')\n")
+    names = ("scan of texts", "fix", "migrate", "test", "lint")
+    calls = [EXAMPLES[name] for name in names]
+    calls[1] = ("fix", {"objects": [POD]})
+    calls[3] = ("preview", {"objects": [POD], "policies": [LABEL]})
+    assert not any(reply.is_error for reply in ask_all(root, calls))
 
 
 LITTLE_MEMORY = """

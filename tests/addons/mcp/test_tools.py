@@ -80,7 +80,7 @@ def test_a_command_line_has_options_first_and_values_that_are_no_options() -> No
 
 def test_flags_that_are_on_can_be_off() -> None:
     tool = tools()["migrate"]
-    line = tool.arguments(tool.values({"legacy": "a.yaml", "prove": False, "proof_seconds": 2}))
+    line = tool.arguments(tool.values({"policies": "a.yaml", "prove": False, "proof_seconds": 2}))
     assert line == [
         "migrate",
         "policies",

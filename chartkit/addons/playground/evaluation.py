@@ -67,7 +67,7 @@ def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
         request = replace(request, operation=operation, old=_old(request, operation, before))
         decisions, results = explain(judges, request, context.world)
         results = list(complete(resource, with_refusals(request.resource, results)))
-        answer["rows"] += _rows(resource, decisions, results)
+        answer["rows"] += _rows(request.resource, decisions, results)
         answer["mutated"] += _mutated(request.resource, results)
         answer["generated"] += _generated(results)
         _note_silent(silent, decisions)

@@ -88,6 +88,8 @@ class CParser(Reader, Scanner, Parser, Composer):
             problem = _BLOCK_END.get(context or "", problem)
         for pattern, text in _PROBLEMS.items():
             problem = re.sub(rf"\A{pattern}\Z", text, problem, flags=re.DOTALL)
+        if problem == "found unknown escape character" and mark:
+            mark = Mark(mark.name, mark.index - 1, mark.line, mark.column - 1, None, 0)
         is_of_token = isinstance(error, ParserError) or context == "while scanning a simple key"
         if is_of_token and mark and mark.index == len(self.buffer) - 1 and mark.column:
             # libyaml ends the last line.

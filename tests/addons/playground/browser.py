@@ -1,0 +1,68 @@
+"""The page's worker in a real Chromium, which is asked without the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
+
+from chartkit.addons.playground.server import HOST, pages, serving
+from tests.browser.test_html_report import CHROMIUM
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+_ASK: Final = """async ([script, questions]) => {
+  const source = new Blob([`import "${script}";`], {type: "text/javascript"});
+  const worker = new Worker(URL.createObjectURL(source), {type: "module"});
+  const said = () => new Promise((resolve, reject) => {
+    worker.onmessage = (event) => resolve(event.data);
+    worker.onerror = (event) => reject(new Error(event.message));
+  });
+  const answers = [await said()];
+  for (const [id, [call, input]] of questions.entries()) {
+    const started = performance.now();
+    worker.postMessage({id, call, input});
+    answers.push({...await said(), seconds: (performance.now() - started) / 1000});
+  }
+  worker.terminate();
+  return answers;
+}"""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a built page as the command does, and yield its address."""
+    with serving(pages(folder), 0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://{HOST}:{server.server_port}/"
+        server.shutdown()
+
+
+@contextmanager
+def opened() -> Iterator[Page]:
+    """Yield a page of a Chromium that nobody has used."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Containers run as root, for whom Chromium has no sandbox.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser.new_page()
+        browser.close()
+
+
+def asked(
+    folder: Path, questions: Sequence[tuple[str, dict[str, Any]]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what the worker says once it is ready, and its answers to calls, one by one."""
+    with served(folder) as address, opened() as page:
+        page.set_default_timeout(600_000)
+        lock = next(folder.glob("engine-*/*.json")).relative_to(folder).as_posix()
+        page.goto(address + lock)
+        [worker] = folder.glob("worker-*.js")
+        given = [address + worker.name, json.loads(json.dumps(questions))]
+        ready, *answers = page.evaluate(_ASK, given)
+    return ready, answers

@@ -15,7 +15,7 @@ help:
 	@echo "make bench        the benchmarks (figures: bench/README.md)"
 	@echo "make conformance DATA=FOLDER   recorded engine cases"
 	@echo "make docs         write docs/policies anew"
-	@echo "make site         build docs/ as a site in build/site; a link that leads nowhere fails it"
+	@echo "make site         build docs/ as a site in build/site, with the playground where there is node"
 	@echo "make lock         write requirements.lock anew"
 
 # The lock pins names, versions and hashes. It is installed as it stands (--no-deps): pip, asked to
@@ -66,6 +66,7 @@ docs: $(STAMP)
 
 site: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	$(BIN)/python tools/playground.py
 
 lock:
 	$(PYTHON) -m venv $(VENV)/lock

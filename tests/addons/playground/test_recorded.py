@@ -81,8 +81,9 @@ def written(body: Any) -> str:
     return json.dumps(body, indent=1) + "\n"
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
+def first_line(message: str) -> str:
+    """Return what the command line shows of a message: the lines below repeat the expression."""
+    return message.partition("\n")[0]
 
 
 def of_page(result: dict[str, Any]) -> list[Row]:

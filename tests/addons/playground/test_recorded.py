@@ -68,8 +68,7 @@ def test_300_cases_give_what_the_command_line_gives(playground_page: Path, tmp_p
         said = [
             problem["message"]
             for problem in answer["result"]["problems"]
-            if problem["level"] == "error"
-            and one_line(problem["message"]) not in one_line(done.err)
+            if problem["level"] == "error" and first_line(problem["message"]) not in done.err
         ]
         if page != line or said:
             differing[name] = (page, line, said)

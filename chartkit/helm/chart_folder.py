@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.checkout import checkout_top
-from chartkit.documents.input_files import edited
+from chartkit.documents.input_files import EDITED
 from chartkit.helm.model import ChartError
 from chartkit.helm.sandbox.limits import size
 
@@ -174,7 +174,7 @@ def _walk(folder: _Folder, inside: str, ignored: IgnoreRules) -> Iterator[Entry]
         if not is_folder and not stat.S_ISREG(known.st_mode):
             raise ChartError("is neither a file nor a folder", name)
         version = (known.st_size, known.st_mtime_ns, known.st_ino, known.st_dev)
-        if (content := edited(real)) is not None:
+        if (content := EDITED.get(real)) is not None:
             version = (len(content), hash(content), 0, 0)
         yield Entry(name, real, is_folder, (0, 0, 0, 0) if is_folder else version)
         if is_folder:
@@ -211,7 +211,7 @@ def _rules(root: str, inside: str) -> str:
 
 def read(path: str, name: str) -> bytes:
     """The content of a file of a chart, for which nothing is waited; raises ChartError."""
-    if (content := edited(path)) is not None:
+    if (content := EDITED.get(path)) is not None:
         return content
     try:
         # A pipe that was put there meanwhile must not be waited for, nor a link be followed.

@@ -73,12 +73,13 @@ def note(code: str, message: str, file: str) -> Problem:
 def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
     """Return problems by their files, each once. file: the one that was checked, which those of
     no file are in, too."""
-    files: dict[str, list[Problem]] = {file: []}
+    names: dict[str, list[Problem]] = {}
     for each in dict.fromkeys(found):
-        name = each.location.file
-        path = Path(name)
-        is_file = not name.startswith("<") and (path.is_file() or name == file)
-        files.setdefault(str(path.resolve()) if is_file else file, []).append(each)
+        names.setdefault(each.location.file, []).append(each)
+    files: dict[str, list[Problem]] = {file: []}
+    for name, problems in names.items():
+        is_file = not name.startswith("<") and Path(name).is_file()
+        files.setdefault(str(Path(name).resolve()) if is_file else file, []).extend(problems)
     return files
 
 

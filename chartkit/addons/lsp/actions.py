@@ -25,14 +25,8 @@ _MOST: Final = 3
 """The problems of one place that have actions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Lines of a text that others take the place of; start, end: from 0, the end is not among
-    them."""
-
-    start: int
-    end: int
-    text: str
+Edit = tuple[int, int, str]
+"""Lines of a text, from 0, the second is not among them, and the text that takes their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +129,7 @@ def _exception(problem: Problem, violation: Violation, file: str) -> Iterator[Ac
     folder = places.chart.shown.parent if isinstance(places, TemplatePlaces) else Path(file).parent
     if body is None or (path := folder / f"{body['metadata']['name']}.yaml").exists():
         return
-    edits = {str(path.resolve()): [Edit(0, 0, dump_yaml(body))]}
+    edits = {str(path.resolve()): [(0, 0, dump_yaml(body))]}
     yield Action(f"Write an exception from {problem.code}", edits, [problem], creates=True)
 
 
@@ -144,7 +138,7 @@ def _edits(before: str, after: str) -> list[Edit]:
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [
-        Edit(start, end, "".join(new[first:last]))
+        (start, end, "".join(new[first:last]))
         for tag, start, end, first, last in matcher.get_opcodes()
         if tag != "equal"
     ]

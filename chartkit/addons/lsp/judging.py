@@ -37,7 +37,12 @@ class Token:
 
     cancelled: Event = field(default_factory=Event)
     late: bool = False
-    _end: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    _end: float = 0.0
+
+    def begin(self) -> None:
+        """Let the time of the check run; raise CancelledError where nobody waits for it."""
+        self._end = time.monotonic() + SECONDS
+        self.goes_on()
 
     def goes_on(self) -> bool:
         """Report whether there is time left; raise CancelledError where nobody waits for it."""

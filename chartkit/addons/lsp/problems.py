@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -44,10 +44,6 @@ class Problem:
     violation: Violation | None = field(default=None, compare=False)
 
 
-Problems = Mapping[str, Sequence[Problem]]
-"""The problems of a check by the real paths of the files that they are in."""
-
-
 def problem_of(diagnostic: Diagnostic, file: str) -> Problem:
     """Return a diagnostic as a problem; file: where it is shown if it names no other."""
     location = diagnostic.location or Location(file)
@@ -83,23 +79,14 @@ def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
     return files
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A range in one line of a text: the line, and columns in characters, all from 0."""
-
-    line: int
-    start: int
-    end: int
-
-
-def span_of(location: Location, lines: Sequence[str]) -> Span:
-    """Return the range of what stands at a location: from its column to the end of the line's
-    content, comments aside."""
+def span_of(location: Location, lines: Sequence[str]) -> tuple[int, int, int]:
+    """Return the line of what stands at a location, and its columns in characters, all from 0: up
+    to the end of the line's content, comments aside."""
     number = min(max(location.line - 1, 0), max(len(lines) - 1, 0))
     text = lines[number] if lines else ""
     start = max(location.column - 1, 0)
     match = _CONTENT.search(text, start) if start < len(text) else _CONTENT.search(text)
-    return Span(number, match.start(), match.end()) if match else Span(number, 0, len(text))
+    return (number, match.start(), match.end()) if match else (number, 0, len(text))
 
 
 def lines_of(path: str) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -16,7 +16,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from chartkit import __version__
-from chartkit.addons.lsp import actions, hover
+from chartkit.addons.lsp import hover
+from chartkit.addons.lsp.actions import Action, actions
 from chartkit.addons.lsp.checks import Checks, Found, Subject
 from chartkit.addons.lsp.completion import completions
 from chartkit.addons.lsp.cursor import Cursor, cursor_at
@@ -30,7 +31,6 @@ from chartkit.model import Location, Severity
 T = TypeVar("T")
 DELAY: Final = 0.05
 """The seconds without a further change after which a file is checked."""
-SOURCE: Final = "chartkit"
 _SEVERITIES: Final = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
@@ -38,279 +38,222 @@ _SEVERITIES: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Pending:
-    """A check that waits for its turn, or runs."""
-
-    timer: asyncio.TimerHandle
-    token: Token = field(default_factory=Token)
-
-
 class ChartkitServer(LanguageServer):
     """A server of one editor. Documents that it has open count in place of those on the disk."""
 
     def __init__(self, session: Session) -> None:
         super().__init__("chartkit", __version__)
-        self.session = session
-        self.checks = Checks(session)
-        self.worker = Worker()
-        self._pending: dict[str, _Pending] = {}
+        self._session = session
+        self._checks = Checks(session)
+        self._worker = Worker()
+        self._pending: dict[str, tuple[asyncio.TimerHandle, Token]] = {}
+        """The checks that wait or run."""
         self._found: dict[str, Found] = {}
         """The problems of each check, by file."""
         self._uris: dict[str, str] = {}
         """The addresses of open files as the editor writes them, by their paths."""
+        triggers = types.CompletionOptions(trigger_characters=[".", "{", " "])
+        kinds = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+        features: dict[str, tuple[Callable[[Any], Any], Any]] = {
+            types.INITIALIZED: (self._initialized, None),
+            types.TEXT_DOCUMENT_DID_OPEN: (self._changed, None),
+            types.TEXT_DOCUMENT_DID_CHANGE: (self._changed, None),
+            types.TEXT_DOCUMENT_DID_SAVE: (self._saved, None),
+            types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (self._saved, None),
+            types.TEXT_DOCUMENT_DID_CLOSE: (self._closed, None),
+            types.TEXT_DOCUMENT_HOVER: (self._hover, None),
+            types.TEXT_DOCUMENT_COMPLETION: (self._complete, triggers),
+            types.TEXT_DOCUMENT_CODE_ACTION: (self._act, kinds),
+        }
+        for name, (answer, options) in features.items():
+            self.feature(name, options)(partial(answer))
 
-    def opened(self, uri: str) -> None:
-        """Take the text of an open document, and check what it belongs to."""
-        path = path_of(uri)
-        if path is None:
-            return
-        self._uris[str(path)] = uri
-        text = self.workspace.get_text_document(uri).source
-        EDITED[str(path)] = text.encode("utf-8", "surrogatepass")
-        self.check(path)
+    def _initialized(self, _params: types.InitializedParams) -> None:
+        folders = [folder.uri for folder in self.workspace.folders.values()]
+        given = map(path_of, folders or filter(None, [self.workspace.root_uri]))
+        self._session.roots = [path for path in given if path is not None]
 
-    def closed(self, uri: str) -> None:
-        """Take a document from the disk again."""
-        path = path_of(uri)
-        if path is None or self._uris.pop(str(path), None) is None:
-            return
-        EDITED.pop(str(path), None)
-        self.check(path)
+    def _changed(
+        self, params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams
+    ) -> None:
+        uri = params.text_document.uri
+        if (path := path_of(uri)) is not None:
+            self._uris[str(path)] = uri
+            text = self.workspace.get_text_document(uri).source
+            EDITED[str(path)] = text.encode("utf-8", "surrogatepass")
+            self._check(path)
 
-    def check(self, path: Path) -> None:
+    def _saved(self, _params: Any) -> None:
+        self._session.shapes.clear()
+        for path in self._uris:
+            self._check(Path(path))
+
+    def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        path = path_of(params.text_document.uri)
+        if path is not None and self._uris.pop(str(path), None) is not None:
+            EDITED.pop(str(path), None)
+            self._check(path)
+
+    def _check(self, path: Path) -> None:
         """Check what a file belongs to, once no further change comes."""
-        subject = answered(lambda: self.checks.subject_of(path), None)
+        subject = answered(lambda: self._checks.subject_of(path), None)
         if subject is None:
             return
-        before = self._pending.pop(subject.key, None)
-        if before is not None:
-            before.timer.cancel()
-            before.token.cancelled.set()
-        timer = asyncio.get_running_loop().call_later(DELAY, self._start, subject)
-        self._pending[subject.key] = _Pending(timer)
+        if subject.key in self._pending:
+            timer, token = self._pending[subject.key]
+            timer.cancel()
+            token.cancelled.set()
+        token = Token()
+        timer = asyncio.get_running_loop().call_later(DELAY, self._start, subject, token)
+        self._pending[subject.key] = timer, token
 
-    def check_open(self) -> None:
-        """Check all open files."""
-        for path in list(self._uris):
-            self.check(Path(path))
-
-    def _start(self, subject: Subject) -> None:
-        token = self._pending[subject.key].token
+    def _start(self, subject: Subject, token: Token) -> None:
         loop = asyncio.get_running_loop()
 
         def run() -> Found | None:
-            found = subject.run(token) if token.goes_on() else None
-            token.goes_on()
-            return found
+            token.begin()
+            return subject.run(token)
 
-        job = self.worker.submit(CHECK, run, None)
-        job.add_done_callback(
-            lambda done: loop.call_soon_threadsafe(self._finish, subject, token, done.result())
-        )
+        def finish(done: Any) -> None:
+            # The loop is closed where the editor has ended the server meanwhile.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._finish, subject, token, done.result())
+
+        self._worker.submit(CHECK, run, None).add_done_callback(finish)
 
     def _finish(self, subject: Subject, token: Token, found: Found | None) -> None:
         if token.cancelled.is_set():
             return
         self._pending.pop(subject.key, None)
         before = self._found.pop(subject.key, {})
-        if found:
-            self._found[subject.key] = found
+        self._found[subject.key] = found or {}
         own = [path for path in self._uris if Path(path).is_relative_to(subject.root)]
         for path in {*before, *(found or ()), *own}:
-            self._publish(path)
+            lines, uri = lines_of(path), self._uri(path)
+            diagnostics = [self._diagnostic(each, lines) for each in self._problems(path)]
+            self.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(uri, diagnostics, self._version(uri))
+            )
 
-    def problems(self, path: str) -> list[Problem]:
+    def _problems(self, path: str) -> list[Problem]:
         """Return the problems of a file, of all checks that found some."""
         found = (each for files in self._found.values() for each in files.get(path, ()))
         return list(dict.fromkeys(found))[:MOST]
 
-    def uri_of(self, path: str) -> str:
+    def _uri(self, path: str) -> str:
         """Return the address of a file, as the editor writes it where it has it open."""
         return self._uris.get(path) or from_fs_path(path) or ""
 
-    def range_of(self, location: Location, lines: Sequence[str]) -> types.Range:
+    def _version(self, uri: str) -> int | None:
+        document = self.workspace.text_documents.get(uri)
+        return document.version if document is not None else None
+
+    def _range(self, location: Location, lines: Sequence[str]) -> types.Range:
         """Return the range of what stands at a location, in the units of the editor."""
-        span = span_of(location, lines)
-        whole = types.Range(
-            types.Position(span.line, span.start), types.Position(span.line, span.end)
-        )
+        line, start, end = span_of(location, lines)
+        whole = types.Range(types.Position(line, start), types.Position(line, end))
         return self.workspace.position_codec.range_to_client_units(list(lines), whole)
 
-    def diagnostic(self, problem: Problem, lines: Sequence[str]) -> types.Diagnostic:
+    def _diagnostic(self, problem: Problem, lines: Sequence[str]) -> types.Diagnostic:
         """Return a problem as the editor shows it; lines: of its file."""
         related = []
         for location, text in problem.others:
             file = str(Path(location.file).resolve())
-            place = self.range_of(location, lines_of(file))
-            related.append(
-                types.DiagnosticRelatedInformation(types.Location(self.uri_of(file), place), text)
-            )
+            other = types.Location(self._uri(file), self._range(location, lines_of(file)))
+            related.append(types.DiagnosticRelatedInformation(other, text))
+        severity, place = _SEVERITIES[problem.severity], self._range(problem.location, lines)
         return types.Diagnostic(
-            self.range_of(problem.location, lines),
-            problem.message,
-            _SEVERITIES[problem.severity],
-            problem.code,
-            source=SOURCE,
+            place, problem.message, severity, problem.code, source="chartkit",
             related_information=related or None,
-        )
+        )  # fmt: skip
 
-    def cursor(self, path: Path, position: types.Position) -> Cursor:
-        """Return the place of a position in a file."""
+    async def _asked(self, uri: str, answer: Callable[[Path], T], otherwise: T) -> T:
+        """Return the worker's answer to a request about an open file."""
+        path = path_of(uri)
+        if path is None or str(path) not in self._uris:
+            return otherwise
+        job = self._worker.submit(REQUEST, lambda: answer(path), otherwise)
+        return await asyncio.wrap_future(job)
+
+    def _cursor(self, path: Path, position: types.Position) -> Cursor:
         lines = lines_of(str(path))
         place = self.workspace.position_codec.position_from_client_units(lines, position)
         return cursor_at(lines, place.line, place.character)
 
-    async def asked(self, uri: str, answer: Callable[[Path], T], otherwise: T) -> T:
-        """Return the worker's answer to a request about a file."""
-        path = path_of(uri)
-        if path is None or str(path) not in self._uris:
-            return otherwise
-        job = self.worker.submit(REQUEST, lambda: answer(path), otherwise)
-        return await asyncio.wrap_future(job)
-
-    def problems_at(self, path: Path, span: types.Range) -> list[Problem]:
-        """Return the problems of a file that a range touches, those that it is in first."""
+    def _problems_at(self, path: Path, span: types.Range) -> list[Problem]:
+        """Return the problems in the lines of a range, those that begin before it first."""
         lines = lines_of(str(path))
-        found = []
-        for problem in self.problems(str(path)):
-            place = self.range_of(problem.location, lines)
-            if place.start.line <= span.end.line and span.start.line <= place.end.line:
-                found.append((not place.start <= span.start <= place.end, problem))
-        return [problem for _, problem in sorted(found, key=lambda each: each[0])]
-
-    def hover(self, path: Path, position: types.Position) -> types.Hover | None:
-        """Return what is to be said of a place."""
-        problems = self.problems_at(path, types.Range(position, position))
-        cursor = self.cursor(path, position)
-        own = hover.of_place(cursor, partial(self.session.shape_of, path))
-        texts = [*hover.of_problems(problems), *filter(None, [own])]
-        text = "\n\n---\n\n".join(texts)
-        markup = types.MarkupContent(types.MarkupKind.Markdown, text)
-        return types.Hover(markup) if text else None
-
-    def code_actions(self, path: Path, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """Return what can be done about the problems at a range."""
-        is_automatic = params.context.trigger_kind is types.CodeActionTriggerKind.Automatic
-        problems = self.problems_at(path, params.range)
-        found = actions.actions(problems, str(path), not is_automatic)
-        edits = self.client_capabilities.workspace and (
-            self.client_capabilities.workspace.workspace_edit
-        )
-        creates = types.ResourceOperationKind.Create in (
-            (edits and edits.resource_operations) or ()
-        )
-        return [self._action(each) for each in found if creates or not each.creates]
-
-    def _action(self, action: actions.Action) -> types.CodeAction:
-        changes: list[Any] = []
-        for path, edits in action.edits.items():
-            uri = self.uri_of(path)
-            if action.creates:
-                changes.append(types.CreateFile(uri))
-            document = self.workspace.text_documents.get(uri)
-            version = document.version if document is not None else None
-            texts = [
-                types.TextEdit(
-                    types.Range(types.Position(each.start, 0), types.Position(each.end, 0)),
-                    each.text,
-                )
-                for each in edits
-            ]
-            identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-            changes.append(types.TextDocumentEdit(identifier, texts))
-        about = [
-            self.diagnostic(each, lines_of(str(Path(each.location.file).resolve())))
-            for each in action.problems
+        places = [(self._range(each.location, lines), each) for each in self._problems(str(path))]
+        inside = [
+            (not place.start <= span.start <= place.end, problem)
+            for place, problem in places
+            if span.start.line <= place.start.line <= span.end.line
         ]
-        return types.CodeAction(
-            action.title,
-            types.CodeActionKind.QuickFix,
-            about,
-            action.is_best or None,
-            edit=types.WorkspaceEdit(document_changes=changes),
-        )
+        return [problem for _, problem in sorted(inside, key=lambda each: each[0])]
 
-    def _publish(self, path: str) -> None:
-        lines = lines_of(path)
-        uri = self.uri_of(path)
-        diagnostics = [self.diagnostic(each, lines) for each in self.problems(path)]
-        document = self.workspace.text_documents.get(uri)
-        version = document.version if document is not None else None
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri, diagnostics, version)
-        )
+    async def _hover(self, params: types.HoverParams) -> types.Hover | None:
+        def answer(path: Path) -> types.Hover | None:
+            problems = self._problems_at(path, types.Range(params.position, params.position))
+            root = partial(self._session.shape_of, path)
+            own = hover.of_place(self._cursor(path, params.position), root)
+            texts = [*hover.of_problems(problems), *filter(None, [own])]
+            markup = types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(texts))
+            return types.Hover(markup) if texts else None
+
+        return await self._asked(params.text_document.uri, answer, None)
+
+    async def _complete(self, params: types.CompletionParams) -> list[types.CompletionItem]:
+        def answer(path: Path) -> list[types.CompletionItem]:
+            cursor = self._cursor(path, params.position)
+            return completions(cursor, partial(self._session.shape_of, path))
+
+        return await self._asked(params.text_document.uri, answer, [])
+
+    async def _act(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        workspace = self.client_capabilities.workspace
+        edits = workspace.workspace_edit if workspace is not None else None
+        operations = (edits.resource_operations if edits is not None else None) or ()
+        creates = types.ResourceOperationKind.Create in operations
+        whole = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
+
+        def answer(path: Path) -> list[types.CodeAction]:
+            found = actions(self._problems_at(path, params.range), str(path), whole)
+            return [self._action(each) for each in found if creates or not each.creates]
+
+        return await self._asked(params.text_document.uri, answer, [])
+
+    def _action(self, action: Action) -> types.CodeAction:
+        edit = types.WorkspaceEdit(document_changes=[*self._changes(action)])
+        about = []
+        for problem in action.problems:
+            lines = lines_of(str(Path(problem.location.file).resolve()))
+            about.append(self._diagnostic(problem, lines))
+        kind, is_best = types.CodeActionKind.QuickFix, action.is_best or None
+        return types.CodeAction(action.title, kind, about, is_best, edit=edit)
+
+    def _changes(self, action: Action) -> Iterator[types.CreateFile | types.TextDocumentEdit]:
+        for path, edits in action.edits.items():
+            uri = self._uri(path)
+            if action.creates:
+                yield types.CreateFile(uri)
+            texts = [
+                types.TextEdit(types.Range(types.Position(start, 0), types.Position(end, 0)), text)
+                for start, end, text in edits
+            ]
+            document = types.OptionalVersionedTextDocumentIdentifier(uri, self._version(uri))
+            yield types.TextDocumentEdit(document, texts)
 
     def shutdown(self) -> None:
-        self.worker.close()
+        self._worker.close()
         super().shutdown()  # type: ignore[no-untyped-call]
 
 
 def path_of(uri: str) -> Path | None:
     """Return the real path of a file's address; None for what is no file."""
-    try:
+    with suppress(OSError, ValueError):
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return Path(path).resolve() if path else None
-    except (OSError, ValueError):
-        return None
-
-
-def make(session: Session) -> ChartkitServer:
-    """Return a server with its features."""
-    server = ChartkitServer(session)
-
-    @server.feature(types.INITIALIZED)
-    def initialized(ls: ChartkitServer, _params: types.InitializedParams) -> None:
-        folders = [folder.uri for folder in ls.workspace.folders.values()]
-        given = folders or ([ls.workspace.root_uri] if ls.workspace.root_uri else [])
-        ls.session.roots = [path for path in map(path_of, given) if path is not None]
-
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(ls: ChartkitServer, params: types.DidOpenTextDocumentParams) -> None:
-        ls.opened(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(ls: ChartkitServer, params: types.DidChangeTextDocumentParams) -> None:
-        ls.opened(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def did_save(ls: ChartkitServer, _params: types.DidSaveTextDocumentParams) -> None:
-        ls.session.shapes.clear()
-        ls.check_open()
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(ls: ChartkitServer, params: types.DidCloseTextDocumentParams) -> None:
-        ls.closed(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hovered(ls: ChartkitServer, params: types.HoverParams) -> types.Hover | None:
-        uri, position = params.text_document.uri, params.position
-        return await ls.asked(uri, lambda path: ls.hover(path, position), None)
-
-    @server.feature(
-        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[".", "{", " "])
-    )
-    async def completed(
-        ls: ChartkitServer, params: types.CompletionParams
-    ) -> list[types.CompletionItem]:
-        def answer(path: Path) -> list[types.CompletionItem]:
-            cursor = ls.cursor(path, params.position)
-            return completions(cursor, partial(ls.session.shape_of, path))
-
-        return await ls.asked(params.text_document.uri, answer, [])
-
-    @server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix])
-    )
-    async def acted(ls: ChartkitServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-        uri = params.text_document.uri
-        return await ls.asked(uri, lambda path: ls.code_actions(path, params), [])
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def did_change_files(ls: ChartkitServer, _params: Any) -> None:
-        ls.check_open()
-
-    return server
+    return None
 
 
 def serve(session: Session) -> None:
@@ -319,4 +262,4 @@ def serve(session: Session) -> None:
     output = sys.stdout.buffer
     # What any part of the program prints must not be taken for a message.
     sys.stdout = sys.stderr
-    make(session).start_io(stdout=output)
+    ChartkitServer(session).start_io(stdout=output)

@@ -204,7 +204,7 @@ def _project_shape(path: Path) -> Shape:
     except ChartkitError:
         library = read_libraries()
     schema = project_schema(library.policies.values())
-    return Shape("", schema, lambda name: schema["$defs"].get(name.rpartition("/")[2], {}))
+    return Shape(schema, lambda name: schema["$defs"].get(name.rpartition("/")[2], {}))
 
 
 def _read(file: Path) -> Sequence[Resource]:

@@ -7,132 +7,124 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.addons.lsp.cursor import Step
-from chartkit.engine.kubernetes.field_faults import (
-    LIST,
-    MAP,
-    fields_of,
-    known_kinds,
-    type_of_kind,
-)
+from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
-from chartkit.model import Json
+from chartkit.model import Body, Json
 from chartkit.schemas.compact import Schema, flattened, type_library
 from chartkit.schemas.crds import kinds
 
 _METADATA: Final = "meta.v1.ObjectMeta"
-_COMMON: Final = {"apiVersion": "string", "kind": "string", "metadata": _METADATA}
-_PARTS: Final = ("anyOf", "oneOf", "allOf")
+_SCALARS: Final = {"bool": "boolean", "double": "number", "int": "integer", "string": "string"}
+_INNER: Final = ("anyOf", "oneOf", "allOf", "then", "else")
 _CONDITIONS: Final = frozenset({"conditions", "preconditions"})
-_ANY_ALL: Final = "AnyAllConditions"
-"""The type of conditions of ClusterPolicies, which their definitions leave open."""
+_MOST_PARTS: Final = 64
+
+
+def _definition(name: str) -> Schema:
+    """Return a type of Kyverno's kinds or of Kubernetes' own as a schema."""
+    library = type_library()
+    if name in library:
+        return flattened(library[name], library)
+    fields = {key: _of_table(field.type) for key, field in fields_of(name).items()}
+    return {"type": name.rpartition(".")[2], "properties": fields}
+
+
+def _of_table(name: str) -> Schema:
+    """Return a type as the table of Kubernetes' types names it as a schema."""
+    if name.startswith(LIST):
+        return {"type": "array", "items": _of_table(name.removeprefix(LIST))}
+    if name.startswith(MAP):
+        return {"type": "object", "additionalProperties": _of_table(name.removeprefix(MAP))}
+    return {"type": _SCALARS[name]} if name in _SCALARS else {"$ref": name}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The shape of a value. type: of one of Kubernetes' kinds, as its table names it; schema: of
-    any other, whose properties are schemas or such types; definitions: gives what it refers to."""
+    """The shape of a value. definitions: gives what its schema refers to."""
 
-    type: str = ""
-    schema: Any = None
-    definitions: Callable[[str], Schema] = lambda name: flattened(
-        type_library()[name], type_library()
-    )
+    schema: Schema
+    definitions: Callable[[str], Schema] = _definition
 
     def fields(self) -> Mapping[str, Shape]:
         """Return the known fields of a mapping."""
-        if self.schema is None:
-            return {name: Shape(each.type) for name, each in fields_of(self.type).items()}
-        found: dict[str, Shape] = {}
-        for part in self._parts():
-            for name, schema in (part.get("properties") or {}).items():
-                found.setdefault(
-                    name, Shape(schema) if isinstance(schema, str) else self._of(schema)
-                )
-        return found
-
-    def within(self, step: Step) -> Shape | None:
-        """Return the shape of a field or of the items; None where it is not known."""
-        if self.schema is None:
-            prefix = LIST if isinstance(step, int) else MAP
-            if self.type.startswith(prefix):
-                return Shape(self.type.removeprefix(prefix))
-        if isinstance(step, str) and (field := self.fields().get(step)) is not None:
-            is_open = step in _CONDITIONS and not (field.fields() or field.holds_more)
-            return self._of({"$ref": _ANY_ALL}) if is_open else field
-        key = "items" if isinstance(step, int) else "additionalProperties"
-        inner = (part.get(key) for part in self._parts())
-        return next((self._of(schema) for schema in inner if isinstance(schema, dict)), None)
+        parts = [part.get("properties") or {} for part in self._parts()]
+        return {name: self._of(part[name]) for part in reversed(parts) for name in part}
 
     def at(self, path: Iterable[Step]) -> Shape | None:
-        """Return the shape at a path."""
+        """Return the shape at a path; None where it is not known."""
         shape: Shape | None = self
         for step in path:
             shape = shape.within(step) if shape is not None else None
         return shape
 
+    def within(self, step: Step) -> Shape | None:
+        """Return the shape of a field or of the items."""
+        field = None if isinstance(step, int) else self.fields().get(step)
+        if field is not None and step in _CONDITIONS and not field.holds_more:
+            # The definition of ClusterPolicy leaves them open.
+            return self._of({"$ref": "AnyAllConditions"})
+        key = "items" if isinstance(step, int) else "additionalProperties"
+        return field or next(map(self._of, self._all(key, dict)), None)
+
     @property
     def doc(self) -> str:
         """What the value means; empty where nothing is known."""
-        own = self.schema.get("description") if isinstance(self.schema, dict) else None
-        texts = [own, *(part.get("description") for part in self._parts())]
-        return next((text for text in texts if isinstance(text, str)), "")
+        return next(self._all("description", str), "")
 
     @property
     def name(self) -> str:
         """The type, as people write it: `list of string`."""
-        if self.schema is None:
-            name = self.type.replace(LIST, "list of ").replace(MAP, "map of ")
-            return " ".join(word.rpartition(".")[2] for word in name.split(" "))
-        types = [part["type"] for part in self._parts() if "type" in part]
-        names = types[0] if types else "any"
-        names = " or ".join(names) if isinstance(names, list) else str(names)
+        names = next(self._all("type", (str, list)), "any")
         items = self.within(0) if names == "array" else None
-        return f"list of {items.name}" if items is not None else names
+        if items is not None:
+            return f"list of {items.name}"
+        return " or ".join(names) if isinstance(names, list) else str(names)
 
     def values(self) -> list[Json]:
         """Return the values that there are, as far as they are counted."""
-        found = [value for part in self._parts() for value in part.get("enum") or ()]
-        found += [part["const"] for part in self._parts() if "const" in part]
-        if not found and self.name in ("boolean", "bool"):
+        found = [value for values in self._all("enum", list) for value in values]
+        if not found and self.name == "boolean":
             return [True, False]
-        return [value for value in dict.fromkeys(map(_hashable, found)) if value is not None]
+        return [*dict.fromkeys(value for value in found if isinstance(value, str | int))]
 
     @property
     def holds_more(self) -> bool:
         """Whether the value is a mapping or a list."""
-        if self.schema is None:
-            return self.type.startswith((LIST, MAP)) or bool(fields_of(self.type))
         return self.name.startswith(("object", "list", "array")) or bool(self.fields())
 
     def _of(self, schema: Schema) -> Shape:
-        return Shape("", schema, self.definitions)
+        return Shape(schema, self.definitions)
 
-    def _parts(self) -> Iterator[Schema]:
-        """Yield the schema and those that it is made of, without what it refers to."""
-        todo, seen = [self.schema], 0
-        while todo and seen < 64:
-            seen += 1
-            schema = todo.pop(0)
-            if not isinstance(schema, dict):
-                continue
-            if isinstance(reference := schema.get("$ref"), str):
-                todo.append(self.definitions(reference))
-            yield schema
-            todo += [part for key in _PARTS for part in schema.get(key) or ()]
-            todo += [schema[key] for key in ("then", "else") if key in schema]
+    def _all(self, key: str, kind: Any) -> Iterator[Any]:
+        """Yield what the schema and its parts have under a key, if it is of a type."""
+        return (part[key] for part in self._parts() if isinstance(part.get(key), kind))
+
+    def _parts(self) -> Iterator[Body]:
+        """Yield the schema, what it refers to, and what it is made of."""
+        todo: list[Any] = [self.schema]
+        for _ in range(_MOST_PARTS):
+            if not todo:
+                return
+            part = todo.pop(0)
+            if isinstance(part, list):
+                todo += part
+            elif isinstance(part, dict):
+                yield part
+                todo += [self.definitions(part["$ref"])] if "$ref" in part else []
+                todo += [part[key] for key in _INNER if key in part]
 
 
 def shape_of(types: tuple[str, str]) -> Shape | None:
     """Return the shape of an object by its `apiVersion` and kind; None for one that is not
     known."""
-    group, version = parse_api_version(types[0])
-    for kind in kinds():
-        for each in kind.versions:
-            if (kind.group, each.name, kind.kind) == (group, version, types[1]):
-                own = flattened(type_library()[each.type], type_library())
-                return Shape("", {**own, "properties": {**_COMMON, **own["properties"]}})
-    name = type_of_kind(GroupVersionKind(group, version, types[1]))
-    return Shape(name) if name is not None else None
+    kind = GroupVersionKind(*parse_api_version(types[0]), types[1])
+    name = type_of_kind(kind)
+    own = {(each.group, version.name, each.kind): version.type
+           for each in kinds() for version in each.versions}  # fmt: skip
+    if name is None and (name := own.get(kind)) is None:
+        return None
+    common = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+    return Shape({"$ref": name, "properties": {**common, "metadata": {"$ref": _METADATA}}})
 
 
 def known_types() -> Iterator[tuple[str, str]]:
@@ -141,7 +133,3 @@ def known_types() -> Iterator[tuple[str, str]]:
         yield from ((f"{kind.group}/{each.name}", kind.kind) for each in kind.versions)
     for each in known_kinds():
         yield "/".join(filter(None, each[:2])), each.kind
-
-
-def _hashable(value: Json) -> Json:
-    return value if isinstance(value, str | int | float | bool) else None

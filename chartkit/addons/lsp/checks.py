@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from chartkit.addons.lsp.judging import SECONDS, Policies, Token
-from chartkit.addons.lsp.problems import (
-    Problem,
-    by_file,
-    note,
-    problem_of,
-    problems_of_error,
-)
+from chartkit.addons.lsp.problems import Problem, by_file, note, problem_of, problems_of_error
 from chartkit.addons.lsp.session import Kept, Session, stamp
 from chartkit.documents.input_files import read_text
 from chartkit.documents.reader import read_file
@@ -24,7 +20,7 @@ from chartkit.errors import ChartkitError, HelmMissingError
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.library.policies import METADATA_FILE
-from chartkit.model import Location, Resource, Severity, mapping_at
+from chartkit.model import Resource, Severity, list_of, mapping_at
 from chartkit.project.project import FILE_NAME
 from chartkit.scan import DEFAULT_NAMESPACE
 from chartkit.scan.inputs import is_manifest, objects_of
@@ -55,11 +51,8 @@ class Subject:
     run: Callable[[Token], Found]
 
 
-@dataclass(slots=True)
-class _ChartVerdicts:
-    """The problems of a chart's templates, each with what they were made of."""
-
-    templates: dict[str, tuple[Hashable, list[Problem]]] = field(default_factory=dict)
+_Verdicts = dict[str, tuple[Hashable, list[Problem]]]
+"""The problems of a chart's templates, each with what they were made of."""
 
 
 @dataclass(slots=True)
@@ -67,63 +60,55 @@ class Checks:
     """The checks of a session."""
 
     session: Session
-    _charts: Kept[_ChartVerdicts] = field(default_factory=lambda: Kept(_CHARTS))
+    _charts: Kept[_Verdicts] = field(default_factory=lambda: Kept(_CHARTS))
 
     def subject_of(self, path: Path) -> Subject | None:
         """Return what is checked when a file changes; None for a file that has no check."""
-        chart = self.session.chart_of(path)
-        if chart is not None and _is_of_chart(path, chart):
-            values = _values_of(path, chart)
-            key = f"{chart}?{values.name}" if values else str(chart)
-            return Subject(key, chart, lambda token: self.chart(chart, values, token))
-        checks: dict[str, Callable[[Path, Token], Iterator[Problem]]] = {
-            FILE_NAME: self.project,
-            TEST_FILE: self.test,
-        }
-        check = checks.get(path.name)
-        if check is None and (path.parent / METADATA_FILE).is_file() and is_manifest(path):
-            check = self.library_policy
-        if check is None and is_manifest(path):
-            check = self.manifest
-        if check is None:
+        chart, values = self.session.chart_of(path), None
+        parts = path.relative_to(chart).parts if chart is not None else ()
+        root, key, file = path, str(path), path
+        check: Callable[[Path, Token], Iterator[Problem]]
+        if chart is not None and (
+            parts[0] in _CHART_PARTS or (len(parts) == 1 and is_manifest(path))
+        ):
+            if len(parts) == 1 and path.name.startswith("values") and path.name != "values.yaml":
+                values = path
+            root, key, file = chart, f"{chart}?{values}", values or chart / "Chart.yaml"
+            check = partial(self.chart, values)
+        elif not is_manifest(path):
             return None
-        chosen = check
-        return Subject(str(path), path, lambda token: _guarded(path, lambda: chosen(path, token)))
+        elif (path.parent / METADATA_FILE).is_file():
+            check = self.policy
+        else:
+            check = {FILE_NAME: self.project, TEST_FILE: self.test}.get(path.name, self.manifest)
+        return Subject(key, root, lambda token: _guarded(file, partial(check, file, token)))
 
     def manifest(self, path: Path, token: Token) -> Iterator[Problem]:
         """Yield the problems of the objects of a file, and of the policies among them."""
         file = str(path)
         objects = objects_of(read_file(path))
-        if not objects:
-            return
         if any(map(is_policy, objects)):
-            yield from self.library_policy(path, token)
-        if any(path == patch for patch in _patches(path)):
+            yield from self.policy(path, token)
+        if path in _patches(path.parent):
             yield note(_INPUT, "a patch of a kustomization is judged where it is built", file)
-            return
-        policies = self.session.policies_of(path)
-        yield from _notes(policies)
-        requests = policies.requests([*objects, *self.session.beside(path)])
-        for _, found in policies.judge(requests.objects[: len(objects)], requests, token):
-            yield from found
-        if token.late:
-            yield note(_INPUT, f"not all objects are judged: {SECONDS:.0f} s are over", file)
+        elif objects:
+            policies = self.session.policies_of(path)
+            requests = policies.requests([*objects, *self.session.beside(path)])
+            judged = policies.judge(requests.objects[: len(objects)], requests, token)
+            yield from (problem for _, found in judged for problem in found)
+            yield from _remarks(policies, token, file)
 
-    def library_policy(self, path: Path, _token: Token) -> Iterator[Problem]:
+    def policy(self, path: Path, _token: Token) -> Iterator[Problem]:
         """Yield what `chartkit policies lint` says of the policies of a file."""
         from chartkit.catalog.authoring.lint import lint_policies
         from chartkit.catalog.policy_lint.levels import NO_LEVELS, levels
         from chartkit.project.project import read_project
 
-        root = self.session.project_of(path)
-        set_levels = NO_LEVELS
-        if root is not None:
-            try:
-                set_levels = levels(read_project(root), self.session.env)
-            except ChartkitError:
-                set_levels = NO_LEVELS
-        for diagnostic in lint_policies([str(path)], levels=set_levels).diagnostics:
-            yield problem_of(diagnostic, str(path))
+        root, set_levels = self.session.project_of(path), NO_LEVELS
+        with suppress(ChartkitError):
+            set_levels = levels(read_project(root), self.session.env) if root else NO_LEVELS
+        result = lint_policies([str(path)], levels=set_levels)
+        yield from (problem_of(each, str(path)) for each in result.diagnostics)
 
     def test(self, path: Path, _token: Token) -> Iterator[Problem]:
         """Yield the mistakes of a test file, and the expectations that do not hold."""
@@ -134,13 +119,11 @@ class Checks:
         for test in read_test_file(path):
             case = run_test(test, path.parent.name, Sources())
             if case.error:
-                location = Location(str(path), test.location.line)
-                yield Problem(location, Severity.ERROR, "test", case.error)
+                yield Problem(test.location, Severity.ERROR, "test", case.error)
             yield from (problem_of(each, str(path)) for each in case.diagnostics)
             for row in case.rows:
                 if row.verdict is Verdict.FAIL:
-                    message = f"{row.resource}: {row.reason}"
-                    message += f": {row.message}" if row.message else ""
+                    message = ": ".join(filter(None, (row.resource, row.reason, row.message)))
                     yield Problem(row.location, Severity.ERROR, "test", message)
 
     def project(self, path: Path, _token: Token) -> Iterator[Problem]:
@@ -149,26 +132,21 @@ class Checks:
         from chartkit.project.project import SCHEMA, read_project
         from chartkit.schemas import json_schema
 
-        documents = read_file(path)
-        for document in documents[:1]:
-            found = json_schema.violations(document, json_schema.load(SCHEMA))
-            yield from (problem_of(each, str(path)) for each in found)
-            if found:
-                return
-        project = read_project(path)
-        policies_chart.plan(project)
+        found = [
+            problem_of(each, str(path))
+            for document in read_file(path)[:1]
+            for each in json_schema.violations(document, json_schema.load(SCHEMA))
+        ]
+        yield from found
+        if not found:
+            policies_chart.plan(read_project(path))
 
-    def chart(self, chart: Path, values: Path | None, token: Token) -> Found:
-        """Return the problems of what Helm renders of a chart; values: a file that is given in
-        addition to the chart's own values."""
-        file = str(values or chart / "Chart.yaml")
-        return _guarded(Path(file), lambda: self._chart(chart, values, token))
-
-    def _chart(self, chart: Path, values: Path | None, token: Token) -> Iterator[Problem]:
-        policies = self.session.policies_of(chart / "Chart.yaml")
-        yield from _notes(policies)
+    def chart(self, values: Path | None, path: Path, token: Token) -> Iterator[Problem]:
+        """Yield the problems of what Helm renders of the chart of a file; values: a file that is
+        given in addition to the chart's own values."""
+        chart, file = path.parent, str(path)
+        policies = self.session.policies_of(path)
         environment = policies.environment
-        file = str(chart / "Chart.yaml")
         try:
             rendered = render_chart(
                 chart,
@@ -182,47 +160,41 @@ class Checks:
             return
         yield from (problem_of(each, file) for each in rendered.warnings)
         token.goes_on()
-        verdicts = self._charts.get((chart, values), 0, _ChartVerdicts)
+        verdicts = self._charts.get(path, 0, dict)
         yield from _of_templates(rendered, policies, verdicts, token)
-        if token.late:
-            yield note(_INPUT, f"not all objects are judged: {SECONDS:.0f} s are over", file)
+        yield from _remarks(policies, token, file)
 
 
 def _of_templates(
-    rendered: RenderedChart, policies: Policies, verdicts: _ChartVerdicts, token: Token
+    rendered: RenderedChart, policies: Policies, verdicts: _Verdicts, token: Token
 ) -> Iterator[Problem]:
-    """Yield the problems of the objects of a chart. Those of templates are kept until the template,
-    what comes of it, or what its policies see changes."""
+    """Yield the problems of the objects of a chart. verdicts: of templates; one holds until the
+    template, what comes of it, or what its policies see changes."""
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    objects = [in_namespace(resource, DEFAULT_NAMESPACE) for resource in found]
-    requests = policies.requests(objects)
-    around: Hashable = (id(policies), repr(requests.namespace_objects))
+    requests = policies.requests([in_namespace(each, DEFAULT_NAMESPACE) for each in found])
+    around: Hashable = (id(policies.set), repr(requests.namespace_objects))
     if not policies.is_isolated(requests) or requests.custom is not None:
         around = (around, hash(tuple(rendered.texts.values())))
     texts = {name.partition("/")[2]: text for name, text in rendered.texts.items()}
-    by_template: dict[str, list[Resource]] = {}
-    for resource in objects:
-        by_template.setdefault(resource.location.file, []).append(resource)
-    before, verdicts.templates = verdicts.templates, {}
-    changed: dict[str, Hashable] = {}
-    for template, resources in by_template.items():
+    templates: dict[str, list[Resource]] = {}
+    for resource in requests.objects:
+        templates.setdefault(resource.location.file, []).append(resource)
+    before = dict(verdicts)
+    verdicts.clear()
+    judged: list[Resource] = []
+    for template, resources in templates.items():
         places = resources[0].location.places
-        text = texts.get(places.name, "") if isinstance(places, TemplatePlaces) else ""
-        made_of = (around, hash(text), stamp([Path(template)]))
-        known = before.get(template)
-        if known is not None and known[0] == made_of:
-            verdicts.templates[template] = known
+        text = texts.get(places.name) if isinstance(places, TemplatePlaces) else None
+        verdicts[template] = ((around, text, stamp([Path(template)])), [])
+        if template in before and before[template][0] == verdicts[template][0]:
+            verdicts[template] = before[template]
         else:
-            changed[template] = made_of
-    judged = [one for template in changed for one in by_template[template]]
-    fresh: dict[str, list[Problem]] = {template: [] for template in changed}
+            judged += resources
     for resource, problems in policies.judge(_with_own_places(judged), requests, token):
-        fresh[resource.location.file] += problems
-    if not token.late:
-        for template, problems in fresh.items():
-            verdicts.templates[template] = (changed[template], problems)
-    for template in by_template:
-        yield from fresh.get(template) or verdicts.templates.get(template, (0, []))[1]
+        verdicts[resource.location.file][1].extend(problems)
+    yield from (problem for _, problems in verdicts.values() for problem in problems)
+    if token.late:
+        verdicts.clear()
 
 
 def _with_own_places(resources: Sequence[Resource]) -> Iterator[Resource]:
@@ -230,15 +202,14 @@ def _with_own_places(resources: Sequence[Resource]) -> Iterator[Resource]:
     with marks for it, which takes longer the more templates there are."""
     places = [one.location.places for one in resources]
     templates = [each for each in places if isinstance(each, TemplatePlaces)]
-    if not templates:
-        yield from resources
-        return
-    whole = templates[0].chart
-    names = dict.fromkeys(each.name for each in templates)
-    own = whole.only(names)
+    own = (
+        templates[0].chart.only(dict.fromkeys(each.name for each in templates))
+        if templates
+        else None
+    )
     for resource in resources:
         location = resource.location
-        if isinstance(location.places, TemplatePlaces):
+        if isinstance(location.places, TemplatePlaces) and own is not None:
             location = replace(location, places=replace(location.places, chart=own))
         yield replace(resource, location=location)
 
@@ -249,9 +220,8 @@ def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
     found: list[Problem] = []
     try:
         if len(read_text(path)) > LARGEST:
-            found.append(
-                note(_INPUT, f"is not checked: it is larger than {LARGEST >> 20} MiB", file)
-            )
+            text = f"is not checked: it is larger than {LARGEST >> 20} MiB"
+            found.append(note(_INPUT, text, file))
         else:
             found.extend(run())
     except ChartkitError as error:
@@ -259,35 +229,20 @@ def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
     return by_file(found, file)
 
 
-def _notes(policies: Policies) -> Iterator[Problem]:
-    yield from (problem_of(diagnostic, file) for file, diagnostic in policies.notes if file)
+def _remarks(policies: Policies, token: Token, file: str) -> Iterator[Problem]:
+    """Yield what is to be said of the policies that judged, and of a check that took too long."""
+    yield from (problem_of(each, file) for each in policies.notes)
+    if token.late:
+        yield note(_INPUT, f"not all objects are judged: {SECONDS:.0f} s are over", file)
 
 
-def _is_of_chart(path: Path, chart: Path) -> bool:
-    """Report whether Helm reads a file of a chart's folder: the metadata, values and templates."""
-    parts = path.relative_to(chart).parts
-    return parts[0] in _CHART_PARTS or (len(parts) == 1 and is_manifest(path))
-
-
-def _values_of(path: Path, chart: Path) -> Path | None:
-    """Return a values file beside the chart's own, None for any other file."""
-    name = path.name
-    is_other = path.parent == chart and name.startswith("values") and name != "values.yaml"
-    return path if is_other and is_manifest(path) else None
-
-
-def _patches(path: Path) -> Iterator[Path]:
-    """Yield the patches that a kustomization beside a file, or above it, names."""
-    for folder in (path.parent, path.parent.parent):
-        for name in _KUSTOMIZATIONS:
-            if not (folder / name).is_file():
-                continue
-            try:
-                bodies = [document.body for document in read_file(folder / name)]
-            except ChartkitError:
-                continue
-            for body, key in ((body, key) for body in bodies for key in _PATCHES):
-                for entry in mapping_at(body).get(key) or ():
+def _patches(folder: Path) -> list[Path]:
+    """Return the patches that the kustomization of a folder names."""
+    found: list[Path] = []
+    with suppress(ChartkitError):
+        for name in filter(lambda name: (folder / name).is_file(), _KUSTOMIZATIONS):
+            for body in (mapping_at(document.body) for document in read_file(folder / name)):
+                for entry in (one for key in _PATCHES for one in list_of(body.get(key))):
                     named = entry.get("path") if isinstance(entry, dict) else entry
-                    if isinstance(named, str) and "\n" not in named:
-                        yield folder / named
+                    found += [folder / named] if isinstance(named, str) else []
+    return found

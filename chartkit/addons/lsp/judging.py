@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from threading import Event
 from typing import Final
@@ -55,11 +55,11 @@ class Token:
 @dataclass(slots=True, eq=False)
 class Policies:
     """The policies that judge objects. environment: the one that they are of, None for a profile or
-    files; notes: what is to be said of them, by the file that it is about."""
+    files; notes: what is to be said of them."""
 
     set: PolicySet
     environment: ProjectEnvironment | None = None
-    notes: Sequence[tuple[str, Diagnostic]] = ()
+    notes: Sequence[Diagnostic] = ()
     _context: tuple[Requests, ScanContext] | None = None
 
     @property
@@ -67,20 +67,11 @@ class Policies:
         """Whether annotations of objects let findings off."""
         return self.environment is None or self.environment.suppressions
 
-    @property
-    def name(self) -> str:
-        """The environment, or a word for policies of files."""
-        return "" if self.environment is None else self.environment.name
-
     def requests(self, objects: Sequence[Resource]) -> Requests:
         """Return the requests of objects that a scan would judge together."""
         custom = custom_resources((), objects, lambda _: None)
         policies = self.set if custom is None else self.set.with_names(custom.names)
-        requests = Requests.of(policies, objects)
-        return Requests(
-            policies, objects, requests.namespaces, requests.namespace_objects,
-            requests.inputs, custom,
-        )  # fmt: skip
+        return replace(Requests.of(policies, objects), custom=custom)
 
     def is_isolated(self, requests: Requests) -> bool:
         """Report whether the verdict on an object depends on no other object."""

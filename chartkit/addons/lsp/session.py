@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -17,10 +18,10 @@ from chartkit.addons.lsp.shapes import Shape, shape_of
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.input_files import edited
 from chartkit.documents.reader import read_file
+from chartkit.engine import NO_ATTACHMENTS
 from chartkit.errors import ChartkitError
-from chartkit.model import Diagnostic, Location, Resource, Severity
-from chartkit.project.environment import Environment
-from chartkit.project.project import FILE_NAME, Project, read_project
+from chartkit.model import Diagnostic, Resource, Severity
+from chartkit.project.project import FILE_NAME, read_project
 from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.inputs import is_chart, is_manifest, objects_of
 from chartkit.scan.policies import load_policies
@@ -49,32 +50,24 @@ class Kept(Generic[T]):
 
     def get(self, key: Hashable, made_of: Hashable, make: Callable[[], T]) -> T:
         """Return the value of a key, made anew where it is to be made of something else."""
-        known = self._values.get(key)
-        if known is None or known[0] != made_of:
-            known = self._values[key] = (made_of, make())
+        if key not in self._values or self._values[key][0] != made_of:
+            self._values[key] = (made_of, make())
         self._values.move_to_end(key)
         if len(self._values) > self._most:
             self._values.popitem(last=False)
-        return known[1]
+        return self._values[key][1]
 
 
 def stamp(paths: Iterable[Path]) -> tuple[Hashable, ...]:
     """Return what tells files, and all files below folders, from their other versions."""
-    return tuple(part for path in paths for part in _stamps(path))
+    files = (file for path in paths for file in (_below(path) if path.is_dir() else [str(path)]))
+    return tuple(map(_stamp, islice(files, _MOST_FILES)))
 
 
-def _stamps(path: Path) -> Iterator[Hashable]:
-    if not path.is_dir():
-        yield _stamp(str(path))
-        return
-    count = 0
-    for folder, folders, names in os.walk(path):
+def _below(folder: Path) -> Iterator[str]:
+    for above, folders, names in os.walk(folder):
         folders.sort()
-        for name in sorted(names):
-            count += 1
-            if count > _MOST_FILES:
-                return
-            yield _stamp(os.path.join(folder, name))
+        yield from (os.path.join(above, name) for name in sorted(names))
 
 
 def _stamp(file: str) -> Hashable:
@@ -90,25 +83,20 @@ def _stamp(file: str) -> Hashable:
 @dataclass(slots=True)
 class Session:
     """The state of one server. roots: the folders of the editor; env: the environment whose
-    policies judge, None for a project's last one; named: policies in place of those of projects.
-    """
+    policies judge, None for a project's last one; named: policies in place of those of projects;
+    shapes: of project files, with the policies that there are: empty after each save."""
 
     roots: list[Path] = field(default_factory=list)
     env: str | None = None
     named: Sequence[str] = ()
-    _policies: Kept[Policies] = field(default_factory=lambda: Kept(_PROJECTS))
-    _good: dict[Path | None, Policies] = field(default_factory=dict)
-    _objects: Kept[Sequence[Resource]] = field(default_factory=lambda: Kept(_FILES))
     shapes: dict[Path, Shape] = field(default_factory=dict)
-    """The shapes of project files, with the policies that there are; empty after each save."""
+    _policies: Kept[Policies] = field(default_factory=lambda: Kept(_PROJECTS))
+    _objects: Kept[Sequence[Resource]] = field(default_factory=lambda: Kept(_FILES))
 
     def _above(self, path: Path) -> Iterator[Path]:
         """Yield the folders that a file is in, up to the editor's; its own where it is in none."""
         root = next((root for root in self.roots if path.is_relative_to(root)), path.parent)
-        for folder in path.parents:
-            yield folder
-            if folder == root:
-                return
+        yield from (folder for folder in path.parents if folder.is_relative_to(root))
 
     def project_of(self, path: Path) -> Path | None:
         """Return the folder of the project that a file belongs to; None without one."""
@@ -116,82 +104,66 @@ class Session:
 
     def chart_of(self, path: Path) -> Path | None:
         """Return the outermost chart that a file is a part of; None for none."""
-        charts = [folder for folder in self._above(path) if is_chart(folder)]
-        return charts[-1] if charts else None
-
-    def policies_of(self, path: Path) -> Policies:
-        """Return the policies that judge the objects of a file: those of the server's options, of
-        the file's project, or of the default profile."""
-        root = None if self.named else self.project_of(path)
-        if self.named:
-            made_of = stamp(map(Path, self.named))
-        elif root is not None:
-            known = self._policies.last(root)
-            sources = known.environment.sources if known and known.environment else ()
-            made_of = stamp([root / FILE_NAME, *(sources or _chart_folders(root))])
-        else:
-            made_of = ()
-        return self._policies.get(root, made_of, lambda: self._load(root))
+        return next((each for each in reversed([*self._above(path)]) if is_chart(each)), None)
 
     def shape_of(self, path: Path, cursor: Cursor) -> Shape | None:
         """Return the shape of the document that a place of a file is in."""
         if path.name != FILE_NAME:
             return shape_of(cursor.types)
-        if (known := self.shapes.get(path)) is None:
-            known = self.shapes[path] = _project_shape(path)
-        return known
+        if path not in self.shapes:
+            self.shapes[path] = _project_shape(path)
+        return self.shapes[path]
 
-    def _load(self, root: Path | None) -> Policies:
-        file = str(root / FILE_NAME) if root is not None else ""
+    def policies_of(self, path: Path) -> Policies:
+        """Return the policies that judge the objects of a file: those of the server's options, of
+        the file's project, or of the default profile."""
+        root = None if self.named else self.project_of(path)
+        known, sources = self._policies.last(root), [*map(Path, self.named)]
+        if root is not None:
+            charts = known.environment.sources if known and known.environment else ()
+            own = (root / "charts" / name for name in (POLICIES, ENGINE))
+            sources = [root / FILE_NAME, *(charts or own)]
+        return self._policies.get(root, stamp(sources), lambda: self._load(root, known))
+
+    def _load(self, root: Path | None, known: Policies | None) -> Policies:
+        """Load the policies of a project. known: as they were before, which judge where they cannot
+        be loaded now; without them, the default profile does."""
         try:
-            policies = self._loaded(root)
+            if root is None:
+                policies = Policies(load_policies(self.named or (DEFAULT_PROFILE,), {}))
+            else:
+                policies = self._of_project(root)
+            policies.notes = policies.set.diagnostics
         except ChartkitError as error:
-            return self._instead(root, file, error)
-        set_ = policies.set
-        notes = [(_file(each, file), each) for each in (*set_.diagnostics, *set_.remarks)]
-        policies.notes = [*policies.notes, *notes] if self.named else notes
-        self._good[root] = policies
+            policies = known or Policies(load_policies([DEFAULT_PROFILE], {}))
+            which = "those before" if known else f"those of {DEFAULT_PROFILE}"
+            message = f"the policies cannot be loaded: {error.message}; {which} judge"
+            note = Diagnostic(RULE, Severity.NOTE, message, error.location, error.hint)
+            policies.notes = [note]
         return policies
 
-    def _loaded(self, root: Path | None) -> Policies:
-        if root is None:
-            return Policies(load_policies(self.named or (DEFAULT_PROFILE,), {}))
-        from chartkit.engine import NO_ATTACHMENTS
+    def _of_project(self, root: Path) -> Policies:
         from chartkit.render.environment import project_environment
 
         project = read_project(root)
-        environment = project_environment(project, self.environment_of(project))
+        name = self.env or [*project.environments][-1]
+        environment = project_environment(project, project.environment(name))
         return Policies(environment.policies(NO_ATTACHMENTS), environment)
-
-    def environment_of(self, project: Project) -> Environment:
-        """Return the environment of a project whose policies judge."""
-        if self.env is not None:
-            return project.environment(self.env)
-        return [*project.environments.values()][-1]
-
-    def _instead(self, root: Path | None, file: str, error: ChartkitError) -> Policies:
-        """Return policies for those that cannot be loaded: as they were, or the default profile."""
-        known = self._good.get(root)
-        which = "as they were before" if known else f"those of {DEFAULT_PROFILE}"
-        message = f"the project's policies cannot be loaded: {error.message}; {which} judge"
-        location = error.location or Location(file)
-        diagnostic = Diagnostic(RULE, Severity.NOTE, message, location, error.hint)
-        set_ = known.set if known else load_policies([DEFAULT_PROFILE], {})
-        environment = known.environment if known else None
-        return Policies(set_, environment, [(file, diagnostic)])
 
     def beside(self, path: Path) -> list[Resource]:
         """Return the objects of the other manifests in the folder of a file, as far as they can be
         read: policies may ask for them."""
-        found: list[Resource] = []
         try:
             names = sorted(os.listdir(path.parent))[:_MOST_BESIDE]
         except OSError:
-            return found
-        for file in (path.parent / name for name in names):
-            if file != path and is_manifest(file) and file.is_file():
-                found += self._objects.get(file, _stamp(str(file)), partial(_read, file))
-        return found
+            return []
+        files = (path.parent / name for name in names if name != path.name)
+        return [
+            resource
+            for file in files
+            if is_manifest(file) and file.is_file()
+            for resource in self._objects.get(file, _stamp(str(file)), partial(_read, file))
+        ]
 
 
 def _project_shape(path: Path) -> Shape:
@@ -209,17 +181,6 @@ def _project_shape(path: Path) -> Shape:
 
 def _read(file: Path) -> Sequence[Resource]:
     try:
-        if file.stat().st_size > _LARGEST_BESIDE:
-            return ()
-        return objects_of(read_file(file))
+        return objects_of(read_file(file)) if file.stat().st_size <= _LARGEST_BESIDE else ()
     except (ChartkitError, OSError):
         return ()
-
-
-def _file(diagnostic: Diagnostic, file: str) -> str:
-    return diagnostic.location.file if diagnostic.location else file
-
-
-def _chart_folders(root: Path) -> Iterator[Path]:
-    """Yield the folders of a project's charts, where chartkit.yaml does not move them."""
-    yield from (root / "charts" / name for name in (POLICIES, ENGINE))

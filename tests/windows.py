@@ -49,6 +49,13 @@ def modules() -> Iterator[str]:
             yield each.name
 
 
+def _link(source: str, target: str, *, follow_symlinks: bool = True) -> None:
+    """Link a file as Windows does, which has no choice about links."""
+    if not follow_symlinks:
+        raise NotImplementedError("link: follow_symlinks unavailable on this platform")
+    os.link(source, target)
+
+
 def _locking(_handle: int, _mode: int, _count: int) -> None:
     """Lock nothing: nobody else is there."""
 
@@ -62,7 +69,7 @@ def main() -> None:
         if name.partition(".")[0] == "chartkit":
             del sys.modules[name]
     sys.modules.update(dict.fromkeys(_MISSING))  # type: ignore[arg-type]
-    sys.modules["os"] = _without(os, _OS, name="nt")
+    sys.modules["os"] = _without(os, _OS, name="nt", link=_link, supports_follow_symlinks=set())
     sys.modules["signal"] = _without(signal, _SIGNAL)
     sys.modules["sys"] = _without(sys, frozenset(("getdlopenflags",)), platform="win32")
     locks = ModuleType("msvcrt")

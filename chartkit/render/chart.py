@@ -277,9 +277,10 @@ def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
     target = chart.files.folder.parent / _PARTS / digest / chart.files.folder.name
     if not target.is_dir():
         target.mkdir(parents=True)
+        follows = os.link not in os.supports_follow_symlinks  # Windows has no choice.
         for name in _wanted(chart, {template_file(policy) for policy in policies}):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            os.link(chart.files.folder / name, target / name, follow_symlinks=False)
+            os.link(chart.files.folder / name, target / name, follow_symlinks=follows)
         schema = parameters_alone(chart.files.schema() or {}, names)
         (target / SCHEMA_FILE).write_text(json.dumps(schema), "utf-8", newline="\n")
     return target

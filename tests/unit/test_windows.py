@@ -63,14 +63,17 @@ def test_a_project_is_rendered_the_same_without_posix(tmp_path: Path) -> None:
 
 
 def _text_files(tree: ast.AST) -> list[ast.Call]:
-    """The calls that write text with the line ends of the system, which Windows has others of."""
+    """The calls that read or write text with the line ends or the encoding of the system, of which
+    Windows has others."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and not any(key.arg == "newline" for key in node.keywords):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             opens = isinstance(node.func, ast.Name) and node.func.id == "open"
             text = ast.unparse(node)
-            if name == "write_text" or (opens and "'w'" in text and "os.devnull" not in text):
+            reads = name == "read_text" and not node.args
+            writes = opens and "'w'" in text and "os.devnull" not in text
+            if name == "write_text" or reads or writes:
                 found.append(node)
     return found
 
@@ -79,10 +82,11 @@ def _text_files(tree: ast.AST) -> list[ast.Call]:
 def test_files_have_the_same_line_ends_everywhere(folder: str) -> None:
     for file in (PACKAGE / folder).rglob("*.py"):
         source = file.read_text("utf-8")
-        if "write_text" in source or "open(" in source:
+        if "write_text" in source or "read_text" in source or "open(" in source:
             assert not _text_files(ast.parse(source)), file
 
 
 def test_a_text_file_without_line_ends_is_found() -> None:
     source = "p.write_text(t)\nopen(p, 'w')\np.write_text(t, newline='')\nopen(os.devnull, 'w')"
-    assert len(_text_files(ast.parse(source))) == 2
+    source += "\np.read_text()\np.read_text('utf-8')"
+    assert len(_text_files(ast.parse(source))) == 3

@@ -30,7 +30,7 @@ def placed(
                 found[name].append(_checked(value, roots))
                 continue
             file = folder / f"{name}-{number}.yaml"
-            file.write_text(value, encoding="utf-8", errors="surrogatepass")
+            file.write_text(value, "utf-8", "surrogatepass", newline="\n")
             found[name].append(str(file))
     return found
 

@@ -172,7 +172,7 @@ def _read_root(path: Path) -> Trust:
     from chartkit.addons.signatures.trust.trusted_root import read_trusted_root
 
     try:
-        text = path.read_text()
+        text = path.read_text("utf-8")
         return read_trusted_root(text)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"

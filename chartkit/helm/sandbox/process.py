@@ -284,7 +284,8 @@ def _started(
         for name, value in os.environ.items()
         if (not name.startswith("HELM_") if inherits else name in _NEEDED)
     }
-    own |= {"TMPDIR": access.temporary, "KUBECONFIG": os.devnull, **(environment or {})}
+    own |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), access.temporary)
+    own |= {"KUBECONFIG": os.devnull, **(environment or {})}
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE if out == subprocess.PIPE else subprocess.DEVNULL,

@@ -58,7 +58,7 @@ def _interface() -> Iterator[str]:
 
 def _names(lines: Iterable[str]) -> set[str]:
     """Return each name with what stands before the colon of its line."""
-    found = set()
+    found: set[str] = set()
     for line in lines:
         head, _, rest = line.partition(":")
         found.update(f"{head}: {word}" for word in ("", *rest.split()))

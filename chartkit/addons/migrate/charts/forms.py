@@ -194,7 +194,7 @@ def with_forms(text: str, forms: Sequence[NewForm]) -> str:
 
 @cache
 def _helpers() -> str:
-    return (Path(__file__).parent / "helpers.tpl").read_text()
+    return (Path(__file__).parent / "helpers.tpl").read_text("utf-8")
 
 
 def helpers(prefix: str) -> str:

@@ -37,6 +37,7 @@ export class Engine {
   /** Stop what takes too long, and load the engine again. */
   restart(): void {
     this.worker?.terminate();
+    window.clearTimeout(this.timer);
     for (const wish of this.asked.values()) wish.fail("It took too long, and was stopped.");
     this.asked.clear();
     this.isReady = false;

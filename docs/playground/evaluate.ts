@@ -9,7 +9,7 @@ import { readNamespaces, type State } from "./state";
 
 const ORDER = ["fail", "error", "warn", "pass", "skip"];
 const MOST_ROWS = 300;
-const PAUSE = 40;
+const PAUSE = 20;
 
 type Editors = Record<"policies" | "objects" | "exceptions" | "old", Editor>;
 

@@ -5,7 +5,7 @@ import type { Editor } from "./editor";
 import type { Engine, Result } from "./engine";
 import { code, problemList, problemMarks } from "./parts";
 
-const PAUSE = 40;
+const PAUSE = 20;
 
 export class Expressions {
   /** Ask again once typing has paused. */

@@ -61,8 +61,12 @@ async function inflated(base64url: string): Promise<string> {
   }
 }
 
-/** A key `kind` with the value Secret, or one whose value only a reader of YAML can tell. */
-const SECRET = /\bkind["']?\s*:\s*(?:#.*\s*|[!&]\S*\s+)*(?:["']?Secret(?:List)?\b|\*|"[^"\n]*\\)/;
+/** A key `kind` with the value Secret, or a key or value that only a reader of YAML can tell. */
+const SECRET = new RegExp(
+  /\bkind\\?["']?\s*:\s*(?:[#>|][^\n]*\n\s*|[!&]\S*\s+)*/.source +
+  /(?:\\?["']?Secret(?:List)?\b|\*|"[^"\\\n]*\\)/.source +
+  /|"[^"\\\n]*\\[ux][^"\n]*"\s*:/.source,
+);
 
 /** Return a state without the documents that hold a Secret, and how many these are. */
 export function withoutSecrets(state: State): { state: State; left: number } {

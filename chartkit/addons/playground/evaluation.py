@@ -15,7 +15,7 @@ from chartkit.addons.playground.inputs import (
     objects_of,
     text_of,
 )
-from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.documents.yaml_dump import dump_yaml, in_order
 from chartkit.engine import Operation, Request, User, explain, is_exception, misnamed
 from chartkit.engine import read_exceptions as exceptions_among
 from chartkit.engine.why import RuleDecision
@@ -199,7 +199,7 @@ def _mutated(resource: Resource, results: Sequence[RuleResult]) -> Iterator[Body
     ]
     for before, after in pairs:
         old = dump_yaml(before.body) if before.body is not after else ""
-        new = dump_yaml(after)
+        new = dump_yaml(in_order(after, before.body))
         lines = (old.splitlines(), new.splitlines())
         is_short = max(map(len, lines)) <= _MOST_LINES
         diff = difflib.unified_diff(*lines, "before", "after", lineterm="") if is_short else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ from chartkit.addons.playground.link import fragment
 from chartkit.addons.playground.server import HOST, pages, serving
 from tests.addons.playground.test_link import POD, POLICY, SECRET, carried, packed
 from tests.browser.test_html_report import CHROMIUM
+from tests.shared import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -26,7 +28,16 @@ pytestmark = [
 ]
 PATIENCE = 120_000
 """The milliseconds that a loaded machine may take for an answer."""
+SCRIPT = "text/javascript"
 TABS = ("evaluate", "migrate", "expressions", "library")
+MORE_SECRETS = [
+    '{"kind":"SecretList","items":[]}\n',
+    "kind: !!str Secret\n",
+    "kind: >-\n  Secret\n",
+    '"k\\u0069nd": Secret\n',
+    "a: &kind x\nkind: *kind\n",
+    """note: '{"kind": "Secret"}'\n""",
+]
 LABELS = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -194,9 +205,9 @@ def test_a_policy_of_the_library_fills_the_first_tab(page: Page) -> None:
 
 
 def test_a_link_opens_in_another_browser(page: Page, browser: Browser) -> None:
-    write(page, "objects", f"{POD}---\n{SECRET}")
+    write(page, "objects", "---\n".join([POD, SECRET, *MORE_SECRETS]))
     page.locator("#share").click()
-    await_text(page, "#share-secrets", "1 document holds a Secret and is left out")
+    await_text(page, "#share-secrets", "7 documents hold Secrets and are left out")
     link = page.locator("#share-link").input_value()
     page.locator("#share-include").check()
     page.wait_for_function("old => document.querySelector('#share-link').value !== old", arg=link)
@@ -298,8 +309,11 @@ def violations(page: Page) -> list[tuple[str, str]]:
     return [(each["id"], each["nodes"][0]["html"]) for each in found]
 
 
-def test_an_engine_that_cannot_start_is_said(browser: Browser, address: str) -> None:
+def test_an_engine_that_cannot_start_and_one_that_never_answers(
+    browser: Browser, address: str
+) -> None:
     context = browser.new_context(color_scheme="light")
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.route("**/worker*.js", lambda route: route.abort())
     page.goto(address)
@@ -308,7 +322,18 @@ def test_an_engine_that_cannot_start_is_said(browser: Browser, address: str) -> 
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
     page.locator("#theme").click()
+    mute = "postMessage({ready: true, version: '1', seconds: 0})"
+    page.unroute("**/worker*.js")
+    page.route("**/worker*.js", lambda route: route.fulfill(content_type=SCRIPT, body=mute))
     page.reload()
-    assert page.locator("#theme").inner_text() == "Light"
     assert page.evaluate(colour) == "rgb(13, 17, 23)"
+    page.locator("#stop").click()
+    await_text(page, "#evaluate-summary", "It took too long, and was stopped.")
     context.close()
+
+
+def test_the_types_of_its_sources_are_right(playground_page: Path) -> None:
+    compiler = playground_page.parent / "node_modules/typescript/bin/tsc"
+    command = ("node", str(compiler), "-p", str(ROOT / "docs/playground"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")

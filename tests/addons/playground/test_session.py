@@ -116,7 +116,9 @@ def test_what_is_mutated_and_generated() -> None:
     answer = evaluated(DEFAULTS, POD.format(team="red"))
     [changed], [made] = answer["mutated"], answer["generated"]
     assert (changed["kind"], changed["name"]) == ("Pod", "web")
-    assert "+    tier: front" in changed["diff"].splitlines()
+    lines = changed["diff"].splitlines()
+    assert "+    tier: front" in lines
+    assert [line for line in lines if line.startswith("-")] == ["--- before"]
     assert "tier" not in changed["before"]
     assert (made["rule"], made["kind"], made["name"]) == ("settings", "ConfigMap", "made")
     assert "a: b" in made["yaml"]

@@ -47,22 +47,14 @@ def _passes(row: Json) -> bool:
     return row["result"] in ("pass", "Pass") or is_skipped or is_other_kind
 
 
-def bounded_text(text: str, room: int, notes: list[str]) -> str:
-    """Return the whole lines at the start of a text that have at most so many characters."""
-    if len(text) <= room:
-        return text
-    kept = text[: text.rfind("\n", 0, room) + 1] or text[:room]
-    notes.append(f"the first {len(kept):,} of {len(text):,} characters: ask about fewer objects")
-    return kept
-
-
 def bounded(value: Json, room: int, path: str, notes: list[str]) -> Json:
     """Return a value of at most about so many characters of JSON, and add a note for each list and
-    text that is cut; path: what `query` calls the value, empty for the whole answer."""
+    text that is cut; path: what the value is called, for a document as `query` calls it."""
     if len(text_of(value)) <= room:
         return value
     if isinstance(value, str):
-        kept = value[: max(room - 2, 0)]
+        kept = value[:room]
+        kept = kept[: kept.rfind("\n") + 1] or kept
         notes.append(f"{path}: the first {len(kept):,} of {len(value):,} characters")
         return f"{kept}…"
     if isinstance(value, list):

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from chartkit.addons.mcp.bounded import bounded, bounded_text, text_of, without_passes
+from chartkit.addons.mcp.bounded import bounded, text_of, without_passes
 from chartkit.addons.mcp.roots import placed
 from chartkit.addons.mcp.tools import NOTES, QUERIED, Tool, declared, tools
 from chartkit.bundled import profiles_dir
@@ -92,11 +92,11 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
         out, err = out.replace(prefix, ""), err.replace(prefix, "")
     names = {option: f"`{name}`" for name, each in tool.parameters.items() for option in each.opts}
     err = _OPTION.sub(lambda found: names.get(found[0], found[0]), err)
-    said = bounded_text(err, _REMARKS, notes).splitlines()
+    said = bounded(err, _REMARKS, "remarks", notes).splitlines()
     if tool.output and out:
         document = _document(tool, given, json.loads(out), said + notes)
         return {"text": text_of(document), "document": document, "is_error": False}
-    text = bounded_text(out, _ROOM, notes).rstrip("\n")
+    text = bounded(out, _ROOM, "answer", notes).rstrip("\n")
     is_error = bool(tool.output) or code in (boundary.USAGE, boundary.BUG)
     text = "\n".join(filter(None, (text, *said, *notes)))
     return {"text": text, "document": None, "is_error": is_error}

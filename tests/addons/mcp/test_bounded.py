@@ -5,7 +5,7 @@ from typing import Any
 import jmespath
 import pytest
 
-from chartkit.addons.mcp.bounded import bounded, bounded_text, text_of, without_passes
+from chartkit.addons.mcp.bounded import bounded, text_of, without_passes
 
 SCAN: dict[str, Any] = {
     "schemaVersion": 1,
@@ -60,9 +60,9 @@ def test_anything_is_cut(value: Any) -> None:
 
 def test_text_is_cut_between_lines() -> None:
     notes: list[str] = []
-    assert bounded_text("one\ntwo\nthree\n", 9, notes) == "one\ntwo\n"
-    assert bounded_text("one", 9, notes) == "one"
-    assert notes == ["the first 8 of 14 characters: ask about fewer objects"]
+    assert bounded("one\ntwo\nthree\n", 9, "answer", notes) == "one\ntwo\n…"
+    assert bounded("one", 9, "answer", notes) == "one"
+    assert notes == ["answer: the first 8 of 14 characters"]
 
 
 def test_passes_are_left_out_of_scans_and_counted() -> None:

@@ -326,7 +326,11 @@ def test_a_call_that_takes_too_long_ends_and_says_so(root: Path) -> None:
 
     async def work(client: Client) -> tuple[Reply, Reply]:
         late = await ask(client, "scan", ENDLESS, progress_callback=progress)
-        return late, await ask(client, *EXAMPLES["scan"])
+        after = late
+        for _ in range(5):  # A process starts anew, which is slow where others are busy.
+            if after.is_error:
+                after = await ask(client, *EXAMPLES["scan"])
+        return late, after
 
     late, after = talk(work, root, "--seconds", "15")
     assert late.is_error

@@ -17,6 +17,8 @@ from chartkit.schemas import json_schema
 
 _DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"})
 
+_MOST_STEPS = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -74,10 +76,23 @@ def check_rows(section: Section, known: Collection[str]) -> None:
         _require_row(section, index, row, row["version"] in known)
     for index, row in enumerate(section.body.get("faults", ())):
         _require_ranges(section, index, row)
+        _require_field(section, row.get("policies"), "faults", index, "policies")
+    for key in ("kyverno", "announced"):
+        for index, row in enumerate(section.body.get(key, ())):
+            for number, change in enumerate(row.get("changes", ())):
+                place = (key, index, "changes", number, "objects")
+                _require_field(section, change.get("objects"), *place)
     for key in ("kyverno", "eks"):
         for index, row in enumerate(section.body.get(key, ())):
             for name in _DAYS.intersection(row):
                 day_of(section, row[name], key, index, name)
+
+
+def _require_field(section: Section, objects: Body | None, *path: str | int) -> None:
+    """Refuse a path with more `**` than are searched in a short time."""
+    if (objects or {}).get("field", []).count("**") > _MOST_STEPS:
+        message = f"`**` is there more than {_MOST_STEPS} times"
+        raise InputError(message, section.locate(*path, "field"))
 
 
 def day_of(section: Section, text: str, *path: str | int) -> date:

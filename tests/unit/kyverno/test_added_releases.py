@@ -104,6 +104,19 @@ def test_a_route_leads_to_an_added_version(tmp_path: Path) -> None:
             2,
             "1.2.3, the release that fixes it, is not after 1.2.3",
         ),
+        (
+            "faults:\n- {name: x, affected: [{fixed: 1.2.3}], text: t, source: https://a,\n"
+            "   controller: admission-controller,\n"
+            '   policies: {group: g, kinds: [K], are: Ks, field: ["**", a, "**", "**"]}}',
+            4,
+            "`**` is there more than 2 times",
+        ),
+        (
+            'eks:\n- {version: "1.99", released: 2026-02-30, standardSupport: 2026-01-01,\n'
+            "   extendedSupport: 2026-01-01}",
+            2,
+            "2026-02-30 is no day",
+        ),
         ("", 0, "is empty"),
         ("- 1", 1, "must be a mapping"),
         ("eks: []\neks: []", 2, "the key 'eks' stands here a second time"),

@@ -107,7 +107,7 @@ class PolicyTemplate:
 
     def render(self, variant: Variant) -> str:
         """Return the text of a variant; raise NotPlacedError."""
-        return _Run(self, variant).text()
+        return f"{_Run(self, variant).text()}\n"
 
 
 def is_empty_constant(term: Term) -> bool:

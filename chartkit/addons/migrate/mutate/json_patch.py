@@ -8,7 +8,8 @@ value is read. Operations within loops become comprehensions over their lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -65,7 +66,10 @@ def json_patch(text: str, whole: Place, names: Names, loops: Sequence[Loop] = ()
     if is_plain:
         names.note(PLAIN_TEXTS)
     operations = Operations(whole, names, loops, is_plain=is_plain)
-    for operation in _put_back(value, written):
+    whole_text = json.dumps(value)
+    for mark, variable in reversed(list(written.items())):
+        whole_text = whole_text.replace(mark, json.dumps(variable)[1:-1])
+    for operation in json.loads(whole_text):
         operations.add(operation)
     return operations.expression()
 
@@ -82,19 +86,6 @@ def _set_apart(text: str) -> tuple[str, dict[str, str]]:
         }
         text = "".join(map(str.__add__, parts, [*marks, ""]))
     return text, written
-
-
-def _put_back(value: Json, written: Mapping[str, str]) -> Json:
-    match value:
-        case str():
-            for mark, variable in reversed(list(written.items())):
-                value = value.replace(mark, variable)
-            return value
-        case list():
-            return [_put_back(each, written) for each in value]
-        case dict():
-            return {_put_back(key, written): _put_back(value[key], written) for key in value}
-    return value
 
 
 def _parsed(text: str) -> list[Body]:

@@ -51,7 +51,7 @@ from chartkit.engine.json_patch import scalar_text
 from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Resource, leaves, list_of, mapping_at, mappings_at
+from chartkit.model import Body, Json, Resource, list_of, mapping_at, mappings_at, texts_below
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
@@ -103,11 +103,10 @@ class NamedDifferences:
             return IMAGE_PARTS
         if self.general and _breaks_queries(case, legacy):
             return OWN_QUOTES.text
-        if PLAIN_TEXTS in self.changes and _is_read_as_yaml(case, legacy, new):
-            return PLAIN_TEXTS
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
-            return TIDIED_LISTS.text if is_tidied else ""
+            is_read = PLAIN_TEXTS in self.changes and _is_read_as_yaml(case, legacy, new, ask_new)
+            return TIDIED_LISTS.text if is_tidied else PLAIN_TEXTS if is_read else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
         if any(_has_several(case, wildcard) for wildcard in self.wildcards):
@@ -244,20 +243,9 @@ def _reads_no_list(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> 
     return bool(errors) and all(_NO_JSON.search(error) for error in errors)
 
 
-def _is_read_as_yaml(case: Case, legacy: Answer, new: Answer) -> bool:
-    """Return whether texts alone differ that YAML reads as something else, or as nothing."""
-
-    def alike(old: Json, text: Json) -> bool:
-        if isinstance(old, dict) and isinstance(text, dict):
-            return old.keys() == text.keys() and all(alike(old[key], text[key]) for key in old)
-        if isinstance(old, list) and isinstance(text, list):
-            return len(old) == len(text) and all(map(alike, old, text))
-        return old == text or (isinstance(text, str) and not _is_plain(text))
-
-    if _errors(legacy):
-        texts = (each for _, each in leaves(case.document) if isinstance(each, str))
-        return not _errors(new) and not all(map(_is_plain, texts))
-    return legacy.patched != new.patched and alike(legacy.patched, new.patched)
+def _is_read_as_yaml(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    """Return whether a request has a text that YAML reads as something else, or as nothing."""
+    return not all(_is_plain(text) for _, text in texts_below(case.document))
 
 
 def _is_plain(text: str) -> bool:
@@ -267,7 +255,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _has_written_list(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
-    return any(str(each).startswith("[") for _, each in leaves(case.document))
+    return any(text.startswith("[") for _, text in texts_below(case.document))
 
 
 def _names_no_target(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
@@ -330,6 +318,7 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     IMAGE_NAMES: _names_no_image,
     NO_DATA: _reads_no_data,
     NO_TARGET: _names_no_target,
+    PLAIN_TEXTS: _is_read_as_yaml,
     REPORTED: _is_scan,
     SERVICE_ACCOUNTS: _takes_for_account,
     UNUSED_VARIABLES: _has_unused_variables,

@@ -428,7 +428,7 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     except RenderError as error:
         is_in_template = error.location is not None and error.location.line > 0
         hint = error.hint or (_WAYS_OUT if is_in_template else None)
-        raise RenderError(error.message, error.location, hint) from None
+        raise type(error)(error.message, error.location, hint) from None
     for warning in rendered.warnings:
         note(warning)
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)

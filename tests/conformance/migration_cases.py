@@ -17,6 +17,7 @@ from chartkit.addons.migrate.differences import (
     DECIMALS,
     DECODED,
     FAILING_CONDITIONS,
+    IMAGE_PARTS,
     NO_TARGET,
     PARENT_FOLDERS,
     READ_TEXTS,
@@ -48,7 +49,7 @@ _BINDINGS = (f"{_RBAC}/rolebindings", f"{_RBAC}/clusterrolebindings")
 _MANAGED = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
 _NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, PARENT_FOLDERS, READ_TEXTS, TIMES))
 """Changes that explain a difference of an unusual text."""
-_NO_ERRORS = frozenset((FAILING_CONDITIONS, NO_TARGET))
+_NO_ERRORS = frozenset((FAILING_CONDITIONS, IMAGE_PARTS, NO_TARGET))
 """Changes that explain that there is no error."""
 
 

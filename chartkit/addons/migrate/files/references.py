@@ -1,8 +1,9 @@
 """References to legacy policies that do not follow them: patches of kustomize, health checks,
-permissions, policies within other objects."""
+permissions, policies within other objects, queries of metrics."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -22,6 +23,13 @@ _REPLACEMENT: Final = "a kustomize replacement in a policy, which the new polici
 _NAMES: Final = "names {name}, which the new policies replace"
 _HOLDS: Final = "holds {name}, which stays: policies in documents of their own convert"
 _GRANTS: Final = "a permission for {resources}, which is none for the new policies"
+_METRIC: Final = re.compile(r"\bkyverno_policy_(?:results|rule_info|execution_duration)\w+")
+_POLICY_NAME: Final = re.compile(r'\bpolicy_name\s*=~?\s*\\*"([^"\\]*)')
+_OF_CEL: Final = "kyverno_validating_policy_results_total"
+_QUERIES: Final = (
+    "a query of {metric}, which has nothing of the new policies: "
+    f"they have metrics of their own, such as {_OF_CEL}"
+)
 _PLURALS: Final = frozenset(map(resource_name, KINDS))
 PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _PASSED_OVER: Final = ("ownerReferences", "status")
@@ -68,6 +76,11 @@ class _References:
                 yield from self.among(each, (*steps, index))
         elif isinstance(value, str) and set(PATCHES) & set(steps):
             yield from ((steps, PATCH.format(name=name)) for name in _patched(value))
+        elif isinstance(value, str) and (metric := _METRIC.search(value)):
+            asked = _POLICY_NAME.findall(value)
+            is_about = any(fits(each, name) for each in asked for name in self._names)
+            if (is_about or not asked) and _OF_CEL not in value:
+                yield steps, _QUERIES.format(metric=metric[0])
 
     def _text(self, body: Body, steps: Steps) -> str:
         """Return the text about an object among others; empty if there is none."""

@@ -256,3 +256,15 @@ def test_texts_keep_the_line_breaks_at_their_end(tmp_path: Path) -> None:
     assert not migrated(chart).left
     (new,) = new_policies(chart)
     assert new["spec"]["validations"][0]["message"] == "not\nallowed\n"
+
+
+def test_a_text_at_the_end_of_a_template_keeps_its_line_break(tmp_path: Path) -> None:
+    generated = (
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata:\n  name: p\nspec:\n  rules:\n"
+        "  - name: r\n    match:\n      any:\n      - resources:\n          kinds: [Namespace]\n"
+        "    generate:\n      apiVersion: v1\n      kind: ConfigMap\n      name: c\n"
+        '      namespace: "{{ `{{` }}request.object.metadata.name{{ `}}` }}"\n'
+        "      data:\n        data:\n          text: |\n            a\n            b\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": generated})
+    assert not migrated(chart).left

@@ -119,6 +119,9 @@ _CHAINSAW = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nspec: "
 _ONE = "apiVersion: kyverno.io/v1, kind: ClusterPolicy"
 
 
+_ALERT = "groups: [{rules: [{expr: 'sum(%s) > 0'}]}]"
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -141,6 +144,10 @@ _ONE = "apiVersion: kyverno.io/v1, kind: ClusterPolicy"
             f"{_CHAINSAW}{{steps: [{{{_ONE}, metadata: {{name: team}}, spec: {{}}}}]}}",
             "holds ClusterPolicy/team, which stays",
         ),
+        (_ALERT % "kyverno_policy_results_total", "a query of kyverno_policy_results_total"),
+        (_ALERT % 'kyverno_policy_rule_info_total{policy_name=~"te.*"}', "a query of"),
+        (_ALERT % 'kyverno_policy_results_total{policy_name="other"}', ""),
+        (_ALERT % "kyverno_policy_results_total or kyverno_validating_policy_results_total", ""),
         (f"extraObjects: [{{{_ONE}, metadata: {{name: a}}, spec: {{}}}}]", "holds ClusterPolicy/a"),
         (f"{{{_ONE}, metadata: {{name: team}}, status: {{}}}}", "a test waits for the status of"),
         ("apiVersion: v1\nkind: Pod\nspec: {target: {port: 1}, apiGroups: 7}", ""),

@@ -7,6 +7,9 @@ from typing import Final
 
 from chartkit.model import Json
 
+_LEAST: Final = 200
+"""The room without which a member of an object is left out."""
+
 
 def text_of(value: Json) -> str:
     """Return a value as JSON without spaces."""
@@ -27,9 +30,7 @@ def without_passes(output: str, document: Json, notes: list[str]) -> None:
         count += len(rows) - len(holder[key])
     if count:
         notes.append(f"left out: {count} of {total} {key}, which {why}")
-    if output == "scan" and sum(
-        "fields" in row and bool(row.pop("fields")) for row in document["results"]
-    ):
+    if output == "scan" and [row.pop("fields") for row in document["results"] if "fields" in row]:
         notes.append("left out: further fields of results (`detailed` gives them)")
 
 
@@ -64,11 +65,15 @@ def bounded(value: Json, room: int, path: str, notes: list[str]) -> Json:
     sizes = {key: len(text_of(value[key])) + len(key) + 4 for key in value}
     cut = {}
     for number, key in enumerate(sorted(value, key=sizes.__getitem__)):
-        share = max(room // (len(value) - number) - len(key) - 4, 0)
+        share = room // (len(value) - number) - len(key) - 4
+        if share < min(sizes[key], _LEAST):
+            continue
         name = key if key.isidentifier() else json.dumps(key)
         cut[key] = bounded(value[key], share, f"{path}.{name}".lstrip("."), notes)
         room -= len(text_of(cut[key])) + len(key) + 4
-    return {key: cut[key] for key in value}
+    if left_out := len(value) - len(cut):
+        notes.append(f"left out: {left_out:,} of {len(value):,} members of {path or 'the answer'}")
+    return {key: cut[key] for key in value if key in cut}
 
 
 def _bounded_list(value: list[Json], room: int, path: str, notes: list[str]) -> list[Json]:
@@ -78,7 +83,7 @@ def _bounded_list(value: list[Json], room: int, path: str, notes: list[str]) -> 
         if room < 0:
             break
         kept.append(each)
-    if not kept:
+    if value and not kept:
         kept.append(bounded(value[0], room + len(text_of(value[0])), f"{path}[0]", notes))
     if left_out := len(value) - len(kept):
         rest = f"query `{path}[{len(kept)}:]` gives them"

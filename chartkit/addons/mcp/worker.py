@@ -36,6 +36,8 @@ _ROOM: Final = 30_000
 """The most characters of an answer, which are about 10,000 tokens."""
 _REMARKS: Final = 4_000
 """The most characters of what a command says on standard error."""
+_CUTS: Final = 20
+"""The most notes of what was left out."""
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _POD: Final = b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a}]}}"
 
@@ -94,7 +96,9 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
     err = _OPTION.sub(lambda found: names.get(found[0], found[0]), err)
     said = bounded(err, _REMARKS, "remarks", notes).splitlines()
     if tool.output and out:
-        document = _document(tool, given, json.loads(out), said + notes)
+        document = _document(tool, given, json.loads(out), notes)
+        if said or notes:
+            document |= {NOTES: [*said, *notes[:_CUTS]]}
         return {"text": text_of(document), "document": document, "is_error": False}
     text = bounded(out, _ROOM, "answer", notes).rstrip("\n")
     is_error = bool(tool.output) or code in (boundary.USAGE, boundary.BUG)
@@ -110,7 +114,7 @@ def _document(tool: Tool, given: Mapping[str, Json], document: Json, notes: list
         if not given.get("detailed") and not given.get("policy"):
             without_passes(tool.output, document, notes)
         document = bounded(document, _ROOM, "", notes)
-    return {**document, NOTES: notes} if notes else document
+    return document
 
 
 def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, str]:

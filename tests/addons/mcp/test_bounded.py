@@ -48,6 +48,8 @@ def test_parts_of_what_a_query_chose_are_asked_for_by_it() -> None:
         [["y" * 9_000]],
         {"one key": "z" * 9_000, "n": None, "t": True},
         [[[[1] * 500] * 5] * 5],
+        {"map": {f"key {number}": "v" * 90 for number in range(3_000)}, "empty": []},
+        [{"a": [], "b": {}, "c": ["x" * 900] * 3}] * 3,
     ],
 )
 def test_anything_is_cut(value: Any) -> None:

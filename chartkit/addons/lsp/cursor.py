@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _LINE: Final = re.compile(
     r"(?P<before> *(?:- +)*)(?P<dash>-$)?"
@@ -23,15 +23,19 @@ _EXPRESSIONS: Final = re.compile(r"\{\{((?!\}\}).)*$")
 Step = str | int
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line with a key or an item. dashes: the columns of items that begin in it; column: of the
-    key, or of what is in the last item."""
+class _Line(NamedTuple):
+    """The keys and items of a line. dashes: the columns of items that begin in it; column: of the
+    key, or of what is in the last item; value: what is behind the key."""
 
     dashes: tuple[int, ...]
     column: int
-    key: str
-    value: str
+    key: str = ""
+    value: str = ""
+
+    @property
+    def start(self) -> int:
+        """The column of the first key or item."""
+        return self.dashes[0] if self.dashes else self.column
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +68,15 @@ def cursor_at(lines: Sequence[str], row: int, column: int) -> Cursor:
     """Return the place at a line and a column, from 0; column: in characters."""
     text = lines[row] if row < len(lines) else ""
     column = min(column, len(text))
-    line = _read(text)
-    if line is None:
-        indent = len(text) - len(text.lstrip()) if text.strip() else column
-        line = _Line((), indent, "", "")
+    indent = len(text) - len(text.lstrip()) if text.strip() else column
+    line = _read(text) or _Line((), indent)
     behind = len(text) - len(line.value)
     in_value = bool(line.key) and column >= behind and (column > behind or not line.value)
     words = (match for match in _WORD.finditer(text) if match.start() <= column <= match.end())
     word = next((match[0] for match in words), "")
+    siblings, types = frozenset(_siblings(lines, row, line)), _types(lines, row)
     above = _above(lines, row, line)
-    siblings = frozenset({*_keys(lines, row, line.column, -1), *_keys(lines, row, line.column, 1)})
-    return Cursor(above, line.key, in_value, word, text[:column], siblings, _types(lines, row))
+    return Cursor(above, line.key, in_value, word, text[:column], siblings, types)
 
 
 def _read(text: str) -> _Line | None:
@@ -82,88 +84,53 @@ def _read(text: str) -> _Line | None:
     match = _LINE.match(text)
     if match is None or (match["key"] is None and "-" not in match[0]):
         return None
-    begin = match["before"]
-    dashes = [at for at, letter in enumerate(begin) if letter == "-"]
-    if match["dash"] is not None:
-        dashes.append(len(begin))
-    column = len(begin) if match["dash"] is None else len(begin) + 2
-    return _Line(tuple(dashes), column, match["key"] or "", match["value"] or "")
+    begin = match["before"] + ("- " if match["dash"] else "")
+    dashes = tuple(at for at, letter in enumerate(begin) if letter == "-")
+    return _Line(dashes, len(begin), match["key"] or "", match["value"] or "")
 
 
 def _lines_from(lines: Sequence[str], row: int, direction: int) -> Iterator[str]:
     """Yield the lines of a document above or below one that are neither empty nor comments nor
     actions of a template alone."""
-    row += direction
-    count = 0
-    while 0 <= row < len(lines) and count < _MOST_LINES:
-        text = lines[row]
-        if text.startswith("---"):
+    for at in range(row + direction, row + direction * _MOST_LINES, direction):
+        if not 0 <= at < len(lines) or lines[at].startswith("---"):
             return
-        if (content := text.strip()) and not content.startswith(("#", "{{")):
-            yield text
-        row += direction
-        count += 1
+        if (content := lines[at].strip()) and not content.startswith(("#", "{{")):
+            yield lines[at]
 
 
 def _above(lines: Sequence[str], row: int, line: _Line) -> tuple[Step, ...]:
     """Return the keys and items that a line is in, the outermost first."""
     path: list[Step] = []
-    limit, items = line.column, list(line.dashes)
-    index: int | None = None
-    while items:
-        limit, index = items.pop(), 0
-        if items:
-            path.insert(0, index)
-    for text in _lines_from(lines, row, -1):
-        other = _read(text)
-        if other is None:
-            continue
-        if index is not None:
-            if limit in other.dashes:
-                # An item before, of the same list.
+    limit, index = line.column, -1
+    own = line._replace(key="")
+    for other in (own, *filter(None, map(_read, _lines_from(lines, row, -1)))):
+        is_above = other.column < limit or (other.column == limit and index >= 0)
+        if other.key and is_above:
+            path += [index, other.key] if index >= 0 else [other.key]
+            limit, index = other.column, -1
+        for dash in reversed(other.dashes):
+            if dash < limit:
+                path += [index] if index >= 0 else []
+                limit, index = dash, 0
+            elif dash == limit and index >= 0:
                 index += 1
-                items = [each for each in other.dashes if each < limit]
-                if not items:
-                    continue
-                path.insert(0, index)
-                limit, index = items[-1], 0
-                continue
-            if other.column > limit or not other.key:
-                continue
-            path.insert(0, index)
-            index = None
-            limit = other.column + 1
-        if other.column < limit and other.key:
-            path.insert(0, other.key)
-            limit = other.column
-        elif other.column > limit or not other.dashes or other.dashes[0] >= limit:
-            continue
-        for dash in reversed([each for each in other.dashes if each < limit]):
-            if index is not None:
-                path.insert(0, index)
-            limit, index = dash, 0
-        if limit == 0 and index is None:
-            break
-    if index is not None:
-        path.insert(0, index)
-    return tuple(path)
+    path += [index] if index >= 0 else []
+    return tuple(reversed(path))
 
 
-def _keys(lines: Sequence[str], row: int, column: int, direction: int) -> Iterator[str]:
-    """Yield the keys of the same mapping above or below a line."""
-    own = _read(lines[row]) if row < len(lines) else None
-    if direction < 0 and own is not None and own.dashes:
-        return
-    for text in _lines_from(lines, row, direction):
-        line = _read(text)
-        if line is None:
-            continue
-        if line.column < column or (line.dashes and direction > 0 and line.dashes[-1] < column):
-            return
-        if line.column == column and line.key:
-            yield line.key
-        if line.dashes and line.dashes[-1] < column:
-            return
+def _siblings(lines: Sequence[str], row: int, line: _Line) -> Iterator[str]:
+    """Yield the other keys of the mapping that a line is in."""
+    for direction in (1,) if line.dashes else (1, -1):
+        for other in filter(None, map(_read, _lines_from(lines, row, direction))):
+            if (
+                other.key
+                and other.column == line.column
+                and not (direction > 0 and other.start < line.column)
+            ):
+                yield other.key
+            if other.start < line.column:
+                break
 
 
 def _types(lines: Sequence[str], row: int) -> tuple[str, str]:

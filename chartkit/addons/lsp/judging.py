@@ -96,34 +96,26 @@ class Policies:
         policies, completion = requests.policies.policies, requests.completion(self.environment)
         names = [policy.policy.key for policy in policies]
         acceptor = Acceptor(None, datetime.now(UTC).date(), names, self.allows_suppressions)
-        version = self.environment.kube_version if self.environment else None
-        minor = minor_of(version)
+        minor = minor_of(self.environment.kube_version if self.environment else None)
         found: list[Problem] = []
-        given: list[Resource] = []
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = completion(resource, results)
             accepted = acceptor.accepted(resource, results)
             for at, result in enumerate(results):
                 if result.status in FAILED and at not in accepted:
-                    violation = Violation(given[-1], result, self, requests)
-                    found.append(violation_problem(violation))
-
-        def one(resource: Resource) -> Iterator[Resource]:
-            given.append(resource)
-            yield resource
+                    found.append(violation_problem(Violation(given, result, self, requests)))
 
         context = self.context(requests)
-        for resource in objects:
+        for given in objects:
             if not token.goes_on():
                 return
-            found, file = [], resource.location.file
-            faults = ObjectFaults(minor)
-            faults.add([resource])
-            run_scan(policies, one(resource), sink, context)
-            notes, acceptor.notes = acceptor.notes, []
-            found += (problem_of(each, file) for each in (*faults.diagnostics(), *notes))
-            yield resource, found
+            found, faults = [], ObjectFaults(minor)
+            faults.add([given])
+            run_scan(policies, [given], sink, context)
+            notes, acceptor.notes = [*faults.diagnostics(), *acceptor.notes], []
+            found += (problem_of(each, given.location.file) for each in notes)
+            yield given, found
 
 
 def violation_problem(violation: Violation) -> Problem:

@@ -243,10 +243,6 @@ class ChartkitServer(LanguageServer):
             document = types.OptionalVersionedTextDocumentIdentifier(uri, self._version(uri))
             yield types.TextDocumentEdit(document, texts)
 
-    def shutdown(self) -> None:
-        self._worker.close()
-        super().shutdown()  # type: ignore[no-untyped-call]
-
 
 def path_of(uri: str) -> Path | None:
     """Return the real path of a file's address; None for what is no file."""

@@ -17,7 +17,6 @@ from chartkit.safe_text import shown
 
 T = TypeVar("T")
 REQUEST, CHECK = range(2)
-_END: Final = -1
 _NOTHING: Final = (ChartkitError, CancelledError)
 """Errors after which there is no answer, and nothing to be told."""
 
@@ -28,8 +27,7 @@ class Worker:
     def __init__(self) -> None:
         self._jobs: PriorityQueue[tuple[int, int, Callable[[], None]]] = PriorityQueue()
         self._numbers = count()
-        self._thread = Thread(target=self._work, name="checks", daemon=True)
-        self._thread.start()
+        Thread(target=self._work, name="checks", daemon=True).start()
 
     def submit(self, rank: int, job: Callable[[], T], otherwise: T) -> Future[T]:
         """Have a job done. rank: `REQUEST` or `CHECK`; otherwise: the answer if it fails."""
@@ -42,20 +40,9 @@ class Worker:
         self._jobs.put((rank, next(self._numbers), run))
         return future
 
-    def close(self) -> None:
-        """End the thread after the job that it is at."""
-        self._jobs.put((_END, next(self._numbers), _stop))
-
     def _work(self) -> None:
         while True:
-            job = self._jobs.get()[2]
-            if job is _stop:
-                return
-            job()
-
-
-def _stop() -> None:
-    """Stand for the end of all jobs."""
+            self._jobs.get()[2]()
 
 
 def answered(job: Callable[[], T], otherwise: T) -> T:
@@ -65,10 +52,5 @@ def answered(job: Callable[[], T], otherwise: T) -> T:
     except _NOTHING:
         return otherwise
     except (Exception, RecursionError, MemoryError) as error:  # noqa: BLE001 - the boundary
-        log(bug_message(error))
+        click.echo(f"chartkit lsp: {shown(bug_message(error))}", err=True)
         return otherwise
-
-
-def log(message: str) -> None:
-    """Write a line to standard error, which editors show in a log."""
-    click.echo(f"chartkit lsp: {shown(message)}", err=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.addons.lsp.cursor import Cursor
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, parse_api_version
 
 JMESPATH: Final = "jmespath"
-_KYVERNO: Final = "kyverno.io/"
 _CEL_KINDS: Final = {
     "ValidatingPolicy": "vpol",
     "MutatingPolicy": "mpol",
@@ -18,39 +17,43 @@ _CEL_KINDS: Final = {
     "DeletingPolicy": "dpol",
     "ImageValidatingPolicy": "ivpol",
 }
-_CEL_KEYS: Final = frozenset(
-    {"expression", "messageExpression", "valueExpression", "matchConditions", "variables"}
-)
+_CEL_KEYS: Final = {"cel", "celPreconditions", "matchConditions", "variables"} | {
+    "expression", "messageExpression", "valueExpression",
+}  # fmt: skip
 _VARIABLES: Final = (
     *("request.object", "request.oldObject", "request.operation", "request.namespace"),
     *("request.userInfo", "element", "elementIndex", "images", "serviceAccountName"),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """A function or macro of a language."""
 
-    name: str
     signatures: tuple[str, ...]
     doc: str
     example: str
+
+    @property
+    def documentation(self) -> str:
+        """What it does, in Markdown."""
+        signatures = "\n".join(self.signatures[:6])
+        example = f"Example: `{self.example}`" if self.example else ""
+        return "\n\n".join(filter(None, (f"```\n{signatures}\n```", self.doc, example)))
 
 
 def language_at(cursor: Cursor) -> str | None:
     """Return the language that is written at a place: `JMESPATH`, or the name of a CEL
     environment; None for no expression."""
-    version, kind = cursor.types
-    if cursor.in_variable and version.startswith(_KYVERNO):
+    group, _ = parse_api_version(cursor.types[0])
+    kind = cursor.types[1]
+    if group == KYVERNO_GROUP and cursor.in_variable:
         return JMESPATH
-    if not _CEL_KEYS.intersection(map(str, cursor.path)) and "cel" not in cursor.path:
-        return None
-    if version.startswith(_KYVERNO):
-        return "k8s" if "cel" in cursor.path or "celPreconditions" in cursor.path else None
-    if version.startswith("policies.kyverno.io/"):
+    keys = _CEL_KEYS.intersection(map(str, cursor.path))
+    if group == CEL_GROUP and keys:
         own = _CEL_KINDS.get(kind.removeprefix("Namespaced"))
         return f"n{own}" if own and kind.startswith("Namespaced") else own
-    return "k8s" if version.startswith("admissionregistration.k8s.io/") else None
+    is_kubernetes = group == "admissionregistration.k8s.io" and bool(keys)
+    return "k8s" if is_kubernetes or keys & {"cel", "celPreconditions"} else None
 
 
 @cache
@@ -60,10 +63,7 @@ def functions(language: str) -> Mapping[str, Function]:
         from chartkit.engine.jmespath.functions import FUNCTIONS
 
         specs = FUNCTIONS.values()
-        return {
-            each.name: Function(each.name, (each.signature,), each.doc, each.example)
-            for each in specs
-        }
+        return {each.name: Function((each.signature,), each.doc, each.example) for each in specs}
     from chartkit.engine.cel.environments import ENVIRONMENTS
     from chartkit.engine.cel.explain import sections
 
@@ -71,25 +71,14 @@ def functions(language: str) -> Mapping[str, Function]:
     for section in sections(ENVIRONMENTS[language].libraries):
         for entry in section.entries:
             name = entry.name.rpartition(".")[2]
-            if name.isidentifier() and name not in found:
-                example = entry.examples[0].expression if entry.examples else ""
-                found[name] = Function(name, entry.signatures, entry.doc, example)
+            example = entry.examples[0].expression if entry.examples else ""
+            if name.isidentifier():
+                found.setdefault(name, Function(entry.signatures, entry.doc, example))
     return found
 
 
 def variables(language: str) -> tuple[str, ...]:
     """Return the names of the variables of a language."""
-    if language == JMESPATH:
-        return _VARIABLES
     from chartkit.engine.cel.environments import ENVIRONMENTS
 
-    return tuple(ENVIRONMENTS[language].variables)
-
-
-def documentation(function: Function) -> str:
-    """Return what a function does, in Markdown."""
-    signatures = "\n".join(function.signatures[:6])
-    parts = [f"```\n{signatures}\n```", function.doc]
-    if function.example:
-        parts.append(f"Example: `{function.example}`")
-    return "\n\n".join(filter(None, parts))
+    return _VARIABLES if language == JMESPATH else tuple(ENVIRONMENTS[language].variables)

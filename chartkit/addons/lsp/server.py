@@ -205,7 +205,7 @@ class ChartkitServer(LanguageServer):
     async def _complete(self, params: types.CompletionParams) -> list[types.CompletionItem]:
         def answer(path: Path) -> list[types.CompletionItem]:
             cursor = self._cursor(path, params.position)
-            return completions(cursor, partial(self._session.shape_of, path))
+            return [*completions(cursor, partial(self._session.shape_of, path))]
 
         return await self._asked(params.text_document.uri, answer, [])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from chartkit.documents.reader import Document, read_source
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.helm.template_places import TemplatePlaces
-from chartkit.model import Json, Location, mapping_at, text_of
+from chartkit.model import Json, mapping_at, text_of
 from chartkit.scan.gate.exceptions import exception_of
 from chartkit.scan.gate.suppressions import ANNOTATION, Suppression
 from chartkit.scan.gate.violation import written_rule
@@ -23,72 +24,62 @@ _NAMESPACE: Final = "kyverno"
 """The namespace of exceptions that are written."""
 _MOST: Final = 3
 """The problems of one place that have actions."""
-
-
 Edit = tuple[int, int, str]
 """Lines of a text, from 0, the second is not among them, and the text that takes their place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What can be done about problems. edits: by file; creates: the files that are new; is_best:
-    whether it is what there is to do first."""
+    """What can be done about a problem. edits: by file; creates: whether the files are new;
+    is_best: whether it is what there is to do first."""
 
     title: str
     edits: Mapping[str, Sequence[Edit]]
-    problems: Sequence[Problem]
+    problem: Problem
     creates: bool = False
     is_best: bool = False
 
 
-def actions(problems: Sequence[Problem], file: str, everything: bool) -> Iterator[Action]:
-    """Yield what can be done about problems at a place of a file. everything: whether the editor
-    asks for what takes longer, too: fixes."""
-    chosen = [each for each in problems if each.violation is not None][:_MOST]
-    for problem in chosen if everything and "satisfy" in addons() else ():
-        yield from _fix([problem], f"Fix {problem.code}")
-    if everything and len(chosen) > 1 and "satisfy" in addons():
-        yield from _fix(chosen, "Fix all of these")
-    for problem in chosen:
-        assert problem.violation is not None
-        yield from _suppression(problem, problem.violation)
-        yield from _exception(problem, problem.violation, file)
+def actions(problems: Sequence[Problem], whole: bool) -> Iterator[Action]:
+    """Yield what can be done about problems of one place. whole: whether the editor asks for what
+    takes longer, too: fixes."""
+    chosen = [(each, each.violation) for each in problems if each.violation is not None][:_MOST]
+    is_fixable = whole and "satisfy" in addons()
+    makers = (_fix, _suppression, _exception) if is_fixable else (_suppression, _exception)
+    for make, (problem, violation) in product(makers, chosen):
+        yield from make(problem, violation)
 
 
-def _fix(problems: Sequence[Problem], title: str) -> Iterator[Action]:
-    """Yield what `chartkit scan --fix` would change, if that ends the violations."""
+def _fix(problem: Problem, violation: Violation) -> Iterator[Action]:
+    """Yield what `chartkit scan --fix` would change, if that ends the violation."""
     from chartkit.addons.satisfy.fix.command import FixRun
     from chartkit.addons.satisfy.fix.files import SourceFiles
     from chartkit.addons.satisfy.fix.model import Subject
     from chartkit.addons.satisfy.wants.rules import key_of
 
-    violations = [each.violation for each in problems if each.violation is not None]
-    first = violations[0]
-    policies, requests = first.policies, first.requests
-    if any(each.requests is not requests for each in violations):
-        return
-    places = first.resource.location.places
-    root = (
-        places.chart.shown if isinstance(places, TemplatePlaces) else first.resource.location.file
-    )
-    files = SourceFiles([str(root)], "", False)
+    policies, requests = violation.policies, violation.requests
+    files = SourceFiles([str(_root(violation))], "", False)
     run = FixRun(files, requests, policies.environment, policies.context)
-    subjects: list[Subject] = []
-    for number, given in enumerate(requests.objects):
-        found = [each for each in violations if each.resource.body is given.body]
-        if found:
-            rules = frozenset(key_of(each.result) for each in found)
-            subjects.append(Subject(number, given, rules))
-            run.solve(subjects[-1])
-    batches = run.batches(subjects)
+    bodies = [id(each.body) for each in requests.objects]
+    number = bodies.index(id(violation.resource.body))
+    rules = frozenset({key_of(violation.result)})
+    subject = Subject(number, requests.objects[number], rules)
+    run.solve(subject)
+    texts = [text for batch in run.batches([subject]) for text in batch.files]
     changes = {
         str(text.path.resolve()): _edits(text.before, text.after)
-        for batch in batches
-        for text in batch.files
-        if text.path is not None and text.before != text.after
+        for text in texts
+        if text.path is not None
     }
-    if changes and all(subject.fixed for subject in subjects):
-        yield Action(title, changes, problems, is_best=len(problems) == 1)
+    if any(changes.values()) and subject.fixed:
+        yield Action(f"Fix {problem.code}", changes, problem, is_best=True)
+
+
+def _root(violation: Violation) -> Path:
+    """Return the file that an object is in, or the folder of its chart."""
+    location = violation.resource.location
+    places = location.places
+    return places.chart.shown if isinstance(places, TemplatePlaces) else Path(location.file)
 
 
 def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
@@ -113,24 +104,20 @@ def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
     except (InputError, NoPlaceError, ValueError):
         return
     edits = {str(Path(file).resolve()): _edits(text, after)}
-    yield Action(f"Suppress {problem.code} with a reason", edits, [problem])
+    yield Action(f"Suppress {problem.code} with a reason", edits, problem)
 
 
-def _exception(problem: Problem, violation: Violation, file: str) -> Iterator[Action]:
+def _exception(problem: Problem, violation: Violation) -> Iterator[Action]:
     """Yield a new file with the PolicyException of a finding, for the author to give the reason."""
-    resource, result = violation.resource, violation.result
-    running = violation.requests.policies.policies
-    policy = next((each for each in running if each.policy.id == result.policy_id), None)
-    if policy is None:
-        return
-    known = Suppression(result.policy, result.rule, "", None, Location(file))
-    body = exception_of(resource, known, policy, _NAMESPACE)
-    places = resource.location.places
-    folder = places.chart.shown.parent if isinstance(places, TemplatePlaces) else Path(file).parent
-    if body is None or (path := folder / f"{body['metadata']['name']}.yaml").exists():
-        return
-    edits = {str(path.resolve()): [(0, 0, dump_yaml(body))]}
-    yield Action(f"Write an exception from {problem.code}", edits, [problem], creates=True)
+    result, folder = violation.result, _root(violation).parent
+    known = Suppression(result.policy, result.rule, "", None, problem.location)
+    for policy in violation.requests.policies.policies:
+        if policy.policy.id != result.policy_id:
+            continue
+        body = exception_of(violation.resource, known, policy, _NAMESPACE)
+        if body and not (path := folder / f"{body['metadata']['name']}.yaml").exists():
+            edits = {str(path.resolve()): [(0, 0, dump_yaml(body))]}
+            yield Action(f"Write an exception from {problem.code}", edits, problem, creates=True)
 
 
 def _edits(before: str, after: str) -> list[Edit]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.addons.lsp.judging import SECONDS, Policies, Token
-from chartkit.addons.lsp.problems import Problem, by_file, note, problem_of, problems_of_error
+from chartkit.addons.lsp.problems import Problem, by_file, note, problem_of
 from chartkit.addons.lsp.session import Kept, Session, stamp
 from chartkit.documents.input_files import read_text
 from chartkit.documents.reader import read_file
@@ -20,7 +20,7 @@ from chartkit.errors import ChartkitError, HelmMissingError
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.library.policies import METADATA_FILE
-from chartkit.model import Resource, Severity, list_of, mapping_at
+from chartkit.model import Diagnostic, Resource, Severity, list_of, mapping_at
 from chartkit.project.project import FILE_NAME
 from chartkit.scan import DEFAULT_NAMESPACE
 from chartkit.scan.inputs import is_manifest, objects_of
@@ -40,13 +40,9 @@ Found = dict[str, list[Problem]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked as a whole: a file, or a chart with the values file that is edited.
+    """What is checked as a whole: a file, a chart, or a chart with a values file. root: the file or
+    the folder; its problems take the place of those that it had."""
 
-    key: names it; its problems take the place of those that it had; root: the file, or the folder
-    of the chart.
-    """
-
-    key: str
     root: Path
     run: Callable[[Token], Found]
 
@@ -64,24 +60,22 @@ class Checks:
 
     def subject_of(self, path: Path) -> Subject | None:
         """Return what is checked when a file changes; None for a file that has no check."""
-        chart, values = self.session.chart_of(path), None
-        parts = path.relative_to(chart).parts if chart is not None else ()
-        root, key, file = path, str(path), path
+        chart = self.session.chart_of(path)
+        parts = path.relative_to(chart).parts if chart is not None else ("",)
+        is_own = len(parts) == 1 and is_manifest(path)
         check: Callable[[Path, Token], Iterator[Problem]]
-        if chart is not None and (
-            parts[0] in _CHART_PARTS or (len(parts) == 1 and is_manifest(path))
-        ):
-            if len(parts) == 1 and path.name.startswith("values") and path.name != "values.yaml":
-                values = path
-            root, key, file = chart, f"{chart}?{values}", values or chart / "Chart.yaml"
-            check = partial(self.chart, values)
+        root = file = path
+        if chart is not None and (parts[0] in _CHART_PARTS or is_own):
+            is_values = is_own and path.name.startswith("values") and path.name != "values.yaml"
+            root, file = (path, path) if is_values else (chart, chart / "Chart.yaml")
+            check = partial(self.chart, path if is_values else None)
         elif not is_manifest(path):
             return None
         elif (path.parent / METADATA_FILE).is_file():
             check = self.policy
         else:
             check = {FILE_NAME: self.project, TEST_FILE: self.test}.get(path.name, self.manifest)
-        return Subject(key, root, lambda token: _guarded(file, partial(check, file, token)))
+        return Subject(root, lambda token: _guarded(file, partial(check, file, token)))
 
     def manifest(self, path: Path, token: Token) -> Iterator[Problem]:
         """Yield the problems of the objects of a file, and of the policies among them."""
@@ -225,7 +219,9 @@ def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
         else:
             found.extend(run())
     except ChartkitError as error:
-        found.extend(problems_of_error(error, file, _INPUT))
+        own = Diagnostic(_INPUT, Severity.ERROR, error.message, error.location, error.hint)
+        diagnostics = getattr(error, "diagnostics", None) or [own]
+        found.extend(problem_of(each, file) for each in diagnostics)
     return by_file(found, file)
 
 

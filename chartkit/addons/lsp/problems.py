@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from chartkit.documents.input_files import read_text
-from chartkit.errors import ChartkitError, InputError
+from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity
 
 if TYPE_CHECKING:
@@ -50,15 +50,6 @@ def problem_of(diagnostic: Diagnostic, file: str) -> Problem:
     hint = f" ({diagnostic.hint})" if diagnostic.hint else ""
     message = diagnostic.message + hint
     return Problem(location, diagnostic.severity, diagnostic.rule_id, message)
-
-
-def problems_of_error(error: ChartkitError, file: str, code: str) -> Iterator[Problem]:
-    """Yield what an error says as problems."""
-    if diagnostics := getattr(error, "diagnostics", ()):
-        yield from (problem_of(each, file) for each in diagnostics)
-        return
-    found = Diagnostic(code, Severity.ERROR, error.message, error.location, error.hint)
-    yield problem_of(found, file)
 
 
 def note(code: str, message: str, file: str) -> Problem:

@@ -46,10 +46,10 @@ class ChartkitServer(LanguageServer):
         self._session = session
         self._checks = Checks(session)
         self._worker = Worker()
-        self._pending: dict[str, tuple[asyncio.TimerHandle, Token]] = {}
-        """The checks that wait or run."""
-        self._found: dict[str, Found] = {}
-        """The problems of each check, by file."""
+        self._pending: dict[Path, tuple[asyncio.TimerHandle, Token]] = {}
+        """The checks that wait or run, by what they check."""
+        self._found: dict[Path, Found] = {}
+        """The problems that each check found, by file."""
         self._uris: dict[str, str] = {}
         """The addresses of open files as the editor writes them, by their paths."""
         triggers = types.CompletionOptions(trigger_characters=[".", "{", " "])
@@ -95,17 +95,23 @@ class ChartkitServer(LanguageServer):
             self._check(path)
 
     def _check(self, path: Path) -> None:
-        """Check what a file belongs to, once no further change comes."""
+        """Check what a file belongs to, once no further change comes; forget what is closed."""
         subject = answered(lambda: self._checks.subject_of(path), None)
         if subject is None:
             return
-        if subject.key in self._pending:
-            timer, token = self._pending[subject.key]
+        if subject.root in self._pending:
+            timer, token = self._pending.pop(subject.root)
             timer.cancel()
             token.cancelled.set()
         token = Token()
+        if not self._open_in(subject.root):
+            self._finish(subject, token, {str(path): []})
+            return
         timer = asyncio.get_running_loop().call_later(DELAY, self._start, subject, token)
-        self._pending[subject.key] = timer, token
+        self._pending[subject.root] = timer, token
+
+    def _open_in(self, root: Path) -> list[str]:
+        return [path for path in self._uris if Path(path).is_relative_to(root)]
 
     def _start(self, subject: Subject, token: Token) -> None:
         loop = asyncio.get_running_loop()
@@ -124,10 +130,10 @@ class ChartkitServer(LanguageServer):
     def _finish(self, subject: Subject, token: Token, found: Found | None) -> None:
         if token.cancelled.is_set():
             return
-        self._pending.pop(subject.key, None)
-        before = self._found.pop(subject.key, {})
-        self._found[subject.key] = found or {}
-        own = [path for path in self._uris if Path(path).is_relative_to(subject.root)]
+        self._pending.pop(subject.root, None)
+        own, before = self._open_in(subject.root), self._found.pop(subject.root, {})
+        if own and found:
+            self._found[subject.root] = found
         for path in {*before, *(found or ()), *own}:
             lines, uri = lines_of(path), self._uri(path)
             diagnostics = [self._diagnostic(each, lines) for each in self._problems(path)]
@@ -137,7 +143,7 @@ class ChartkitServer(LanguageServer):
 
     def _problems(self, path: str) -> list[Problem]:
         """Return the problems of a file, of all checks that found some."""
-        found = (each for files in self._found.values() for each in files.get(path, ()))
+        found = (each for files in [*self._found.values()] for each in files.get(path, ()))
         return list(dict.fromkeys(found))[:MOST]
 
     def _uri(self, path: str) -> str:
@@ -217,19 +223,16 @@ class ChartkitServer(LanguageServer):
         whole = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
 
         def answer(path: Path) -> list[types.CodeAction]:
-            found = actions(self._problems_at(path, params.range), str(path), whole)
+            found = actions(self._problems_at(path, params.range), whole)
             return [self._action(each) for each in found if creates or not each.creates]
 
         return await self._asked(params.text_document.uri, answer, [])
 
     def _action(self, action: Action) -> types.CodeAction:
         edit = types.WorkspaceEdit(document_changes=[*self._changes(action)])
-        about = []
-        for problem in action.problems:
-            lines = lines_of(str(Path(problem.location.file).resolve()))
-            about.append(self._diagnostic(problem, lines))
-        kind, is_best = types.CodeActionKind.QuickFix, action.is_best or None
-        return types.CodeAction(action.title, kind, about, is_best, edit=edit)
+        lines = lines_of(str(Path(action.problem.location.file).resolve()))
+        about, kind = [self._diagnostic(action.problem, lines)], types.CodeActionKind.QuickFix
+        return types.CodeAction(action.title, kind, about, action.is_best or None, edit=edit)
 
     def _changes(self, action: Action) -> Iterator[types.CreateFile | types.TextDocumentEdit]:
         for path, edits in action.edits.items():

@@ -65,6 +65,8 @@ async def test_positions_are_counted_in_utf_16_and_unsaved_text_counts(tmp_path:
         await work.diagnostics(file, lambda found: PRIVILEGED not in codes(found))
         assert "privileged: true" in file.read_text()
         work.close(file)
+        await work.diagnostics(file, lambda found: not found)
+        work.open(file)
         await work.diagnostics(file, lambda found: PRIVILEGED in codes(found))
 
 

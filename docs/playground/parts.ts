@@ -21,13 +21,12 @@ export function problemList(
   if (!problems.length) return [];
   const items = problems.map((problem) => {
     const editor = editors[problem.input];
-    const label = `${problem.input}:${problem.line}`;
+    const { input, line, level, message, hint } = problem;
     return element(
       "li", { class: "result" },
-      badge(problem.level), " ",
-      element("span", { class: "message" }, problem.message),
-      problem.hint ? ` (${problem.hint})` : "", " ",
-      editor && problem.line ? placeButton(label, problem, editor) : "",
+      badge(level), " ",
+      editor && line ? placeButton(`${input}, line ${line}`, problem, editor) : `${input}: `,
+      element("span", { class: "message" }, message), hint ? ` (${hint})` : "",
     );
   });
   return [element("ul", { class: "results" }, ...items)];

@@ -19,7 +19,7 @@ from chartkit import __version__
 from chartkit.addon import port
 from chartkit.model import Body, Location, Places, Resource, RuleResult, Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.findings import Acceptance, FieldPlace
+from chartkit.report.findings import Acceptance
 from chartkit.report.html.tally import LEGEND, RuleTally, Tally, bars, owner_of, place_of, ring
 from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import SortedSpool, SpoolPart
@@ -99,7 +99,7 @@ class HtmlWriter(FindingFormat):
         start, after_subject, after_location, after_others, end = parts
         subject = escape(shown(finding.subject or str(location or "")))
         place = escape(str(location)) if location is not None else ""
-        others = "".join(f"<br><code>{_escaped_place(each)}</code>" for each in finding.others)
+        others = "".join(f"<br><code>{escape(shown(str(each)))}</code>" for each in finding.others)
         row = (
             f"{start}{subject}{after_subject}{place}{after_location}{others}"
             f"{after_others}{source}{end}"
@@ -123,7 +123,8 @@ class HtmlWriter(FindingFormat):
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the page, ending with a newline."""
-        style, script = (Markup((_FOLDER / name).read_text("utf-8")) for name in _ASSETS)
+        assets = (_FOLDER / name for name in ("style.css", "script.js"))
+        style, script = (Markup(asset.read_text("utf-8")) for asset in assets)
         tally = self._tally
         rules = tally.in_order
         by_severity = tally.by_severity()
@@ -153,7 +154,8 @@ class HtmlWriter(FindingFormat):
                 kinds=[shown(kind) for kind in sorted(tally.kinds)],
                 all_places=[shown(each) for each in sorted(tally.all_places)],
                 states=list(tally.states),
-                rows=self._rows,
+                # The findings of a rule stay on disk until the page is written.
+                rows=lambda key: map(Markup, self._texts.pieces(key)),
             )
         )
         yield "\n"
@@ -174,13 +176,6 @@ class HtmlWriter(FindingFormat):
             "accepted": tally.accepted,
             "places": self._tally.in_places(tally),
         }
-
-    def _rows(self, key: tuple[str, str]) -> Iterator[Markup]:
-        """Return the findings of a rule, which stay on disk until the page is written."""
-        return map(Markup, self._texts.pieces(key))
-
-
-_ASSETS: Final = ("style.css", "script.js")
 
 
 def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
@@ -239,10 +234,6 @@ def _parts(has_source: bool, *shape: str) -> Sequence[str]:
     given |= {"message": shown_lines(texts["message"]), "lines": _GAP if has_source else "", **gaps}
     parts = _templates().get_template("finding.html.j2").render(given).split(str(_GAP))
     return parts if has_source else [*parts, ""]
-
-
-def _escaped_place(place: FieldPlace) -> str:
-    return str(escape(shown(str(place))))
 
 
 class _Sources:

@@ -156,7 +156,7 @@ def test_a_policy_is_typed_and_an_object_corrected(page: Page) -> None:
 
 def test_mistakes_of_inputs_have_their_lines(page: Page) -> None:
     write(page, "objects", "apiVersion: v1\nkind: Pod\nmetadata: {name: [}\n")
-    await_text(page, ".result", "objects:3")
+    await_text(page, ".result", "objects, line 3")
     assert "metadata" in page.locator("[data-field=objects] .cm-line-error").inner_text()
     write(page, "objects", POD)
     page.locator("#more").evaluate("details => { details.open = true }")

@@ -109,12 +109,10 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
 def _document(tool: Tool, given: Mapping[str, Json], document: Json, notes: list[str]) -> Json:
     """Return the JSON of an answer as agents get it."""
     if query := given.get("query"):
-        document = {QUERIED: bounded(document, _ROOM, f"({query})", notes)}
-    else:
-        if not given.get("detailed") and not given.get("policy"):
-            without_passes(tool.output, document, notes)
-        document = bounded(document, _ROOM, "", notes)
-    return document
+        return {QUERIED: bounded(document, _ROOM, f"({query})", notes)}
+    is_whole = given.get("detailed") or given.get("policy")
+    filters = {} if is_whole else without_passes(tool.output, document, notes)
+    return bounded(document, _ROOM, "", notes, filters)
 
 
 def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, str]:

@@ -28,9 +28,22 @@ def test_a_long_list_is_cut_and_the_note_asks_for_the_others() -> None:
     assert cut["summary"] == SCAN["summary"]
     kept = len(cut["results"])
     assert cut["results"] == SCAN["results"][:kept]
-    assert notes == [f"left out: {400 - kept} of 400 results (query `results[{kept}:]` gives them)"]
+    assert notes == [f"left out: {400 - kept} of 400 (query `results[{kept}:]` gives them)"]
     others = jmespath.search(f"results[{kept}:]", SCAN)
     assert cut["results"] + others == SCAN["results"]
+
+
+def test_the_others_are_asked_for_without_what_passes() -> None:
+    results = [
+        {"result": "pass" if number % 3 else "fail", "number": number} for number in range(900)
+    ]
+    document: dict[str, Any] = {"results": list(results)}
+    notes: list[str] = []
+    filters = without_passes("scan", document, notes)
+    cut = bounded(document, 5_000, "", notes, filters)
+    asked = notes[-1].partition("`")[2].partition("`")[0]
+    others = jmespath.search(asked, {"results": results})
+    assert cut["results"] + others == [each for each in results if each["result"] == "fail"]
 
 
 def test_parts_of_what_a_query_chose_are_asked_for_by_it() -> None:

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from chartkit import __version__
 from chartkit.addons.mcp.tools import tools
 from chartkit.helm.sandbox.confine import Exit
-from tests.addons.mcp.session import COMMAND, Call, Reply, ask, ask_all, check, session, talk
+from tests.addons.mcp.session import COMMAND, Reply, ask, ask_all, check, session, talk
 
 pytestmark = pytest.mark.slow
 
@@ -368,14 +368,21 @@ def test_calls_at_the_same_time_do_not_mix(root: Path) -> None:
 
 def test_long_answers_are_cut_with_a_note(root: Path) -> None:
     many = "---\n".join(POD.replace("web", f"pod-{number}") for number in range(200))
-    calls: list[Call] = [
-        ("scan", {"objects": [many]}),
-        ("scan", {"objects": [many], "query": "results"}),
-    ]
-    for reply in ask_all(root, calls):
+
+    async def work(client: Client) -> tuple[Reply, Reply]:
+        cut = await ask(client, "scan", {"objects": [many]})
+        query = cut.document["notes"][-1].partition("`")[2].partition("`")[0]
+        return cut, await ask(client, "scan", {"objects": [many], "query": query})
+
+    cut, others = talk(work, root)
+    for reply in (cut, others):
         assert len(reply.text) < 33_000
-        assert "left out: " in reply.document["notes"][-1]
-        assert "gives them" in reply.document["notes"][-1]
+        assert reply.document["notes"][-1].startswith("left out: ")
+    last, first = cut.document["results"][-1], others.document["queried"][0]
+    assert cut.document["summary"]["fail"] == 800
+    assert last["result"] == first["result"] == "fail"
+    rows = [(row["resource"], row["policy"]) for row in (*cut.document["results"], first)]
+    assert len(set(rows)) == len(rows)
 
 
 def test_the_protocol_alone_is_on_standard_output(root: Path) -> None:

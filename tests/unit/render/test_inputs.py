@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -114,9 +113,6 @@ def test_a_file_counts_by_its_place(folder: Path, name: str) -> None:
     assert digest(folder) not in (None, before)
 
 
-_TOMORROW = SimpleNamespace(today=lambda: date(2100, 1, 1))
-
-
 def _other_helm(folder: Path, patch: pytest.MonkeyPatch) -> None:
     program = folder / "helm"
     program.write_bytes(b"\x7fELF")
@@ -136,7 +132,7 @@ def _forget() -> None:
 
 
 _AROUND: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
-    "the day": lambda _, patch: patch.setattr(cache, "date", _TOMORROW),
+    "the day": lambda _, patch: patch.setattr(cache, "today", lambda: date(2100, 1, 1)),
     "the time zone": lambda _, patch: patch.setenv("TZ", "Asia/Tokyo"),
     "the current folder": lambda folder, patch: patch.chdir(folder / "own"),
     "Helm": _other_helm,

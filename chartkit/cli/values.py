@@ -15,6 +15,7 @@ from chartkit.cli.options.project import helm_option
 if TYPE_CHECKING:
     from chartkit.documents.reader import Document
     from chartkit.model import Diagnostic
+    from chartkit.scan.gitops.values import ReleasedValues
 
 
 @click.group()
@@ -116,7 +117,8 @@ def _declared(
 ) -> list[Diagnostic] | None:
     """Return the faults of values that objects in files declare, and of the files that are values;
     None if no file has such an object. around: other files with objects that these may name; named:
-    the files that must have values, unlike those found below folders."""
+    the files that must have values, unlike those found below folders, of which only releases of
+    Kyverno's charts are checked."""
     from chartkit.documents.reader import read_file
     from chartkit.documents.unread import unread_at
     from chartkit.errors import InputError, RenderError
@@ -136,7 +138,11 @@ def _declared(
     if not any(map(declares_releases, read.values())):
         return None
     for file, documents in read.items():
-        releases = list(released_values(documents, {**around, **read}, diagnostics.append))
+        notes: list[Diagnostic] = []
+        releases = list(released_values(documents, {**around, **read}, notes.append))
+        if file not in named:
+            releases = list(filter(_is_kyvernos, releases))
+        diagnostics += notes if releases or file in named else ()
         if not releases and (file in named or not declares_releases(documents)):
             # Values, or an object that has none.
             diagnostics += check_each([file], chart, available, len(files) > 1 or file not in named)
@@ -147,11 +153,27 @@ def _declared(
             unknown, of = release.release.unknown, chart or release.chart
             try:
                 diagnostics += check_documents(release.documents, of, available, unknown)
-            except RenderError as error:
+            except (InputError, RenderError) as error:
                 message = f"{release.release.name} cannot be installed: {error.message}"
                 place = release.release.owner.location
                 diagnostics.append(Diagnostic("helm", Severity.ERROR, message, place, error.hint))
     return diagnostics
+
+
+def _is_kyvernos(release: ReleasedValues) -> bool:
+    """Report whether a release is of one of Kyverno's charts, or of one that depends on one."""
+    from chartkit.model import mappings_at
+    from chartkit.values.lint.folders import chart_of
+    from chartkit.values.moved.current import CHARTS
+
+    names: set[object] = {release.release.chart.rstrip("/").rpartition("/")[2]}
+    if release.chart is not None:
+        body = chart_of(release.chart, release.chart)
+        names |= {
+            body.get("name"),
+            *(each.get("name") for each in mappings_at(body, "dependencies")),
+        }
+    return not names.isdisjoint(CHARTS)
 
 
 def _fix(files: Sequence[Path], chart: Path | None) -> None:

@@ -33,6 +33,7 @@ FILES = {
     "flux/release.yaml": RELEASE,
     "flux/more.yaml": MORE,
     "flux/patch.yaml": RELEASE.partition("spec:")[0] + "spec: {suspend: true}\n",
+    "flux/shop.yaml": RELEASE.replace("kyverno", "shop"),
     "policies/Chart.yaml": "name: kyverno-policies\nversion: 1.0.0\napiVersion: v2\n",
     "policies/templates/a.yaml": '{{ fail "needs more" }}\n',
     "policies/values.yaml": "a: 1\n",

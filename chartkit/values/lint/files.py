@@ -162,9 +162,22 @@ def _check_documents(
     more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
     if kyverno_controllers.controllers(rendered.resources):
         judged = high_availability.judge(rendered.resources, highly_available)
-        more += [_in_values(subject, diagnostic) for diagnostic in judged]
+        left_out = _controllers_left_out(subject, errors)
+        more += [
+            _in_values(subject, diagnostic)
+            for diagnostic in judged
+            if left_out.isdisjoint((high_availability.values_path(diagnostic) or ())[:1])
+        ]
     wrong = {diagnostic.location for diagnostic in errors}
     return [*diagnostics, *(diagnostic for diagnostic in more if diagnostic.location not in wrong)]
+
+
+def _controllers_left_out(subject: ChartValues, errors: Sequence[Diagnostic]) -> Set[str | int]:
+    """Return the sections of controllers that were rendered without values, and with defaults in
+    their place: what comes of these says nothing about the values."""
+    paths = [pointer_steps(each.location.path) for each in errors if each.location is not None]
+    defaults = subject.defaults.body
+    return {path[0] for path in paths if path and path[-1] in mapping_at(defaults, *path[:-1])}
 
 
 def _with_file(found: Diagnostic, file: Path) -> Diagnostic:

@@ -72,7 +72,8 @@ def linted(replicas: str, metadata: str = "") -> tuple[list[str], list[str]]:
         ("'${n:-3}'", []),
         ("${n}", []),
         ("${n:=1}", ["CK113"]),
-        ("${n:=x}", ["CK001", "CK113"]),
+        ("${n:=x}", ["CK001"]),
+        ("${n:=2}", ["CK112"]),
         ("${n}\n      replicaz: 3", ["CK001"]),
     ],
 )

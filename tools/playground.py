@@ -135,13 +135,14 @@ def _engine() -> Path:
     lock = json.loads((made / _LOCK).read_bytes())
     (made / _LOCK).write_text(json.dumps({**lock, "packages": {}}), "utf-8")
     packages = _packages()
-    files = sorted(each for each in packages.rglob("*") if each.is_file())
-    contents = {each.relative_to(packages).as_posix(): each.read_bytes() for each in files}
+    found = sorted(each for each in packages.rglob("*") if each.is_file())
+    contents = {each.relative_to(packages).as_posix(): each.read_bytes() for each in found}
     names = json.dumps([(name, len(content)) for name, content in contents.items()])
     packed = b"".join([names.encode(), b"\n", *contents.values()])
     pack.write_bytes(gzip.compress(packed, 9, mtime=0))
     unpack = _bundle("unpack.ts", extension=".mjs").as_uri()
-    _run("node", str(_SCRIPT), "snapshot", str(pack), str(made / "memory.gz"), UNPACK=unpack)
+    files = (pack, made / "memory.gz", Path(__file__).with_name("playground_engine.yaml"))
+    _run("node", str(_SCRIPT), "snapshot", *map(str, files), UNPACK=unpack)
     return made
 
 

@@ -65,7 +65,12 @@ function next(): void {
   try {
     send({ id: question.id, result: JSON.parse(answer(question.call, JSON.stringify(question.input))) });
   } catch (error) {
-    send({ id: question.id, error: String(error) });
+    // A call answers whatever Python raises: what comes here has left Python in no known state.
+    const text = `the page has not enough memory for this, and loads the engine again (${String(error)})`;
+    send({ id: question.id, error: text });
+    answer = null;
+    start();
+    return;
   }
   // Messages that have come meanwhile are taken first: they may replace what waits.
   setTimeout(next);
@@ -76,4 +81,8 @@ self.addEventListener("message", (event: MessageEvent<Question>) => {
   if (waiting.size === 1) setTimeout(next);
 });
 
-load().then(next, (error: unknown) => send({ failed: String(error) }));
+function start(): void {
+  load().then(next, (error: unknown) => send({ failed: String(error) }));
+}
+
+start();

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 _ASK: Final = """async ([script, questions]) => {
   const source = new Blob([`import "${script}";`], {type: "text/javascript"});
   const worker = new Worker(URL.createObjectURL(source), {type: "module"});
-  const said = () => new Promise((resolve, reject) => {
-    worker.onmessage = (event) => resolve(event.data);
+  const said = (id) => new Promise((resolve, reject) => {
+    worker.onmessage = ({data}) => { if (data.id === id || data.failed) resolve(data); };
     worker.onerror = (event) => reject(new Error(event.message));
   });
   const answers = [await said()];
   for (const [id, [call, input]] of questions.entries()) {
     const started = performance.now();
     worker.postMessage({id, call, input});
-    answers.push({...await said(), seconds: (performance.now() - started) / 1000});
+    answers.push({...await said(id), seconds: (performance.now() - started) / 1000});
   }
   worker.terminate();
   return answers;

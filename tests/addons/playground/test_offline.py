@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.addons.playground.server import POLICY
-from tests.addons.playground.browser import opened, served
+from tests.addons.playground.browser import asked, opened, served
 from tests.browser.test_html_report import CHROMIUM
 
 pytestmark = [
@@ -78,3 +78,12 @@ def test_the_policy_is_in_the_page(playground_page: Path) -> None:
     assert re.findall(r"<script(?![^>]* src=)|\son\w+=|style=", text) == []
     assert "unsafe-inline" not in POLICY
     assert "'unsafe-eval'" not in POLICY
+
+
+def test_the_worker_answers_after_what_is_too_deep_for_it(playground_page: Path) -> None:
+    deep = {"language": "cel", "expression": "1" + "+1" * 3_000, "data": "{}"}
+    plain = {**deep, "expression": "1+1"}
+    ready, (first, second) = asked(playground_page, [("expression", deep), ("expression", plain)])
+    assert ready["ready"]
+    assert "error" in first or first["result"]["value"] in (None, "3001")
+    assert second["result"]["value"] == "2"

@@ -13,7 +13,7 @@ export interface Problem {
 /** A decision as `chartkit why -o json` has it: `LINE:COLUMN` in `location` (of the policy) and
  * `fieldLocation` (of the object) stand after the input's name and a colon. */
 export interface Why {
-  text: string; check?: string; holds?: boolean | null; value?: unknown; location?: string;
+  text: string; asked?: string; holds?: boolean | null; value?: unknown; location?: string;
   field?: string; fieldLocation?: string; parts?: Why[];
 }
 export interface Row {
@@ -36,7 +36,7 @@ export interface Migration {
   problems: Problem[];
 }
 
-/** start, end: offsets in the expression, in UTF-16 units. */
+/** start, end: offsets in the expression, in characters. */
 export interface Part { text: string; start: number; end: number; value: string | null; error: string | null }
 export interface Expression { value: string | null; type: string | null; parts: Part[]; problems: Problem[] }
 export interface LibraryEntry {

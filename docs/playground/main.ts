@@ -91,7 +91,9 @@ const expressions = new Expressions(
   engine, { expression: editor("expression"), data: editor("data") }, language,
 );
 const library = new Library(engine, ({ policy, objects }) => {
-  write({ ...read(), tab: "evaluate", policies: policy, objects });
+  const { exceptions, old, operation, user, groups, namespaces } = START;
+  const circumstances = { exceptions, old, operation, user, groups, namespaces };
+  write({ ...read(), ...circumstances, tab: "evaluate", policies: policy, objects });
   byId("tab-evaluate").focus();
   window.scrollTo(0, 0);
 });

@@ -5,6 +5,9 @@ import { fragmentOf, MOST_CHARACTERS, withoutSecrets } from "./link";
 import type { State } from "./state";
 
 const LONG = 8000;
+const LOOPBACK = /^(127\.|localhost$|\[::1\]$)/;
+const LOCAL = ". This page is served to this machine alone: for others, put the address of one " +
+  "that they can open before the #.";
 
 /** Let the button Share open the dialog. */
 export function offerLinks(read: () => State): void {
@@ -30,7 +33,8 @@ export function offerLinks(read: () => State): void {
     button.disabled = isTooLong;
     const size = counted(link.value.length, "character");
     byId("share-size").textContent = isTooLong ? "This is too much for a link: shorten the objects." :
-      link.value.length > LONG ? `${size}: some programs cut such links.` : size;
+      (link.value.length > LONG ? `${size}: some programs cut such links` : size) +
+      (LOOPBACK.test(location.hostname) ? LOCAL : ".");
   };
 
   byId("share").addEventListener("click", () => {

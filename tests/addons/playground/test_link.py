@@ -28,7 +28,7 @@ spec:
     match: {any: [{resources: {kinds: [Pod, Secret]}}]}
     validate:
       failureAction: Enforce
-      message: Images come from our registry.
+      message: Images come from our <i>registry</i>.
       pattern: {=(spec): {containers: [{image: "ours.example/*"}]}, =(data): {"X(a)": "null"}}
 """
 POD = """\

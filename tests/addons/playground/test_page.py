@@ -111,7 +111,7 @@ def start(page: Page) -> None:
     address = page.url.split("#", 1)[0]
     page.goto(f"{address}#library")
     page.goto(f"{address}#{fragment(POLICY, POD)}")
-    await_text(page, ".result", "Images come from our registry.")
+    await_text(page, ".result", "Images come from our <i>registry</i>.")
 
 
 def write(page: Page, field: str, text: str) -> None:
@@ -140,11 +140,11 @@ def test_a_policy_is_typed_and_an_object_corrected(page: Page) -> None:
     page.keyboard.insert_text(f"metadata:{rest}")
     write(page, "objects", POD)
     await_text(page, "#evaluate-summary", "1 fail")
-    row = page.locator(".result", has_text="Images come from our registry.")
+    row = page.locator(".result", has_text="Images come from our <i>registry</i>.")
     row.wait_for()
     line = page.locator("[data-field=objects] .cm-line-error")
     assert "image: theirs.example/web:1" in line.inner_text()
-    assert "Images come from our registry." in line.locator(".cm-note").inner_text()
+    assert "Images come from our <i>registry</i>." in line.locator(".cm-note").inner_text()
     row.locator("summary", has_text="Why").click()
     await_text(page, ".why li", "spec.containers[0].image")
     row.get_by_role("button", name="Object, line 9").click()
@@ -212,6 +212,7 @@ def test_a_link_opens_in_another_browser(page: Page, browser: Browser) -> None:
     page.locator("#share-include").check()
     page.wait_for_function("old => document.querySelector('#share-link').value !== old", arg=link)
     whole = page.locator("#share-link").input_value()
+    assert "to this machine alone" in page.locator("#share-size").inner_text()
     page.locator("#share-close").click()
     states = [carried(each) for each in (link, whole)]
     assert [SECRET in state["objects"] for state in states] == [False, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +14,10 @@ from chartkit.addons.migrate.admission import Target
 from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.differences import DELETIONS
 from chartkit.addons.migrate.files.report import report
-from chartkit.addons.migrate.files.run import Migration
+from chartkit.addons.migrate.files.run import Migration, proof_options
+from chartkit.addons.migrate.proof import prove
 from chartkit.model import Location, Resource
-from tests.addons.migrate.conversions import deny, policy
+from tests.addons.migrate.conversions import converted, deny, policy
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import in_format
 
@@ -150,8 +152,25 @@ def test_objects_of_a_recording_with_policies_are_known(
     assert [each.split()[2:5] for each in outcome.changes] == ([count.split()] if count else [])
 
 
-def test_a_rule_about_a_subresource_alone_is_not_proved(tmp_path: Path) -> None:
-    file = tmp_path / "policy.yaml"
-    file.write_text(json.dumps(policy(_ENFORCED, "Deployment/scale")))
-    (one,) = migrated(file, prove=True, proof_seconds=0.3).objects
-    assert one.outcomes[0].reason.startswith("not proved: ")
+@pytest.mark.parametrize(
+    ("kind", "operations"),
+    [("Deployment/scale", _WRITES), ("Pod/exec", ["CONNECT"]), ("Pod/eviction", _WRITES)],
+)
+def test_rules_about_subresources_are_proved(kind: str, operations: list[str]) -> None:
+    body = policy(deny("{{ request.namespace }}", "Equals", "prod"), kind)
+    body["spec"]["validationFailureAction"] = "Enforce"
+    legacy = Resource(body, Location("policy.yaml"))
+    conversion = Batch([legacy]).convert(legacy)
+    (new,) = conversion.documents
+    (rule,) = new["spec"]["matchConstraints"]["resourceRules"]
+    assert rule["operations"] == operations
+    options = replace(proof_options(conversion, 30), most_requests=200)
+    assert prove(legacy, [Resource(new)], options=options).equal
+    other = json.loads(json.dumps(new).replace("'prod'", "'dev'"))
+    assert not prove(legacy, [Resource(other)], options=options).equal
+
+
+def test_a_rule_of_no_operation_stays() -> None:
+    stated = "{key: '{{ request.operation }}', operator: Equals, value: CONNECT}"
+    rule = f"preconditions: {{all: [{stated}]}}\nvalidate: {{message: m, deny: {{}}}}"
+    assert "no operation" in converted(rule).reason

@@ -38,6 +38,9 @@ from chartkit.model import Body
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 WRITES: Final = ("CREATE", "UPDATE")
+_CONNECT: Final = "CONNECT"
+_CONNECTED: Final = frozenset(("attach", "exec", "portforward", "proxy"))
+"""The subresources that are asked for by a connection alone."""
 _ANY: Final = "*"
 _ONE_VERSION: Final = ("", "apps")
 _VERSION: Final = "request.object.apiVersion"
@@ -89,6 +92,15 @@ def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
         raise NotConvertible("a match with filters in several places", "match")
     named = _operations(_filters(match), operations)
     return _scope(match, rule.exclude, named, Facts, _VERSION in str(rule.body))
+
+
+def written_or_connected(rule: Rule, allowed: Sequence[str]) -> list[str]:
+    """Return the operations of some at which objects are written, or subresources are connected
+    to."""
+    subresources = {parse_kind_selector(kind).subresource for kind in rule.match.kinds}
+    writes = WRITES if not subresources or subresources - _CONNECTED else ()
+    connects = (_CONNECT,) if subresources & _CONNECTED else ()
+    return [name for name in allowed if name in (*writes, *connects)]
 
 
 def about_deletions(rule: Rule) -> Rule:
@@ -214,6 +226,8 @@ class _Kinds:
 
     def rules(self, operations: list[str]) -> list[Body]:
         """Return the resource rules, a group and its versions each."""
+        if not operations:
+            raise NotConvertible("it names no operation that the new policy acts at", "match")
         grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for found in self._found:
             for group, versions, resource in found.resources:

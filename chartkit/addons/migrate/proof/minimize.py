@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.proof.forms import Said
-from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, SUBRESOURCE
 from chartkit.addons.migrate.proof.model import Aspect
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED
@@ -27,7 +27,7 @@ from chartkit.model import (
 )
 
 MOST_TRIES: Final = 400
-_KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER, IMAGE))
+_KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER, IMAGE, SUBRESOURCE))
 _FIXED: Final = frozenset(("operation", "apiVersion", "kind"))
 
 _SIMPLE: Final = "registry.example/"
@@ -62,13 +62,17 @@ def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIE
 
 def _smaller(document: Body) -> Iterator[Body]:
     """Yield documents with one part less, large parts first, then simpler values."""
-    if document.get("operation") != "CREATE":
+    if document.get("operation") != "CREATE" and SUBRESOURCE not in document:
         created = {key: value for key, value in document.items() if key != "oldObject"}
         yield {**created, "operation": "CREATE"}
     for key in document:
         if key not in _KEPT:
             yield {name: value for name, value in document.items() if name != key}
-    below = [(path, value) for path, value in values_below(document) if path]
+    below = [
+        (path, value)
+        for path, value in values_below(document)
+        if path[:1] not in ((), (SUBRESOURCE,))
+    ]
     below = sorted((one for one in below if one[0][-1] not in _FIXED), key=lambda one: len(one[0]))
     for pointer, _ in below:
         if len(pointer) > 1 and pointer != _USER and (pointer[0] != CLUSTER or len(pointer) > 2):

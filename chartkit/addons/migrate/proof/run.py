@@ -20,7 +20,7 @@ from chartkit.addons.migrate.proof.leaves.legacy import (
     exception_leaves,
     legacy_leaves,
 )
-from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, Path
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, SUBRESOURCE, Path
 from chartkit.addons.migrate.proof.minimize import as_pod, minimized, signature
 from chartkit.addons.migrate.proof.model import (
     Answer,
@@ -50,6 +50,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     kinds_of,
     least,
     least_object,
+    subresources_of,
 )
 from chartkit.engine import NO_ATTACHMENTS, OFFLINE, Phase, PolicyAttachments, World, as_submitted
 from chartkit.engine.cel_policies.kinds.validating import INDEX
@@ -170,6 +171,8 @@ class _Prover:
         for case in self._all(cases, objects, requests):
             if options.named.leaves_out(case):
                 left_out[ASSUMPTIONS] += 1
+            elif _is_of_another(case, self._spaces):
+                left_out["operations that a subresource has not"] += 1
             elif _is_no_scan(case):
                 left_out["background scans of other operations than CREATE"] += 1
             else:
@@ -231,8 +234,14 @@ class _Prover:
             if controllers and REPLICATION_CONTROLLER not in controllers:
                 left_out["ReplicationControllers, to which no policy in CEL is extended"] += 1
             spaces.append(Space(kind, bases, tuple(facets), controllers))
-        if not spaces:
-            left_out["policies that match nothing but subresources"] += 1
+        for part in subresources_of(self._selectors()):
+            document = {SUBRESOURCE: {"name": part.name, "of": list(part.whole)}}
+            least_body = self._least(part.kind)
+            old = {"oldObject": least_body} if part.operation == "UPDATE" else {}
+            around = {**(self._around or {}), **document, **old, "operation": part.operation}
+            facets, _ = facets_of(self._leaves, part.kind, self._options.named.assumed)
+            base = base_case(least_body, "least object", around)
+            spaces.append(Space(part.kind, (base,), tuple(facets)))
         return spaces, +left_out
 
     def _read(self) -> list[Leaf]:
@@ -251,14 +260,15 @@ class _Prover:
                 leaves += cleanup_leaves(cleaner.resource)
         return leaves
 
+    def _selectors(self) -> list[str]:
+        policies = [policy.policy for policy in (*self._legacy.admitting, *self._new.admitting)]
+        rules = (rule for each in policies if isinstance(each, Policy) for rule in each.rules)
+        return [kind for rule in rules for kind in rule.match.kinds]
+
     def _kinds(self) -> list[GroupVersionKind]:
-        selectors: list[str] = []
-        policies: list[CelPolicy] = []
-        for policy in (*self._legacy.admitting, *self._new.admitting):
-            if isinstance(policy.policy, Policy):
-                selectors += [kind for rule in policy.policy.rules for kind in rule.match.kinds]
-            else:
-                policies.append(policy.policy)
+        selectors = self._selectors()
+        admitting = (policy.policy for policy in (*self._legacy.admitting, *self._new.admitting))
+        policies = [policy for policy in admitting if isinstance(policy, CelPolicy)]
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
             if isinstance(cleaner, DeletingPolicy):
                 policies.append(cleaner.policy)
@@ -286,11 +296,14 @@ class _Prover:
         )
         return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
 
-    def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
+    def _least(self, kind: GroupVersionKind) -> Body:
         least_body = least_object(kind)
         if self._namespace and "namespace" in least_body["metadata"]:
             least_body["metadata"]["namespace"] = self._namespace
-        yield base_case(least_body, "least object", self._around)
+        return least_body
+
+    def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
+        yield base_case(self._least(kind), "least object", self._around)
         given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
         for resource in given:
             yield base_case(as_submitted(resource).body, str(resource.location), self._around)
@@ -420,6 +433,17 @@ def _learned(case: Case, legacy: Said, new: Said) -> Learned:
     policies = [one.policy_id for one in new.results if one.status is not Status.SKIP]
     faults = sum(result.status in _FAULTS for result in legacy.results)
     return Learned(case, frozenset((*rules, *policies)), faults)
+
+
+def _is_of_another(case: Case, spaces: Sequence[Space]) -> bool:
+    """Return whether a request about a subresource has another operation than those have."""
+    part = case.document.get(SUBRESOURCE)
+    return part is not None and all(
+        base.document["operation"] != case.document.get("operation")
+        for space in spaces
+        for base in space.bases
+        if base.document.get(SUBRESOURCE) == part
+    )
 
 
 def _is_no_scan(case: Case) -> bool:

@@ -18,7 +18,13 @@ from chartkit.addons.migrate.matching.facts import (
     leaves_deletions_open,
     operations_in,
 )
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
+from chartkit.addons.migrate.matching.scope import (
+    Condition,
+    Scope,
+    names_of,
+    scope_of,
+    written_or_connected,
+)
 from chartkit.addons.migrate.rule import ConvertedRule, Variable, context_of
 from chartkit.addons.migrate.texts import text_of
 from chartkit.addons.migrate.validate.cel_rule import with_variables
@@ -52,9 +58,8 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     require_one_extension(rule, policy)
     stated = operations_in(rule.preconditions)
     deletions = _refuses_deletions(rule, policy, stated)
-    operations = [
-        name for name in stated.allowed if name in WRITES or (deletions and name == "DELETE")
-    ]
+    operations = written_or_connected(rule, stated.allowed)
+    operations += [name for name in stated.allowed if deletions and name == "DELETE"]
     scope = of_extended_pods(scope_of(rule, operations), policy)
     is_extended = bool(autogen.controllers(policy))
     context = context_of(rule.context, names_of(scope, is_extended=is_extended), policy.namespace)

@@ -140,6 +140,7 @@ def renamed(member: Body, others: list[Json]) -> Body:
 
 CLUSTER: Final = "cluster"
 GLOBAL: Final = "globalContext"
+SUBRESOURCE: Final = "subresource"
 IMAGE: Final = "image"
 _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 _UNKNOWN: Final = "x"

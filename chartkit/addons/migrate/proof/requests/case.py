@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, Path
+from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, SUBRESOURCE, Path
 from chartkit.engine import Operation, Request, User
-from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
 from chartkit.engine.request import given_operation
 from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
 
@@ -129,6 +129,7 @@ class Case:
         resource = Resource(document["object"], _MEMORY)
         old = document.get("oldObject")
         operation = Operation(document.get("operation", "CREATE"))
+        part = None if self.is_background else document.get(SUBRESOURCE)
         return Request(
             resource,
             Resource(old, _MEMORY) if old and operation is Operation.UPDATE else None,
@@ -136,6 +137,8 @@ class Case:
             None if self.is_background else user_of(document),
             document.get("namespaceLabels") or {},
             _namespace(resource, document),
+            subresource=part["name"] if part else "",
+            kind=GroupVersionKind(*part["of"]) if part else None,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -278,6 +279,41 @@ def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[Gr
     known = {resource_name(kind.kind) for kind in found}
     found += [kind for kind in named if resource_name(kind.kind) not in known]
     return list(dict.fromkeys(found))[:_MOST]
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A subresource that policies name. whole: the kind that it is of; kind: that of the objects
+    that it takes; operation: the one that it is asked for by."""
+
+    name: str
+    whole: GroupVersionKind
+    kind: GroupVersionKind
+    operation: str
+
+
+_TAKEN: Final = {
+    "attach": (GroupVersionKind("", "v1", "PodAttachOptions"), "CONNECT"),
+    "exec": (GroupVersionKind("", "v1", "PodExecOptions"), "CONNECT"),
+    "portforward": (GroupVersionKind("", "v1", "PodPortForwardOptions"), "CONNECT"),
+    "binding": (GroupVersionKind("", "v1", "Binding"), "CREATE"),
+    "eviction": (GroupVersionKind("policy", "v1", "Eviction"), "CREATE"),
+    "scale": (GroupVersionKind("autoscaling", "v1", "Scale"), "UPDATE"),
+}
+"""By subresource: the kind that it takes, and its operation; others take an update of the whole."""
+
+
+def subresources_of(selectors: Iterable[str]) -> list[Subresource]:
+    """Return the subresources that kind selectors name."""
+    found = []
+    for text in dict.fromkeys(selectors):
+        selector = parse_kind_selector(text)
+        plain = text.removesuffix(f"/{selector.subresource}")
+        if selector.subresource and not has_wildcard(f"{selector.kind}{selector.subresource}"):
+            whole = next(_selected(plain, ()))
+            kind, operation = _TAKEN.get(selector.subresource, (whole, "UPDATE"))
+            found.append(Subresource(selector.subresource, whole, kind, operation))
+    return found[:_MOST]
 
 
 def compared_kinds(

@@ -89,7 +89,7 @@ def _verdict(found: tuple[MigratedObject, ...]) -> Body:
     else:
         state, text = "unproved", "no request made either form decide"
     if converted and state == "equal" and left:
-        text += f"; {counted(len(left), 'rule')} stay as they are"
+        text += f"; {counted(len(left), 'rule')} left as before"
     return {"state": state, "text": text, "requests": requests}
 
 

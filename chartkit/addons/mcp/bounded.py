@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 import jmespath
 
 from chartkit.model import Json
-
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 _LEAST: Final = 200
 """The room without which a member of an object is left out."""
@@ -58,7 +55,7 @@ wanted, and what the others are."""
 
 
 def bounded(
-    value: Json, room: int, path: str, notes: list[str], filters: Mapping[str, str] = _NONE
+    value: Json, room: int, path: str, notes: list[str], filters: Mapping[str, str]
 ) -> Json:
     """Return a value of at most about so many characters of JSON, and add a note for each list and
     text that is cut.

@@ -23,10 +23,6 @@ from chartkit.suggestions import suggestion
 
 Schema = dict[str, Any]
 
-NOTES: Final = "notes"
-"""The key of remarks that are added to the JSON of a command."""
-QUERIED: Final = "queried"
-"""The key of what `query` chose."""
 _FILE: Final = Path(__file__).with_name("tools.yaml")
 _PATHS: Final = re.compile(r"\b(PATH|FILE|FOLDER|DIR|OBJECT)\b")
 _SENTENCE: Final = re.compile(r"(?<=[.])\s+")
@@ -90,13 +86,18 @@ class Tool:
 
     @property
     def output_schema(self) -> Schema | None:
-        """The JSON Schema of the tool's answer, None where that is text."""
+        """The JSON Schema of the tool's answer, None where that is text: the JSON of the command,
+        or what `query` chose of it, with notes."""
         if not self.output:
             return None
         notes = {"type": "array", "items": {"type": "string"}}
         whole = _open(output_schema(self.output))
-        whole["properties"] = {**whole["properties"], NOTES: notes}
-        part = {"type": "object", "properties": {QUERIED: {}, NOTES: notes}, "required": [QUERIED]}
+        whole["properties"] = {**whole["properties"], "notes": notes}
+        part = {
+            "type": "object",
+            "properties": {"queried": {}, "notes": notes},
+            "required": ["queried"],
+        }
         return {"type": "object", "anyOf": [whole, part]}
 
     def holds_paths(self, name: str) -> bool:

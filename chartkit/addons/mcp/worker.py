@@ -22,14 +22,13 @@ from typing import Any, Final
 
 from chartkit.addons.mcp.bounded import bounded, text_of, without_passes
 from chartkit.addons.mcp.roots import placed
-from chartkit.addons.mcp.tools import NOTES, QUERIED, Tool, declared, tools
+from chartkit.addons.mcp.tools import declared, tools
 from chartkit.bundled import profiles_dir
 from chartkit.cli import boundary, terminal
 from chartkit.cli.main import COLLECTED_AFTER, cli
 from chartkit.helm.sandbox.confine import Exit, confine, die_with_parent
 from chartkit.helm.sandbox.limits import DEFAULT
 from chartkit.helm.sandbox.process import FileAccess
-from chartkit.model import Json
 
 _LARGEST_FILE: Final = 256 << 20
 _ROOM: Final = 30_000
@@ -94,25 +93,21 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
         out, err = out.replace(prefix, ""), err.replace(prefix, "")
     names = {option: f"`{name}`" for name, each in tool.parameters.items() for option in each.opts}
     err = _OPTION.sub(lambda found: names.get(found[0], found[0]), err)
-    said = bounded(err, _REMARKS, "remarks", notes).splitlines()
+    said = bounded(err, _REMARKS, "remarks", notes, {}).splitlines()
     if tool.output and out:
-        document = _document(tool, given, json.loads(out), notes)
+        document, query = json.loads(out), given.get("query")
+        filters: Mapping[str, str] = {}
+        if not (query or given.get("detailed") or given.get("policy")):
+            filters = without_passes(tool.output, document, notes)
+        document = bounded(document, _ROOM, f"({query})" if query else "", notes, filters)
+        document = {"queried": document} if query else document
         if said or notes:
-            document |= {NOTES: [*said, *notes[:_CUTS]]}
+            document["notes"] = [*said, *notes[:_CUTS]]
         return {"text": text_of(document), "document": document, "is_error": False}
-    text = bounded(out, _ROOM, "answer", notes).rstrip("\n")
+    text = bounded(out, _ROOM, "answer", notes, {}).rstrip("\n")
     is_error = bool(tool.output) or code in (boundary.USAGE, boundary.BUG)
     text = "\n".join(filter(None, (text, *said, *notes)))
     return {"text": text, "document": None, "is_error": is_error}
-
-
-def _document(tool: Tool, given: Mapping[str, Json], document: Json, notes: list[str]) -> Json:
-    """Return the JSON of an answer as agents get it."""
-    if query := given.get("query"):
-        return {QUERIED: bounded(document, _ROOM, f"({query})", notes)}
-    is_whole = given.get("detailed") or given.get("policy")
-    filters = {} if is_whole else without_passes(tool.output, document, notes)
-    return bounded(document, _ROOM, "", notes, filters)
 
 
 def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, str]:

@@ -22,8 +22,6 @@ from chartkit.helm.sandbox.limits import DEFAULT, size
 
 _MOST: Final = 4
 """The most calls that are answered at a time."""
-_LONGEST: Final = 16 << 20
-"""The bytes of the longest answer."""
 _CODE: Final = (
     f"import sys; sys.path.append({str(Path(__file__).parents[3])!r}); "
     "from chartkit.addons.mcp.worker import main; main(*sys.argv[1:])"
@@ -125,7 +123,7 @@ class Workers:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, **own},
-            limit=_LONGEST,
+            limit=16 << 20,
             start_new_session=True,
         )
         return _Worker(process, folder)

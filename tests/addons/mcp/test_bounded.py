@@ -16,13 +16,13 @@ SCAN: dict[str, Any] = {
 
 def test_what_has_room_stays_as_it_is() -> None:
     notes: list[str] = []
-    assert bounded(SCAN, 100_000, "", notes) is SCAN
+    assert bounded(SCAN, 100_000, "", notes, {}) is SCAN
     assert notes == []
 
 
 def test_a_long_list_is_cut_and_the_note_asks_for_the_others() -> None:
     notes: list[str] = []
-    cut = bounded(SCAN, 5_000, "", notes)
+    cut = bounded(SCAN, 5_000, "", notes, {})
     assert len(text_of(cut)) <= 5_000
     assert list(cut) == list(SCAN)
     assert cut["summary"] == SCAN["summary"]
@@ -49,7 +49,7 @@ def test_the_others_are_asked_for_without_what_passes() -> None:
 def test_parts_of_what_a_query_chose_are_asked_for_by_it() -> None:
     notes: list[str] = []
     chosen = [result["message"] for result in SCAN["results"]]
-    cut = bounded(chosen, 2_000, "(results[].message)", notes)
+    cut = bounded(chosen, 2_000, "(results[].message)", notes, {})
     asked = notes[0].partition("`")[2].partition("`")[0]
     assert cut + jmespath.search(asked, SCAN) == chosen
 
@@ -67,7 +67,7 @@ def test_parts_of_what_a_query_chose_are_asked_for_by_it() -> None:
 )
 def test_anything_is_cut(value: Any) -> None:
     notes: list[str] = []
-    cut = bounded(value, 1_000, "", notes)
+    cut = bounded(value, 1_000, "", notes, {})
     assert len(text_of(cut)) <= 1_050
     assert type(cut) is type(value)
     assert notes
@@ -75,8 +75,8 @@ def test_anything_is_cut(value: Any) -> None:
 
 def test_text_is_cut_between_lines() -> None:
     notes: list[str] = []
-    assert bounded("one\ntwo\nthree\n", 9, "answer", notes) == "one\ntwo\n…"
-    assert bounded("one", 9, "answer", notes) == "one"
+    assert bounded("one\ntwo\nthree\n", 9, "answer", notes, {}) == "one\ntwo\n…"
+    assert bounded("one", 9, "answer", notes, {}) == "one"
     assert notes == ["answer: the first 8 of 14 characters"]
 
 

@@ -9,6 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
+from lsprotocol.types import Position, Range, TextEdit
+
 from chartkit.addon import addons
 from chartkit.addons.lsp.problems import Problem, Violation
 from chartkit.documents.reader import Document, read_source
@@ -23,9 +25,6 @@ from chartkit.scan.gate.violation import written_rule
 _NAMESPACE: Final = "kyverno"
 """The namespace of exceptions that are written."""
 _MOST: Final = 3
-"""The problems of one place that have actions."""
-Edit = tuple[int, int, str]
-"""Lines of a text, from 0, the second is not among them, and the text that takes their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Action:
     is_best: whether it is what there is to do first."""
 
     title: str
-    edits: Mapping[str, Sequence[Edit]]
+    edits: Mapping[str, Sequence[TextEdit]]
     problem: Problem
     creates: bool = False
     is_best: bool = False
@@ -116,16 +115,16 @@ def _exception(problem: Problem, violation: Violation) -> Iterator[Action]:
             continue
         body = exception_of(violation.resource, known, policy, _NAMESPACE)
         if body and not (path := folder / f"{body['metadata']['name']}.yaml").exists():
-            edits = {str(path.resolve()): [(0, 0, dump_yaml(body))]}
+            edits = {str(path.resolve()): _edits("", dump_yaml(body))}
             yield Action(f"Write an exception from {problem.code}", edits, problem, creates=True)
 
 
-def _edits(before: str, after: str) -> list[Edit]:
+def _edits(before: str, after: str) -> list[TextEdit]:
     """Return the edits of lines that make one text of another."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [
-        (start, end, "".join(new[first:last]))
+        TextEdit(Range(Position(start, 0), Position(end, 0)), "".join(new[first:last]))
         for tag, start, end, first, last in matcher.get_opcodes()
         if tag != "equal"
     ]

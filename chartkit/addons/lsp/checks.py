@@ -9,14 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.lsp.judging import SECONDS, Policies, Token
+from chartkit.addons.lsp.judging import SECONDS, Policies, Token, is_isolated
 from chartkit.addons.lsp.problems import Problem, by_file, note, problem_of
-from chartkit.addons.lsp.session import Kept, Session, stamp
+from chartkit.addons.lsp.session import Session, stamp
 from chartkit.documents.input_files import read_text
 from chartkit.documents.reader import read_file
 from chartkit.engine import is_policy
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError, HelmMissingError
+from chartkit.helm.kustomize import NAMES
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.library.policies import METADATA_FILE
@@ -30,9 +31,7 @@ from chartkit.testing.reader import read_test_file
 LARGEST: Final = 4 << 20
 """The characters of the largest text that is checked."""
 _INPUT: Final = "input"
-_CHARTS: Final = 8
 _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
-_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _CHART_PARTS: Final = ("templates", "crds", "charts")
 
 Found = dict[str, list[Problem]]
@@ -56,7 +55,7 @@ class Checks:
     """The checks of a session."""
 
     session: Session
-    _charts: Kept[_Verdicts] = field(default_factory=lambda: Kept(_CHARTS))
+    _charts: dict[Path, _Verdicts] = field(default_factory=dict)
 
     def subject_of(self, path: Path) -> Subject | None:
         """Return what is checked when a file changes; None for a file that has no check."""
@@ -154,7 +153,7 @@ class Checks:
             return
         yield from (problem_of(each, file) for each in rendered.warnings)
         token.goes_on()
-        verdicts = self._charts.get(path, 0, dict)
+        verdicts = self._charts.setdefault(path, {})
         yield from _of_templates(rendered, policies, verdicts, token)
         yield from _remarks(policies, token, file)
 
@@ -167,7 +166,7 @@ def _of_templates(
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)
     requests = policies.requests([in_namespace(each, DEFAULT_NAMESPACE) for each in found])
     around: Hashable = (id(policies.set), repr(requests.namespace_objects))
-    if not policies.is_isolated(requests) or requests.custom is not None:
+    if not is_isolated(requests) or requests.custom is not None:
         around = (around, hash(tuple(rendered.texts.values())))
     texts = {name.partition("/")[2]: text for name, text in rendered.texts.items()}
     templates: dict[str, list[Resource]] = {}
@@ -194,17 +193,12 @@ def _of_templates(
 def _with_own_places(resources: Sequence[Resource]) -> Iterator[Resource]:
     """Yield objects whose places are looked for in their own templates alone: the chart is rendered
     with marks for it, which takes longer the more templates there are."""
-    places = [one.location.places for one in resources]
-    templates = [each for each in places if isinstance(each, TemplatePlaces)]
-    own = (
-        templates[0].chart.only(dict.fromkeys(each.name for each in templates))
-        if templates
-        else None
-    )
+    own = [at for one in resources if isinstance(at := one.location.places, TemplatePlaces)]
+    chart = own[0].chart.only({at.name: None for at in own}) if own else None
     for resource in resources:
         location = resource.location
-        if isinstance(location.places, TemplatePlaces) and own is not None:
-            location = replace(location, places=replace(location.places, chart=own))
+        if isinstance(location.places, TemplatePlaces) and chart is not None:
+            location = replace(location, places=replace(location.places, chart=chart))
         yield replace(resource, location=location)
 
 
@@ -234,11 +228,10 @@ def _remarks(policies: Policies, token: Token, file: str) -> Iterator[Problem]:
 
 def _patches(folder: Path) -> list[Path]:
     """Return the patches that the kustomization of a folder names."""
-    found: list[Path] = []
     with suppress(ChartkitError):
-        for name in filter(lambda name: (folder / name).is_file(), _KUSTOMIZATIONS):
-            for body in (mapping_at(document.body) for document in read_file(folder / name)):
-                for entry in (one for key in _PATCHES for one in list_of(body.get(key))):
-                    named = entry.get("path") if isinstance(entry, dict) else entry
-                    found += [folder / named] if isinstance(named, str) else []
-    return found
+        files = [folder / name for name in NAMES if (folder / name).is_file()]
+        bodies = [mapping_at(document.body) for file in files for document in read_file(file)]
+        entries = [each for body in bodies for key in _PATCHES for each in list_of(body.get(key))]
+        named = (each.get("path") if isinstance(each, dict) else each for each in entries)
+        return [folder / name for name in named if isinstance(name, str)]
+    return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chartkit.cli.options.project import helm_option
+from chartkit.cli.options.project import environment_option, helm_option
 from chartkit.errors import InputError
 
 
@@ -18,19 +18,9 @@ from chartkit.errors import InputError
     help="A policy file, a folder, a chart or a profile that judges all files, in place of the "
     "policies of projects; repeatable.",
 )
-@click.option(
-    "--env",
-    metavar="NAME",
-    help="The environment of chartkit.yaml whose policies judge; the last one if not given.",
-)
+@environment_option
 @helm_option()
-@click.option(
-    "--stdio",
-    is_flag=True,
-    hidden=True,
-    expose_value=False,
-    help="What editors give; no other way.",
-)
+@click.option("--stdio", is_flag=True, hidden=True, expose_value=False, help="The only way.")
 def lsp(named_policies: tuple[str, ...], env: str | None) -> None:
     """Serve an editor, which starts this command, at standard input and output.
 

@@ -19,7 +19,7 @@ _WORD: Final = re.compile(r"[\w.]+")
 _TYPE: Final = re.compile(r"(apiVersion|kind): *[\"']?([\w./-]+)")
 _MOST_LINES: Final = 5_000
 """The lines above a cursor that are looked at."""
-_EXPRESSIONS: Final = re.compile(r"\{\{((?!\}\}).)*$")
+_VARIABLE: Final = re.compile(r"\{\{((?!\}\}).)*$")
 Step = str | int
 
 
@@ -41,15 +41,15 @@ class _Line(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """A place in a document. above: the keys and items that it is in; key: of its line, empty
-    without one; in_value: whether it is behind the key; word: the name that it touches; before: the
-    text of its line before it; siblings: the other keys of the mapping; types: `apiVersion` and
+    without one; in_value: whether it is behind the key; in_variable: whether it is inside `{{ }}`;
+    word: the name that it touches; siblings: the other keys of the mapping; types: `apiVersion` and
     `kind` of the document."""
 
     above: tuple[Step, ...]
     key: str
     in_value: bool
+    in_variable: bool
     word: str
-    before: str
     siblings: frozenset[str]
     types: tuple[str, str]
 
@@ -57,11 +57,6 @@ class Cursor:
     def path(self) -> tuple[Step, ...]:
         """The path of the line's key, or of what the line is in."""
         return (*self.above, self.key) if self.key else self.above
-
-    @property
-    def in_variable(self) -> bool:
-        """Whether it is inside `{{ }}`."""
-        return _EXPRESSIONS.search(self.before) is not None
 
 
 def cursor_at(lines: Sequence[str], row: int, column: int) -> Cursor:
@@ -76,7 +71,8 @@ def cursor_at(lines: Sequence[str], row: int, column: int) -> Cursor:
     word = next((match[0] for match in words), "")
     siblings, types = frozenset(_siblings(lines, row, line)), _types(lines, row)
     above = _above(lines, row, line)
-    return Cursor(above, line.key, in_value, word, text[:column], siblings, types)
+    in_variable = _VARIABLE.search(text[:column]) is not None
+    return Cursor(above, line.key, in_value, in_variable, word, siblings, types)
 
 
 def _read(text: str) -> _Line | None:

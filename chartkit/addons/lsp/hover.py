@@ -17,7 +17,6 @@ from chartkit.report.findings import field_places
 from chartkit.scan.why.report import rule_lines
 
 _MOST: Final = 3
-"""The problems of one place that are explained."""
 
 
 def of_place(cursor: Cursor, root: Root) -> str:

@@ -24,7 +24,6 @@ from chartkit.scan.run import ScanContext, run_scan
 SECONDS: Final = 20.0
 """The time after which a check stops, and shows what it has found."""
 _MOST_FIELDS: Final = 6
-_LEVELS: Final = {Status.WARN: Severity.WARNING}
 
 
 class CancelledError(Exception):
@@ -39,17 +38,18 @@ class Token:
     late: bool = False
     _end: float = 0.0
 
-    def begin(self) -> None:
-        """Let the time of the check run; raise CancelledError where nobody waits for it."""
-        self._end = time.monotonic() + SECONDS
-        self.goes_on()
-
     def goes_on(self) -> bool:
         """Report whether there is time left; raise CancelledError where nobody waits for it."""
         if self.cancelled.is_set():
             raise CancelledError
+        self._end = self._end or time.monotonic() + SECONDS
         self.late = self.late or time.monotonic() > self._end
         return not self.late
+
+
+def is_isolated(requests: Requests) -> bool:
+    """Report whether the verdict on an object depends on no other object."""
+    return requests.inputs.is_isolated(requests.policies.policies)
 
 
 @dataclass(slots=True, eq=False)
@@ -73,14 +73,10 @@ class Policies:
         policies = self.set if custom is None else self.set.with_names(custom.names)
         return replace(Requests.of(policies, objects), custom=custom)
 
-    def is_isolated(self, requests: Requests) -> bool:
-        """Report whether the verdict on an object depends on no other object."""
-        return requests.inputs.is_isolated(requests.policies.policies)
-
     def context(self, requests: Requests) -> ScanContext:
         """Return the settings of requests; the ones of the last requests where these are alike, for
         they know verdicts."""
-        if self._context is not None and self.is_isolated(requests):
+        if self._context is not None and is_isolated(requests):
             before, context = self._context
             same = before.policies is requests.policies and before.custom is requests.custom
             if same and before.namespace_objects == requests.namespace_objects:
@@ -121,10 +117,10 @@ class Policies:
 def violation_problem(violation: Violation) -> Problem:
     """Return a failure of a policy as a problem at its most telling field."""
     resource, result = violation.resource, violation.result
-    location = resource.location
-    places = [location.within(pointer) for pointer in result.fields[:_MOST_FIELDS]] or [location]
-    texts = [field_text(pointer, resource.body) for pointer in result.fields[:_MOST_FIELDS]]
-    severity = _LEVELS.get(result.status, Severity.ERROR)
+    places = [
+        (resource.location.within(pointer), field_text(pointer, resource.body))
+        for pointer in result.fields[:_MOST_FIELDS]
+    ] or [(resource.location, "")]
+    severity = Severity.WARNING if result.status is Status.WARN else Severity.ERROR
     code = "/".join(filter(None, (result.policy, result.rule)))
-    others = tuple(zip(places[1:], texts[1:], strict=True))
-    return Problem(places[0], severity, code, result.message, others, violation)
+    return Problem(places[0][0], severity, code, result.message, tuple(places[1:]), violation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -47,8 +48,7 @@ class Problem:
 def problem_of(diagnostic: Diagnostic, file: str) -> Problem:
     """Return a diagnostic as a problem; file: where it is shown if it names no other."""
     location = diagnostic.location or Location(file)
-    hint = f" ({diagnostic.hint})" if diagnostic.hint else ""
-    message = diagnostic.message + hint
+    message = diagnostic.message + (f" ({diagnostic.hint})" if diagnostic.hint else "")
     return Problem(location, diagnostic.severity, diagnostic.rule_id, message)
 
 
@@ -82,7 +82,6 @@ def span_of(location: Location, lines: Sequence[str]) -> tuple[int, int, int]:
 
 def lines_of(path: str) -> list[str]:
     """Return the lines of a file as the editor has it; none for one that cannot be read."""
-    try:
+    with suppress(InputError):
         return read_text(path).split("\n")
-    except InputError:
-        return []
+    return []

@@ -117,8 +117,7 @@ class ChartkitServer(LanguageServer):
         loop = asyncio.get_running_loop()
 
         def run() -> Found | None:
-            token.begin()
-            return subject.run(token)
+            return subject.run(token) if token.goes_on() else None
 
         def finish(done: Any) -> None:
             # The loop is closed where the editor has ended the server meanwhile.
@@ -217,9 +216,9 @@ class ChartkitServer(LanguageServer):
 
     async def _act(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         workspace = self.client_capabilities.workspace
-        edits = workspace.workspace_edit if workspace is not None else None
-        operations = (edits.resource_operations if edits is not None else None) or ()
-        creates = types.ResourceOperationKind.Create in operations
+        edits = workspace.workspace_edit if workspace else None
+        operations = edits.resource_operations if edits else None
+        creates = types.ResourceOperationKind.Create in (operations or ())
         whole = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
 
         def answer(path: Path) -> list[types.CodeAction]:
@@ -239,12 +238,8 @@ class ChartkitServer(LanguageServer):
             uri = self._uri(path)
             if action.creates:
                 yield types.CreateFile(uri)
-            texts = [
-                types.TextEdit(types.Range(types.Position(start, 0), types.Position(end, 0)), text)
-                for start, end, text in edits
-            ]
             document = types.OptionalVersionedTextDocumentIdentifier(uri, self._version(uri))
-            yield types.TextDocumentEdit(document, texts)
+            yield types.TextDocumentEdit(document, edits)
 
 
 def path_of(uri: str) -> Path | None:

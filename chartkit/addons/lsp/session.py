@@ -4,13 +4,13 @@ beside a file."""
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from chartkit.addons.lsp.cursor import Cursor
 from chartkit.addons.lsp.judging import Policies
@@ -26,36 +26,12 @@ from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.inputs import is_chart, is_manifest, objects_of
 from chartkit.scan.policies import load_policies
 
-T = TypeVar("T")
 RULE: Final = "policies"
 """The code of what is to be said of the policies that judge."""
 _MOST_FILES: Final = 20_000
 _MOST_BESIDE: Final = 200
 _LARGEST_BESIDE: Final = 1 << 20
 """The files beside a manifest that are read with it, and the bytes of the largest of them."""
-_PROJECTS: Final = 8
-_FILES: Final = 512
-
-
-class Kept(Generic[T]):
-    """The last values that were made, each with what it was made of."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[Hashable, tuple[Hashable, T]] = OrderedDict()
-
-    def last(self, key: Hashable) -> T | None:
-        """Return the last value of a key, whatever it was made of."""
-        return self._values[key][1] if key in self._values else None
-
-    def get(self, key: Hashable, made_of: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key, made anew where it is to be made of something else."""
-        if key not in self._values or self._values[key][0] != made_of:
-            self._values[key] = (made_of, make())
-        self._values.move_to_end(key)
-        if len(self._values) > self._most:
-            self._values.popitem(last=False)
-        return self._values[key][1]
 
 
 def stamp(paths: Iterable[Path]) -> tuple[Hashable, ...]:
@@ -73,11 +49,10 @@ def _below(folder: Path) -> Iterator[str]:
 def _stamp(file: str) -> Hashable:
     if (content := edited(file)) is not None:
         return file, hash(content)
-    try:
+    with suppress(OSError):
         status = os.stat(file)
-    except OSError:
-        return file
-    return file, status.st_size, status.st_mtime_ns
+        return file, status.st_size, status.st_mtime_ns
+    return file
 
 
 @dataclass(slots=True)
@@ -90,8 +65,7 @@ class Session:
     env: str | None = None
     named: Sequence[str] = ()
     shapes: dict[Path, Shape] = field(default_factory=dict)
-    _policies: Kept[Policies] = field(default_factory=lambda: Kept(_PROJECTS))
-    _objects: Kept[Sequence[Resource]] = field(default_factory=lambda: Kept(_FILES))
+    _policies: dict[Path | None, tuple[Hashable, Policies]] = field(default_factory=dict)
 
     def _above(self, path: Path) -> Iterator[Path]:
         """Yield the folders that a file is in, up to the editor's; its own where it is in none."""
@@ -118,12 +92,15 @@ class Session:
         """Return the policies that judge the objects of a file: those of the server's options, of
         the file's project, or of the default profile."""
         root = None if self.named else self.project_of(path)
-        known, sources = self._policies.last(root), [*map(Path, self.named)]
+        before, known = self._policies.get(root, (None, None))
+        sources = [*map(Path, self.named)]
         if root is not None:
             charts = known.environment.sources if known and known.environment else ()
             own = (root / "charts" / name for name in (POLICIES, ENGINE))
             sources = [root / FILE_NAME, *(charts or own)]
-        return self._policies.get(root, stamp(sources), lambda: self._load(root, known))
+        if before != (made_of := stamp(sources)):
+            self._policies[root] = made_of, self._load(root, known)
+        return self._policies[root][1]
 
     def _load(self, root: Path | None, known: Policies | None) -> Policies:
         """Load the policies of a project. known: as they were before, which judge where they cannot
@@ -158,12 +135,8 @@ class Session:
         except OSError:
             return []
         files = (path.parent / name for name in names if name != path.name)
-        return [
-            resource
-            for file in files
-            if is_manifest(file) and file.is_file()
-            for resource in self._objects.get(file, _stamp(str(file)), partial(_read, file))
-        ]
+        there = (file for file in files if is_manifest(file) and file.is_file())
+        return [resource for file in there for resource in _objects(file, _stamp(str(file)))]
 
 
 def _project_shape(path: Path) -> Shape:
@@ -179,7 +152,9 @@ def _project_shape(path: Path) -> Shape:
     return Shape(schema, lambda name: schema["$defs"].get(name.rpartition("/")[2], {}))
 
 
-def _read(file: Path) -> Sequence[Resource]:
+@lru_cache(maxsize=256)
+def _objects(file: Path, _version: Hashable) -> Sequence[Resource]:
+    """Return the objects of a version of a file; none of one that is large or cannot be read."""
     try:
         return objects_of(read_file(file)) if file.stat().st_size <= _LARGEST_BESIDE else ()
     except (ChartkitError, OSError):

@@ -13,7 +13,8 @@ from chartkit.model import Body, Json
 from chartkit.schemas.compact import Schema, flattened, type_library
 from chartkit.schemas.crds import kinds
 
-_METADATA: Final = "meta.v1.ObjectMeta"
+_TEXT: Final = {"type": "string"}
+_COMMON: Final = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"$ref": "meta.v1.ObjectMeta"}}
 _SCALARS: Final = {"bool": "boolean", "double": "number", "int": "integer", "string": "string"}
 _INNER: Final = ("anyOf", "oneOf", "allOf", "then", "else")
 _CONDITIONS: Final = frozenset({"conditions", "preconditions"})
@@ -102,10 +103,7 @@ class Shape:
     def _parts(self) -> Iterator[Body]:
         """Yield the schema, what it refers to, and what it is made of."""
         todo: list[Any] = [self.schema]
-        for _ in range(_MOST_PARTS):
-            if not todo:
-                return
-            part = todo.pop(0)
+        for part, _ in zip(todo, range(_MOST_PARTS), strict=False):
             if isinstance(part, list):
                 todo += part
             elif isinstance(part, dict):
@@ -123,8 +121,7 @@ def shape_of(types: tuple[str, str]) -> Shape | None:
            for each in kinds() for version in each.versions}  # fmt: skip
     if name is None and (name := own.get(kind)) is None:
         return None
-    common = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
-    return Shape({"$ref": name, "properties": {**common, "metadata": {"$ref": _METADATA}}})
+    return Shape({"$ref": name, "properties": _COMMON})
 
 
 def known_types() -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from itertools import count
 from queue import PriorityQueue
 from threading import Thread
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -17,8 +17,6 @@ from chartkit.safe_text import shown
 
 T = TypeVar("T")
 REQUEST, CHECK = range(2)
-_NOTHING: Final = (ChartkitError, CancelledError)
-"""Errors after which there is no answer, and nothing to be told."""
 
 
 class Worker:
@@ -49,8 +47,8 @@ def answered(job: Callable[[], T], otherwise: T) -> T:
     """Return the answer of a job, or another one where it fails: the boundary of the server."""
     try:
         return job()
-    except _NOTHING:
+    except (ChartkitError, CancelledError):
         return otherwise
-    except (Exception, RecursionError, MemoryError) as error:  # noqa: BLE001 - the boundary
+    except Exception as error:  # noqa: BLE001 - the boundary
         click.echo(f"chartkit lsp: {shown(bug_message(error))}", err=True)
         return otherwise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -10,10 +11,8 @@ from typing import Final
 
 from chartkit.addons.playground.inputs import (
     Problems,
-    list_of,
-    mapping_of,
     objects_of,
-    text_of,
+    typed,
 )
 from chartkit.documents.yaml_dump import dump_yaml, in_order
 from chartkit.engine import Operation, Request, User, explain, is_exception, misnamed
@@ -29,6 +28,8 @@ from chartkit.scan.why.report import decision_body
 
 _KEPT: Final = 8
 _MOST_ROWS: Final = 5_000
+_MOST_SECONDS: Final = 15.0
+"""The processor time after which no further object is judged."""
 _MOST_LINES: Final = 2_000
 """The lines of an object whose change is shown as a diff."""
 _MOST_PARTS: Final = 400
@@ -47,10 +48,10 @@ def evaluate(given: Body) -> Body:
 
 
 def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
-    policies = _compiled(text_of(given, "policies"), text_of(given, "exceptions"))
+    policies = _compiled(typed(given, "policies", str), typed(given, "exceptions", str))
     problems.add_all([*policies.diagnostics, *policies.remarks])
-    objects = objects_of("objects", text_of(given, "objects"))
-    old = objects_of("old", text_of(given, "old"))
+    objects = objects_of("objects", typed(given, "objects", str))
+    old = objects_of("old", typed(given, "old", str))
     before = {_identity(each): each for each in old}
     requests = _requests(policies, [*objects, *old], given, problems)
     operation = _operation(given)
@@ -62,7 +63,12 @@ def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
     judges = [each for each in requests.policies.policies if not each.judges_json]
     admissions = context.admissions(judges)
     silent: dict[str, RuleDecision] = {}
+    started = time.process_time()
     for resource in objects:
+        if len(answer["rows"]) > _MOST_ROWS or time.process_time() - started > _MOST_SECONDS:
+            message = "from here on, objects are too many for the page, and are not judged"
+            problems.add(message, resource.location, "chartkit scan judges all", "warning")
+            break
         request = context.request(resource, admissions)
         request = replace(request, operation=operation, old=_old(request, operation, before))
         decisions, results = explain(judges, request, context.world)
@@ -71,10 +77,6 @@ def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
         answer["mutated"] += _mutated(request.resource, results)
         answer["generated"] += _generated(results)
         _note_silent(silent, decisions)
-        if len(answer["rows"]) > _MOST_ROWS:
-            message = f"only {_MOST_ROWS:,} results are shown"
-            problems.add(message, resource.location, "chartkit scan shows all", "note")
-            break
     for rule in silent.values():
         if rule.status is None:
             message = f"{rule.name} applies to none of the objects: {rule.decision.text}"
@@ -102,12 +104,12 @@ def _requests(
     custom = custom_resources((), found, lambda fault: problems.add_all([fault]))
     if custom is not None:
         policies = policies.with_names(custom.names)
-    groups = tuple(str(each) for each in list_of(given, "groups"))
-    user = User(text_of(given, "user"), groups=groups)
+    groups = tuple(str(each) for each in typed(given, "groups", list))
+    user = User(typed(given, "user", str), groups=groups)
     inputs = UserInputs(user=user if user != User() else None)
     requests = replace(Requests.of(policies, found), custom=custom, inputs=inputs)
     labels = dict(requests.namespaces)
-    for namespace, named in mapping_of(given, "namespace_labels").items():
+    for namespace, named in typed(given, "namespace_labels", dict).items():
         if isinstance(named, dict):
             known = {"kubernetes.io/metadata.name": namespace, **labels.get(namespace, {})}
             labels[namespace] = {**known, **{key: str(value) for key, value in named.items()}}
@@ -115,7 +117,7 @@ def _requests(
 
 
 def _operation(given: Body) -> Operation:
-    name = text_of(given, "operation") or "CREATE"
+    name = typed(given, "operation", str) or "CREATE"
     if name not in ("CREATE", "UPDATE", "DELETE"):
         raise InputError("the operation is CREATE, UPDATE or DELETE")
     return Operation(name)

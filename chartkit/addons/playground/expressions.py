@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import Final
 
-from chartkit.addons.playground.inputs import Problems, documents_of, text_of
+from chartkit.addons.playground.inputs import Problems, documents_of, typed
 from chartkit.engine.cel import CelCompileError, CelError, compile_expression
 from chartkit.engine.cel.checker.checked import format_type
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -38,13 +38,13 @@ def expression(given: Body) -> Body:
     """Return the value of an expression for a document, with its type and parts."""
     problems = Problems("expression")
     answer: Body = {"value": None, "type": None, "parts": [], "problems": problems.found}
-    text = text_of(given, "expression")
+    text = typed(given, "expression", str)
     try:
         if len(text) > _MOST_CHARACTERS:
             raise InputError(f"has more than {_MOST_CHARACTERS:,} characters")
-        documents = documents_of("data", text_of(given, "data"))
+        documents = documents_of("data", typed(given, "data", str))
         data = documents[0].body if documents else None
-        evaluated = _cel if text_of(given, "language") == "cel" else _jmespath
+        evaluated = _cel if typed(given, "language", str) == "cel" else _jmespath
         if text.strip():
             answer |= evaluated(text, data, problems)
     except ChartkitError as error:

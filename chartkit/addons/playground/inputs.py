@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from chartkit.documents.reader import Document, read_text, resources
 from chartkit.errors import ChartkitError, CompileError, InputError
-from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 
 MOST_CHARACTERS: Final = 2_000_000
 """The characters of an input that are read: some 10,000 objects."""
@@ -71,25 +71,10 @@ def documents_of(name: str, text: str) -> tuple[Document, ...]:
     return tuple(read_text(text, name))
 
 
-def text_of(given: Body, name: str) -> str:
-    """Return a text of a call's input; raise InputError for another value."""
-    return _typed(given, name, str, "")
-
-
-def mapping_of(given: Body, name: str) -> dict[str, Any]:
-    """Return a mapping of a call's input; raise InputError for another value."""
-    found: dict[str, Any] = _typed(given, name, dict, {})
-    return found
-
-
-def list_of(given: Body, name: str) -> list[Json]:
-    """Return a list of a call's input; raise InputError for another value."""
-    found: list[Json] = _typed(given, name, list, [])
-    return found
-
-
-def _typed(given: Body, name: str, kind: type[_Value], default: _Value) -> _Value:
-    value = given.get(name, default)
+def typed(given: Body, name: str, kind: type[_Value]) -> _Value:
+    """Return a member of a call's input, an empty one where it is missing; raise InputError for one
+    of another type."""
+    value = given.get(name, kind())
     if not isinstance(value, kind):
         raise InputError(f"{name} is not a {kind.__name__}")
     return value

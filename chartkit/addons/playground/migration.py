@@ -15,7 +15,7 @@ from chartkit.addons.migrate.files.run import Migration, Migrator
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.options import ConversionOptions
 from chartkit.addons.migrate.plan.inventory import inventory_of
-from chartkit.addons.playground.inputs import Problems, objects_of, text_of
+from chartkit.addons.playground.inputs import Problems, objects_of, typed
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body
 from chartkit.wording import counted
@@ -38,7 +38,7 @@ def migrate(given: Body) -> Body:
         "problems": problems.found,
     }
     try:
-        found, text, refused = _migrated(text_of(given, "policy"))
+        found, text, refused = _migrated(typed(given, "policy", str))
     except ChartkitError as error:
         problems.add_error(error)
         return answer

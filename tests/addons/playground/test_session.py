@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.addons.playground import session
+from chartkit.addons.playground import evaluation, session
 
 POLICY = """\
 apiVersion: kyverno.io/v1
@@ -180,6 +180,14 @@ def test_what_is_no_call(call: str, text: str) -> None:
 
 def test_an_unknown_call() -> None:
     assert json.loads(session.answer("answer", "{}")) == {"error": "there is no such call"}
+
+
+def test_objects_that_are_too_many_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "_MOST_ROWS", 1)
+    answer = evaluated(POLICY, "---\n".join([POD.format(team="red")] * 4), namespace_labels=PROD)
+    assert len(answer["rows"]) == 2
+    [problem] = answer["problems"]
+    assert (problem["input"], problem["line"], problem["level"]) == ("objects", 25, "warning")
 
 
 def test_a_bomb_of_aliases_is_bounded() -> None:

@@ -149,6 +149,8 @@ class Translator:
                 return Value(part_of(place, key), strict)
             case Value(place, strict):
                 place = place.taken_for(ANY_MAP)
+                if place.type in (TEXT, "int", "bool", "double") and not self._strict:
+                    return _NULL
                 if not place.is_map:
                     raise NotConvertible(f"the field {key} of a value that is no object")
                 return Value(self._known(place.child(key)), strict and self._strict)

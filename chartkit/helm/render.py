@@ -43,6 +43,7 @@ _SCHEMA_REASON = re.compile(r"value must be '([^']* [^']*)'")
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
 _SEPARATOR = re.compile(r"^---[ \t]*(?=\S)", re.MULTILINE)
 """Where Helm separates manifests although YAML goes on with the line: `---# a comment`."""
+_KIND = re.compile(r"^kind: *(\S.*?)\s*$", re.MULTILINE)
 _LOGGED = 0
 _SEVERITIES = {_LOGGED: Severity.NOTE, 1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
 
@@ -324,15 +325,8 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
 def _kind_lines(template: Path) -> Mapping[str, int]:
     """The first line of a template that names each kind."""
     try:
-        return _lines_of_kinds(read_source(template))
+        text = read_source(template)
     except InputError:
         return {}
-
-
-@lru_cache(maxsize=1024)
-def _lines_of_kinds(text: str) -> Mapping[str, int]:
-    lines: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("kind: "):
-            lines.setdefault(line.removeprefix("kind: ").strip(), number)
-    return lines
+    kinds = ((match[1], text.count("\n", 0, match.start()) + 1) for match in _KIND.finditer(text))
+    return dict(reversed([*kinds]))

@@ -95,6 +95,18 @@ async def test_a_policy_of_a_project_judges_as_it_is_in_the_editor(tmp_path: Pat
         await work.diagnostics(pod, lambda found: codes(found) == {"labelled/own"})
 
 
+async def test_a_patch_of_a_kustomization_is_not_judged_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("patches: [{path: pod.yaml}]\n")
+    file = tmp_path / "pod.yaml"
+    file.write_text(POD)
+    async with editor(tmp_path) as work:
+        work.open(file)
+        found = await work.diagnostics(file)
+        assert [each.message for each in found] == [
+            "a patch of a kustomization is judged where it is built"
+        ]
+
+
 async def test_a_policy_is_linted(tmp_path: Path) -> None:
     policy = tmp_path / "labelled.yaml"
     policy.write_text(LABELLED)

@@ -81,6 +81,11 @@ OWN_QUOTES: Final = KnownDifference(
     "'{{element.image}}' in quotes, is a part of the text; a ClusterPolicy reads it as one of the "
     "query, which then may be malformed.",
 )
+ENTRIES_BY_WORD: Final = KnownDifference(
+    "entries-by-word",
+    "A query with a quoted key in which the name of a context entry is a word loads this entry in "
+    "a ClusterPolicy, and fails where it fails; a policy in CEL evaluates what is named.",
+)
 GENERAL: Final = (
     *(
         EXISTING,
@@ -92,7 +97,7 @@ GENERAL: Final = (
         FAILING_DELETIONS,
         SKIPS,
     ),
-    *(TIDIED_LISTS, OWN_WILDCARDS, OWN_QUOTES),
+    *(TIDIED_LISTS, OWN_WILDCARDS, OWN_QUOTES, ENTRIES_BY_WORD),
 )
 """In the order in which they matter."""
 

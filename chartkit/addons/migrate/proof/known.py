@@ -15,6 +15,7 @@ from chartkit.addons.migrate.differences import (
     CEL_ERRORS,
     DELETIONS,
     DIVISION,
+    ENTRIES_BY_WORD,
     ERRORS,
     EVERY_KEY,
     EXISTING,
@@ -57,6 +58,9 @@ ASSUMPTIONS: Final = "objects whose fields are not of the types that the convers
 _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
 _MALFORMED: Final = "incorrect query "
+_LOADED: Final = re.compile(r"failed to resolve ([^\n]+?) at path : failed to apply jmespath ")
+_IN_QUOTES: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
+_ROOT_WORD: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _UNRESOLVED: Final = "failed to resolve "
 _NO_JSON: Final = re.compile(
     r"unexpected end of JSON input|invalid character '.*' |cannot unmarshal "
@@ -103,6 +107,8 @@ class NamedDifferences:
             return IMAGE_PARTS
         if self.general and _breaks_queries(case, legacy):
             return OWN_QUOTES.text
+        if self.general and not _errors(new) and _loads_by_word(legacy):
+            return ENTRIES_BY_WORD.text
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
             is_read = PLAIN_TEXTS in self.changes and _is_read_as_yaml(case, legacy, new, ask_new)
@@ -198,6 +204,14 @@ def _breaks_queries(case: Case, legacy: Answer) -> bool:
     if not any(_MALFORMED in each for each in _errors(legacy)):
         return False
     return any(each in json.dumps(case.document, default=str) for each in ("'", "\\\\"))
+
+
+def _loads_by_word(legacy: Answer) -> bool:
+    """Return whether nothing but context entries is an error, loaded for queries that have their
+    names in quoted keys alone."""
+    queries = [match[1] for error in _errors(legacy) for match in _LOADED.finditer(error)]
+    words = (word for query in queries for word in _ROOT_WORD.findall(_IN_QUOTES.sub("", query)))
+    return bool(queries) and len(queries) == len(_errors(legacy)) and set(words) <= {"request"}
 
 
 def _is_deletion(case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import (
     DIVISION,
+    ENTRIES_BY_WORD,
     EVERY_KEY,
     FAILING_CONDITIONS,
     IMAGE_PARTS,
@@ -261,4 +262,23 @@ def test_deletions_are_of_objects_as_the_rule_reads_them() -> None:
 """
     proof, _ = _proof(rule, "Widget", named=True)
     assert proof.decided
+    assert proof.equal, proof.differences
+
+
+def test_an_entry_whose_name_is_a_word_of_a_key_is_loaded() -> None:
+    rule = """
+      preconditions:
+        all:
+          - key: "{{ request.object.metadata.labels.\\"example.org/owner\\" || '' }}"
+            operator: NotEquals
+            value: ""
+      context:
+        - name: owner
+          variable: {jmesPath: 'request.object.metadata.labels."example.org/owner"'}
+      validate:
+        message: "{{ owner }} needs a team"
+        pattern: {metadata: {labels: {team: "?*"}}}
+"""
+    proof, _ = _proof(rule, "ConfigMap", named=True)
+    assert proof.named.get(ENTRIES_BY_WORD.text)
     assert proof.equal, proof.differences

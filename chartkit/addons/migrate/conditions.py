@@ -11,6 +11,7 @@ from typing import Final, TypeGuard
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import (
     CONDITION_MESSAGES,
+    EMPTY_SEARCHES,
     FAILING_CONDITIONS,
     LISTS_AS_TEXTS,
     LISTS_IN_TEXTS,
@@ -70,6 +71,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     FlatList,
     parse_conditions,
 )
+from chartkit.engine.context.variables.syntax import OPEN
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
@@ -176,6 +178,8 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
     held = _held(condition.operator, test, key, value)
     if isinstance(value, Constant) and str(value.value).startswith("[") and type_of(value) == TEXT:
         names.note(LISTS_AS_TEXTS)
+    if isinstance(value, Stream) and str(condition.value).count(OPEN) > 1:
+        names.note(EMPTY_SEARCHES)
     if _reads_json(held):
         names.note(LISTS_IN_TEXTS)
     return held

@@ -172,6 +172,11 @@ LISTS_AS_TEXTS: Final = (
     "a value that is itself the text of a list in JSON is not among the members of this list"
 )
 """A change of conditions whose values are written as a list in JSON."""
+EMPTY_SEARCHES: Final = (
+    "a variable within a query that names what is not there is no error where the list that is "
+    "searched is empty"
+)
+"""A change of conditions whose values are searched for."""
 EVERY_KEY: Final = (
     "all labels or annotations whose names match a wildcard are compared, where a ClusterPolicy "
     "takes one of them, and chance which"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.migrate.differences import DELETIONS, REFUSES_ALL
+from chartkit.addons.migrate.differences import DELETIONS, EMPTY_SEARCHES, REFUSES_ALL
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
 
@@ -216,3 +216,17 @@ def test_a_foreach_of_another_list_judges_deletions() -> None:
     )
     assert DELETIONS in converted(rule).changes
     assert DELETIONS not in converted(rule.replace("userInfo.groups", "object.data.*")).changes
+
+
+def test_a_search_of_an_empty_list_is_no_error() -> None:
+    url = "/apis/networking.k8s.io/v1/ingresses"
+    value = "{{ rules[?host=='{{ element.host }}'].http.paths[].path }}"
+    condition = f'{{key: "{{{{ element.http.paths[].path }}}}", operator: AnyIn, value: "{value}"}}'
+    rule = (
+        f"context: [{{name: rules, apiCall: {{urlPath: {url}, jmesPath: 'items[].spec.rules[]'}}}}]"
+        "\nvalidate: {message: m, foreach: [{list: 'request.object.spec.rules', "
+        f"deny: {{conditions: {{all: [{condition}]}}}}}}]}}"
+    )
+    assert EMPTY_SEARCHES in converted(rule, "Ingress").changes
+    written = rule.replace("{{ element.host }}", "a")
+    assert EMPTY_SEARCHES not in converted(written, "Ingress").changes

@@ -22,8 +22,6 @@ from chartkit.scan.gate.exceptions import exception_of
 from chartkit.scan.gate.suppressions import ANNOTATION, Suppression
 from chartkit.scan.gate.violation import written_rule
 
-_NAMESPACE: Final = "kyverno"
-"""The namespace of exceptions that are written."""
 _MOST: Final = 3
 
 
@@ -113,7 +111,7 @@ def _exception(problem: Problem, violation: Violation) -> Iterator[Action]:
     for policy in violation.requests.policies.policies:
         if policy.policy.id != result.policy_id:
             continue
-        body = exception_of(violation.resource, known, policy, _NAMESPACE)
+        body = exception_of(violation.resource, known, policy, namespace="kyverno")
         if body and not (path := folder / f"{body['metadata']['name']}.yaml").exists():
             edits = {str(path.resolve()): _edits("", dump_yaml(body))}
             yield Action(f"Write an exception from {problem.code}", edits, problem, creates=True)

@@ -26,8 +26,6 @@ from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.inputs import is_chart, is_manifest, objects_of
 from chartkit.scan.policies import load_policies
 
-RULE: Final = "policies"
-"""The code of what is to be said of the policies that judge."""
 _MOST_FILES: Final = 20_000
 _MOST_BESIDE: Final = 200
 _LARGEST_BESIDE: Final = 1 << 20
@@ -115,7 +113,7 @@ class Session:
             policies = known or Policies(load_policies([DEFAULT_PROFILE], {}))
             which = "those before" if known else f"those of {DEFAULT_PROFILE}"
             message = f"the policies cannot be loaded: {error.message}; {which} judge"
-            note = Diagnostic(RULE, Severity.NOTE, message, error.location, error.hint)
+            note = Diagnostic("policies", Severity.NOTE, message, error.location, error.hint)
             policies.notes = [note]
         return policies
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.addons.lsp.editor import at, codes, editor
+from tests.e2e.command import chartkit
+from tests.shared import shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
 
@@ -68,6 +72,22 @@ async def test_positions_are_counted_in_utf_16_and_unsaved_text_counts(tmp_path:
         await work.diagnostics(file, lambda found: not found)
         work.open(file)
         await work.diagnostics(file, lambda found: PRIVILEGED in codes(found))
+
+
+async def test_diagnostics_are_the_failures_of_a_scan_at_the_same_lines() -> None:
+    folder = shared("real")
+    for file in sorted(folder.glob("*.yaml")):
+        done = chartkit(folder, "scan", file.name, "-o", "json")
+        failures = [each for each in json.loads(done.out)["results"] if each["result"] == "fail"]
+        wanted = Counter(
+            (f"{each['policy']}/{each['rule']}", int(each["location"].split(":")[1]) - 1)
+            for each in failures
+        )
+        assert wanted
+        async with editor(folder) as work:
+            work.open(file)
+            found = await work.diagnostics(file)
+            assert Counter((each.code, at(each)[0]) for each in found) == wanted
 
 
 async def test_broken_yaml_is_an_error_at_its_place(tmp_path: Path) -> None:

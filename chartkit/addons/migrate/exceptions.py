@@ -34,7 +34,13 @@ from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
 from chartkit.engine.cluster_policy.policy import Policy, Rule, read_policy
-from chartkit.engine.kubernetes.kinds import CONTROLLERS, CelKind, GroupVersionKind
+from chartkit.engine.kubernetes.kinds import (
+    CONTROLLERS,
+    KYVERNO_GROUP,
+    CelKind,
+    GroupVersionKind,
+    group_of,
+)
 from chartkit.model import Body, Resource
 
 KIND: Final = "PolicyException"
@@ -121,12 +127,15 @@ def exceptions_in_cel(
 ) -> tuple[Sequence[Body], str]:
     """Return a PolicyException for policies in CEL, and the reason where there is none.
 
-    body_of: returns the ClusterPolicy of a policy's name; objects_of: returns the kinds and names
+    body_of: returns the policy of a name as it is written; objects_of: returns the kinds and names
     of the objects that took over. Raises CompileError for an exception that Kyverno refuses.
     """
 
     def takeover(name: str) -> Takeover:
-        policy = read_policy(Resource(body_of(name)))
+        source = Resource(body_of(name))
+        if group_of(source) != KYVERNO_GROUP:
+            raise NotConvertible(f"{name} is a {source.kind}, and has no rules", "exceptions")
+        policy = read_policy(source)
         made = tuple(
             Made(rule, ConvertedRule(CelKind.VALIDATING, scope_of(rule), {}), "")
             for rule in policy.rules

@@ -10,6 +10,7 @@ import yaml
 
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch
+from chartkit.addons.migrate.exceptions import exceptions_in_cel
 from chartkit.engine import Request, compile_any, evaluate, read_exceptions, sorted_out
 from chartkit.model import Body, Location, Resource, Status
 
@@ -204,3 +205,25 @@ def test_a_batch_is_sent_to_another_process() -> None:
     make, arguments = Batch(resources).__reduce__()
     batch = make(*arguments)
     assert [len(batch.convert(each).documents) for each in resources] == [2, 1]
+
+
+def test_a_policy_that_was_never_a_cluster_policy_has_no_rules_to_except() -> None:
+    body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"validationActions": ["Deny"], "validations": [{"expression": "true"}]},
+    }
+    legacy = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "e", "namespace": "kyverno"},
+        "spec": {
+            "exceptions": [{"policyName": "p", "ruleNames": ["r"]}],
+            "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+        },
+    }
+    found = exceptions_in_cel(
+        Resource(legacy), lambda _: body, lambda _: [("ValidatingPolicy", "p")]
+    )
+    assert found == ((), "p is a ValidatingPolicy, and has no rules")

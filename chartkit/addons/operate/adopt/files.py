@@ -189,16 +189,20 @@ class FileReader:
             sorter.add(Piece(resource, _own_text(document, start) if alone else ""))
 
     def _chart(self, folder: Path) -> int:
-        if (values := dependency_values(folder, _chart_body(folder))) is not None:
+        chart = _chart_body(folder)
+        if (values := dependency_values(folder, chart)) is not None:
             self.estate.values.append(values)
-        elif (chart := _chart_body(folder)).get("name") == _ENGINE and not engine_keys(chart):
+        elif chart.get("name") == _ENGINE and not engine_keys(chart):
             message = "is Kyverno's own chart: its values.yaml are the defaults"
             hint = "name your own values file"
             location = Location(str(folder))
             self.estate.rows.append(Row(Outcome.NOTE, f"chart {folder}", message, location, hint))
             return 1
         notes: list[Diagnostic] = []
-        rendered = render_inputs(folder, ChartOptions(), notes.append)
+        # Where nothing says how it is installed, Kyverno is where its own documentation has it.
+        options = ChartOptions(namespace=_ENGINE, release=_ENGINE)
+        options = options if engine_keys(chart) else ChartOptions()
+        rendered = render_inputs(folder, options, notes.append)
         self.estate.rows += [
             Row(Outcome.NOTE, f"chart {folder}", note.message, note.location, note.hint or "")
             for note in notes

@@ -84,7 +84,8 @@ def lint_values(
         _fix(files, chart)
     check = check_files if layer else check_each
     diagnostics = check(files, chart, available) if declared is None else declared
-    diagnostics = [*rows, *diagnostics]
+    # A file may be checked by itself, and for a release that names it.
+    diagnostics = list(dict.fromkeys([*rows, *diagnostics]))
     show(report(diagnostics, known_explanations()), options)
     failed = any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
     raise SystemExit(EXIT_CODE if any_unread(diagnostics) else int(failed))

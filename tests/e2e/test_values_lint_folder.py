@@ -23,6 +23,19 @@ kind: ConfigMap
 metadata: {name: more, namespace: kyverno}
 data: {values.yaml: "admissionController: {replicaz: 1}"}
 """
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: kyverno, namespace: argocd}
+spec:
+  destination: {namespace: kyverno, server: https://kubernetes.default.svc}
+  sources:
+  - repoURL: https://kyverno.github.io/kyverno
+    chart: kyverno
+    targetRevision: 3.8.1
+    helm: {valueFiles: [$own/deploy/env/kyverno-prd.yaml]}
+  - {repoURL: https://example.com/own.git, targetRevision: main, ref: own}
+"""
 FILES = {
     "umbrella/Chart.yaml": UMBRELLA,
     "umbrella/values.yaml": "shop: {a: 1}\nengine: {admissionController: {replicaz: 1}}\n",
@@ -40,6 +53,8 @@ FILES = {
     "shop/Chart.yaml": "name: shop\nversion: 1.0.0\n",
     "shop/values.yaml": "replicaz: 1\n",
     ".hidden/values.yaml": "backgroundController: {replicaz: 1}\n",
+    "shop/values-open.yaml": "replicas: [\n",
+    "flux/application.yaml": APPLICATION,
     "open/values.yaml": "backgroundController: [\n",
     "ci.yaml": "on: push\n",
 }
@@ -47,6 +62,7 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
     for name, text in FILES.items():
         file = tmp_path / "deploy" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -64,8 +80,8 @@ def test_values_of_kyverno_in_a_folder_are_checked(folder: Path) -> None:
     assert sorted(wrong) == [
         "deploy/env/kyverno-prd.yaml", "deploy/flux/more.yaml", "deploy/umbrella/values.yaml",
     ]  # fmt: skip
-    left = "deploy/ci.yaml, deploy/shop/values.yaml, deploy/umbrella/values-qa.yaml"
-    assert f"note helm: 3 files without values of Kyverno's charts: {left}" in done.out
+    left = "deploy/ci.yaml, deploy/shop/values-open.yaml, deploy/shop/values.yaml, deploy/umbrella"
+    assert f"note helm: 4 files without values of Kyverno's charts: {left}" in done.out
 
 
 def test_a_folder_without_values_is_an_error(folder: Path) -> None:

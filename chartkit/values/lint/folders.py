@@ -10,6 +10,7 @@ from typing import Final
 
 from chartkit.documents.embedded import embedded_mapping
 from chartkit.documents.exclusion import exclusion
+from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document, read_file
 from chartkit.documents.unread import UNREADABLE
 from chartkit.errors import InputError
@@ -102,8 +103,9 @@ class FolderValues:
         try:
             documents = read_file(file)
         except UNREADABLE:
-            is_named = file.name.startswith("values")  # The row comes where the file is checked.
-            (self.files if is_named else self.others).append(file)
+            # The row comes where the file is checked.
+            is_wanted = file.name.startswith("values") and _may_be_kyvernos(file)
+            (self.files if is_wanted else self.others).append(file)
             return
         if self.declares(documents) or _has_values(file, documents):
             self.files.append(file)
@@ -118,6 +120,15 @@ class FolderValues:
             files = abridged([str(path) for path in self.others])
             message = f"{counted(len(self.others), 'file')} without values of Kyverno's charts"
             yield Diagnostic("helm", Severity.NOTE, f"{message}: {files}")
+
+
+def _may_be_kyvernos(file: Path) -> bool:
+    """Report whether a file that is not YAML may have values of Kyverno's charts."""
+    try:
+        content = read_bytes(file).replace(b"\0", b"")
+    except InputError:
+        return True
+    return b"Controller" in content or b"kyverno" in content
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

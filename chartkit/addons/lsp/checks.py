@@ -14,6 +14,7 @@ from chartkit.addons.lsp.problems import Problem, by_file, note, problem_of
 from chartkit.addons.lsp.session import Session, stamp
 from chartkit.documents.input_files import read_text
 from chartkit.documents.reader import read_file
+from chartkit.documents.unread import UNREAD
 from chartkit.engine import is_policy
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError, HelmMissingError
@@ -24,13 +25,13 @@ from chartkit.library.policies import METADATA_FILE
 from chartkit.model import Diagnostic, Resource, Severity, list_of, mapping_at
 from chartkit.project.project import FILE_NAME
 from chartkit.scan import DEFAULT_NAMESPACE
+from chartkit.scan.ineffective import RULE
 from chartkit.scan.inputs import is_manifest, objects_of
 from chartkit.testing.reader import FILE_NAME as TEST_FILE
 from chartkit.testing.reader import read_test_file
 
 LARGEST: Final = 4 << 20
 """The characters of the largest text that is checked."""
-_INPUT: Final = "input"
 _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _CHART_PARTS: Final = ("templates", "crds", "charts")
 
@@ -83,7 +84,7 @@ class Checks:
         if any(map(is_policy, objects)):
             yield from self.policy(path, token)
         if path in _patches(path.parent):
-            yield note(_INPUT, "a patch of a kustomization is judged where it is built", file)
+            yield note(RULE, "a patch of a kustomization is judged where it is built", file)
         elif objects:
             policies = self.session.policies_of(path)
             requests = policies.requests([*objects, *self.session.beside(path)])
@@ -149,7 +150,7 @@ class Checks:
                 api_versions=environment.api_versions if environment else (),
             )
         except HelmMissingError as error:
-            yield note(_INPUT, f"the chart is not judged: {error.message} ({error.hint})", file)
+            yield note(RULE, f"the chart is not judged: {error.message} ({error.hint})", file)
             return
         yield from (problem_of(each, file) for each in rendered.warnings)
         token.goes_on()
@@ -209,11 +210,11 @@ def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
     try:
         if len(read_text(path)) > LARGEST:
             text = f"is not checked: it is larger than {LARGEST >> 20} MiB"
-            found.append(note(_INPUT, text, file))
+            found.append(note(RULE, text, file))
         else:
             found.extend(run())
     except ChartkitError as error:
-        own = Diagnostic(_INPUT, Severity.ERROR, error.message, error.location, error.hint)
+        own = Diagnostic(UNREAD, Severity.ERROR, error.message, error.location, error.hint)
         diagnostics = getattr(error, "diagnostics", None) or [own]
         found.extend(problem_of(each, file) for each in diagnostics)
     return by_file(found, file)
@@ -223,7 +224,7 @@ def _remarks(policies: Policies, token: Token, file: str) -> Iterator[Problem]:
     """Yield what is to be said of the policies that judged, and of a check that took too long."""
     yield from (problem_of(each, file) for each in policies.notes)
     if token.late:
-        yield note(_INPUT, f"not all objects are judged: {SECONDS:.0f} s are over", file)
+        yield note(RULE, f"not all objects are judged: {SECONDS:.0f} s are over", file)
 
 
 def _patches(folder: Path) -> list[Path]:

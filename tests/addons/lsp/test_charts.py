@@ -80,7 +80,7 @@ async def test_what_helm_refuses_is_at_its_place(tmp_path: Path) -> None:
     async with editor(tmp_path) as work:
         work.open(template, _TEMPLATE.replace("{{ .Values.privileged }}", "{{ nosuch }}"))
         found = await work.diagnostics(template)
-        assert [each.code for each in found] == ["input"]
+        assert [each.code for each in found] == ["unread"]
         assert at(found[0])[0] == 10
         work.replace(template, (10, 0, 11, 0), "      privileged: true\n")
         await work.diagnostics(template, lambda found: PRIVILEGED in codes(found))

@@ -96,7 +96,7 @@ async def test_broken_yaml_is_an_error_at_its_place(tmp_path: Path) -> None:
     async with editor(tmp_path) as work:
         work.open(file, POD + "  a: [\n")
         found = await work.diagnostics(file)
-        assert [each.code for each in found] == ["input"]
+        assert [each.code for each in found] == ["unread"]
         work.replace(file, (8, 0, 9, 0), "")
         await work.diagnostics(file, lambda found: PRIVILEGED in codes(found))
 

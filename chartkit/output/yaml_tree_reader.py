@@ -223,7 +223,8 @@ class _Reader:
                 self._ends[id(slot.node)] = self._content_end(self._last(slot.node))
             return self._ends[id(slot.node)]
         mark = slot.node.end_mark
-        end: int = mark.line if mark.column == 0 else mark.line + 1
+        # A last line of spaces alone, without its end, counts as two.
+        end: int = min(mark.line if mark.column == 0 else mark.line + 1, len(self._lines))
         kept = "+" in self._first_line(slot, 0).partition("#")[0] and _is_literal(slot.node)
         while end > slot.line + 1 and not kept and not self._lines[end - 1].strip(_BLANK):
             end -= 1

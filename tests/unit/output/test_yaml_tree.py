@@ -13,6 +13,7 @@ from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Json
+from chartkit.output.yaml_edit import text_of
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, write_tree
 from chartkit.output.yaml_tree_reader import read_tree
 from tests.draws import draws
@@ -51,6 +52,13 @@ def test_as_written(text: str) -> None:
 def test_files_as_written(file: Path) -> None:
     text = file.read_text("utf-8")
     assert write_tree(read(text)) == text
+
+
+@pytest.mark.parametrize("text", ["a: |\n  x\n\n  ", "a:\n- |\n  x\n    ", "b: |+\n  x\n   "])
+def test_a_last_line_of_spaces_alone(text: str) -> None:
+    tree = read(text)
+    assert text_of(tree, text) == text
+    assert tree.data() == parse_yaml(text)
 
 
 def read(text: str) -> Tree:

@@ -111,3 +111,16 @@ def test_input_files_standard_input() -> None:
     os.close(writer)
     with open(reader, encoding="utf-8") as stdin, pytest.raises(InputError, match="byte 3"):
         read_stdin(stdin)
+
+
+def test_a_file_that_an_editor_has_open_is_read_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, link, new = tmp_path / "a.yaml", tmp_path / "link.yaml", tmp_path / "new.yaml"
+    file.write_text("a: 1\n")
+    link.symlink_to(file)
+    monkeypatch.setitem(input_files.EDITED, str(file.resolve()), b"a: 2\r\n")
+    monkeypatch.setitem(input_files.EDITED, str(new.resolve()), b"b: 1\n")
+    assert input_files.read_text(file) == input_files.read_text(link) == "a: 2\n"
+    assert input_files.read_bytes(link) == b"a: 2\r\n"
+    assert input_files.read_text(new) == "b: 1\n"

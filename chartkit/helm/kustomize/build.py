@@ -132,8 +132,9 @@ class _Builder:
         """Return what the program builds of a folder, for each state of its files once."""
         files = (Path(self.program[0]), *self.tree.files(folder))
         versions = tuple((str(file), _version(file)) for file in files)
-        dropped = tuple(str(each.dropped) for each in self.tree.closure(folder))
-        key = (self.program, folder, self.tree.repository.top, versions, dropped)
+        closure = self.tree.closure(folder)
+        read = tuple((each.document.source.text, str(each.dropped)) for each in closure)
+        key = (self.program, folder, self.tree.repository.top, versions, read)
         text = _BUILT.get(key)
         if text is None:
             text = self._text(folder, programs)

@@ -42,7 +42,7 @@ from tools.fuzz_servers import REVIEW
 SCENARIOS: Final = (*ENGINE_SCENARIOS, *PROJECT_SCENARIOS, *REACHED_SCENARIOS)
 """Every command."""
 _GROUPS: Final = frozenset(
-    ("policies", "values", "eval", "vendor", "migrate", "report", "exceptions")
+    ("policies", "values", "eval", "facts", "vendor", "migrate", "report", "exceptions")
 )
 
 

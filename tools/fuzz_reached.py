@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any, Final
 
 import yaml
 
+from chartkit.kyverno.releases import own_facts
 from tools.fuzz_scenarios import (
     CEL,
     ENGINE,
@@ -134,10 +136,19 @@ def _others() -> list[Scenario]:
         "git@127.0.0.1:a/b.git//p?ref=v1",
         "ssh://git@127.0.0.1:1/a.git",
     )
+    facts = own_facts()
+    day = str(facts.day + timedelta(days=1))
     return [
         *_reviews(),
         Scenario("rescue cluster", rescue, locked, weight=20),
         Scenario("rescue restore", restore, {**locked, "chartkit-rescue.yaml": _RECORD}, weight=6),
+        Scenario(
+            "facts",
+            [["facts", "update", "facts.json"]],
+            {"facts.json": json.dumps({**facts.body, "date": day}), "facts.json.sha256": ""},
+            fixed=frozenset({"facts.json.sha256"}),
+            environment={"CHARTKIT_CACHE": "kept", "CHARTKIT_TODAY": day},
+        ),
         Scenario("releases", [scanned, ["values", "lint", "releases.yaml"]], releases, weight=20),
         Scenario(
             "adopt alone",

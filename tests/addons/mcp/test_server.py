@@ -332,9 +332,9 @@ def test_a_call_that_takes_too_long_ends_and_says_so(root: Path) -> None:
                 after = await ask(client, *EXAMPLES["scan"])
         return late, after
 
-    late, after = talk(work, root, "--seconds", "15")
+    late, after = talk(work, root, "--seconds", "8")
     assert late.is_error
-    assert late.text.startswith("there is no answer within 15 s")
+    assert late.text.startswith("there is no answer within 8 s")
     assert after.document["summary"]["fail"] == 1
     assert told
     assert told == sorted(told)

@@ -268,8 +268,7 @@ def render(
 
     The options are those of `chartkit render`. Nothing is written unless `write` asks for it, and
     then only where no check fails; otherwise the result says how the charts on disk differ. track:
-    shows progress. Raise InputError for a project that cannot be used, RenderError for a chart that
-    Helm cannot render.
+    shows progress. Raise InputError for an unfit project, RenderError where Helm cannot render.
     """
     from chartkit.output.values_merge import Prefer
     from chartkit.project.project import read_project
@@ -279,8 +278,7 @@ def render(
     if prefer is not None:
         _require_known("prefer", prefer, Prefer)
     own = read_project(Path(project))
-    chosen = {one.name: one for name in environments for one in own.environments_of(name)}
-    checked = tuple((chosen or own.environments).values())
+    checked = _named(own, environments)
 
     def rendered() -> RenderResult:
         from chartkit.render.gitops.checks import read_repository
@@ -310,6 +308,12 @@ def render(
         return rendered()
     key = kept.key_options(checked, prefer, not write, kustomize)
     return kept.cached_result(own, tuple(map(Path, workloads)), key, rendered)
+
+
+def _named(project: Project, names: Sequence[str]) -> tuple[Environment, ...]:
+    """Return the environments of names, all of a project without one; raise InputError."""
+    chosen = {one.name: one for name in names for one in project.environments_of(name)}
+    return tuple((chosen or project.environments).values())
 
 
 def _require_own_baselines(project: Project, environments: Sequence[Environment]) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeGuard
 
@@ -17,7 +15,6 @@ from chartkit.addons.migrate.differences import (
     LISTS_IN_TEXTS,
 )
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import (
     INT_OR_TEXT,
     QUANTITY,
@@ -32,7 +29,6 @@ from chartkit.addons.migrate.expressions.verdict import (
     conjunction,
     disjunction,
     either,
-    is_name,
 )
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import (
@@ -47,7 +43,9 @@ from chartkit.addons.migrate.operators import (
     durations,
     equals,
     equals_constant,
+    in_text,
     is_one_of,
+    listed_in,
     natural,
     ordered,
     whole_number,
@@ -59,7 +57,6 @@ from chartkit.engine.cel.syntax.tree import (
     Ident,
     ListLiteral,
     Literal,
-    Select,
     children,
     count,
 )
@@ -77,7 +74,6 @@ from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]
-_LABELS: Final = "metadata.labels."
 _NULL: Final = Constant(None)
 _OTHERS: Final = ("variables", "resource", "image", "http", "globalContext")
 """Names of what an API server, a registry or a service answers, and of variables, which may."""
@@ -315,7 +311,7 @@ def _member(value: Term) -> Callable[[Place], Expr]:
         case Constant(list() as values):
             return _among(values)
         case Constant(str() as text):
-            return _range(text) or _among(_listed_in(text))
+            return _range(text) or _among(listed_in(text))
         case Constant():
             raise NotConvertible("the values of a condition are no list")
         case Stream():
@@ -328,7 +324,7 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             # What is read of a text is taken for a list.
             return lambda place: cel.contains(list_.value, place.value)
         case Value(single) if single.type == TEXT:
-            return lambda place: _in_text(single, _text(place))
+            return lambda place: in_text(single, _text(place))
     raise NotConvertible("the values of a condition have a type that is not known")
 
 
@@ -364,34 +360,6 @@ def _is_constant(expr: Expr) -> bool:
     return _is_dyn(expr) and isinstance(expr.args[0], Literal)
 
 
-def _in_text(place: Place, wanted: Operand) -> Expr:
-    """Return whether a value is a text, or in it where the text is a list in JSON."""
-    if is_name(place) or place.path.startswith(_LABELS) or _is_of_request(place.value):
-        return cel.equal(wanted, place.value)
-    listed = cel.method(cel.ident("json"), "unmarshal", place.value)
-    is_list = cel.method(place.value, "startsWith", "[")
-    among = conjunction(is_list, cel.contains(listed, wanted))
-    return disjunction(cel.equal(wanted, place.value), among)
-
-
-def _is_of_request(value: Expr) -> bool:
-    while isinstance(value, Select):
-        value = value.operand
-    return value == cel.ident("request")
-
-
-def _listed_in(text: str) -> list[Json]:
-    """Return the values of a text: those of a list in JSON, or itself."""
-    if text.startswith("["):
-        with suppress(ValueError):
-            values: list[Json] = json.loads(text)
-            if all(isinstance(each, str) and not has_wildcard(each) for each in values):
-                return values
-    if text.startswith(("[", '"')) or text in ("null", "true", "false") or text.isdigit():
-        raise NotConvertible(f"the text {text} is read as JSON")
-    return [text]
-
-
 def _constant_in(value: Term) -> Callable[[Json], Expr]:
     """Return the test whether a constant is among values that are not."""
 
@@ -414,7 +382,7 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
             case Value(place) if place.is_list:
                 return cel.contains(place.value, constant)
             case Value(place) if place.type == TEXT:
-                return _in_text(place, constant)
+                return in_text(place, constant)
         raise NotConvertible("the values of a condition have a type that is not known")
 
     return test

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import (
     INT_OR_TEXT,
     QUANTITY,
@@ -20,7 +23,7 @@ from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call
+from chartkit.engine.cel.syntax.tree import Call, Select
 from chartkit.engine.cluster_policy.conditions.comparison import (
     SECOND,
     read_duration,
@@ -32,6 +35,7 @@ from chartkit.go.duration import HOUR, MINUTE, duration_or_none, format_duration
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Json, leaves
 
+_LABELS: Final = "metadata.labels."
 _QUANTITY_START: Final = frozenset("+-.0123456789*?")
 
 
@@ -393,3 +397,31 @@ _DURATION: Final = f"^[-+]?({_PART}(ns|us|µs|μs|ms|s|m|h))+$"
 DURATION_OR_ZERO: Final = f"^[-+]?(0|({_PART}(ns|us|µs|μs|ms|s|m|h))+)$"
 _NUMBER: Final = f"^[-+]?{_PART}$"
 _MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+
+def in_text(place: Place, wanted: Operand) -> Expr:
+    """Return whether a value is a text, or in it where the text is a list in JSON."""
+    if is_name(place) or place.path.startswith(_LABELS) or _is_of_request(place.value):
+        return cel.equal(wanted, place.value)
+    listed = cel.method(cel.ident("json"), "unmarshal", place.value)
+    is_list = cel.method(place.value, "startsWith", "[")
+    among = conjunction(is_list, cel.contains(listed, wanted))
+    return disjunction(cel.equal(wanted, place.value), among)
+
+
+def _is_of_request(value: Expr) -> bool:
+    while isinstance(value, Select):
+        value = value.operand
+    return value == cel.ident("request")
+
+
+def listed_in(text: str) -> list[Json]:
+    """Return the values of a text: those of a list in JSON, or itself."""
+    if text.startswith("["):
+        with suppress(ValueError):
+            values: list[Json] = json.loads(text)
+            if all(isinstance(each, str) and not has_wildcard(each) for each in values):
+                return values
+    if text.startswith(("[", '"')) or text in ("null", "true", "false") or text.isdigit():
+        raise NotConvertible(f"the text {text} is read as JSON")
+    return [text]

@@ -136,7 +136,7 @@ def _fields(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
 @pytest.mark.slow
 def test_fields_of_another_type(tmp_path: Path) -> None:
     """Of more than 10,000 inputs few are in the suite; FUZZ_STEP=1 runs all."""
-    assert findings(list(wrong_types())[:: int(os.environ.get("FUZZ_STEP", "181"))], tmp_path) == []
+    assert findings(list(wrong_types())[:: int(os.environ.get("FUZZ_STEP", "307"))], tmp_path) == []
 
 
 @pytest.fixture

@@ -46,12 +46,21 @@ def test_commands_answer_the_same_without_posix(tmp_path: Path) -> None:
     assert run(tmp_path, "tests.windows", *scan) == expected
 
 
+_PROJECT = """\
+profiles: [pss-baseline]
+environments:
+  prd: {kyverno: "1.19", kubernetes: "1.35", highAvailability: true}
+workloads: [workloads]
+"""
+
+
 @pytest.mark.slow
 def test_a_project_is_rendered_the_same_without_posix(tmp_path: Path) -> None:
     for module in ("chartkit", "tests.windows"):
         folder = tmp_path / module
         folder.mkdir()
         assert run(folder, module, "init", "project")[0] == 0
+        (folder / "project" / "chartkit.yaml").write_text(_PROJECT, newline="\n")
         code, out, err = run(folder, module, "render", "--project", "project")
         assert code == 0, out + err
     kept, other = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine.cli_files.user_files import read_settings, read_values
@@ -169,14 +169,14 @@ def _at(body: Json, path: Sequence[str]) -> Json:
 
 
 def _with(body: Body, path: Sequence[str], value: Json) -> Body:
-    made: Any = deepcopy(body)
+    made: Body = deepcopy(body)
     parent = _at(made, path[:-1])
     parent[int(path[-1]) if isinstance(parent, list) else path[-1]] = value
     return made
 
 
 def _without(body: Body, path: Sequence[str]) -> Body:
-    made: Any = deepcopy(body)
+    made: Body = deepcopy(body)
     parent = _at(made, path[:-1])
     del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
     return made

@@ -22,7 +22,7 @@ from chartkit.schemas.fits import fits
 SECTIONS: Final = ("kyverno", "announced", "eks", "faults", "removedApis")
 """The sections of `releases.yaml` that a file of facts has; the others belong to the program."""
 KEY: Final = "releases"
-"""That of the store of facts."""
+"""The key of the store of facts."""
 _TODAY: Final = "CHARTKIT_TODAY"
 _OLD: Final = 90
 """The days after which facts are old."""

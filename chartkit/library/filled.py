@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.documents.reader import Source, read_text
+from chartkit.documents.reader import Source, read_source, read_text
 from chartkit.errors import InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers
@@ -26,6 +26,7 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.forms import VALIDATING, cleans
 from chartkit.library.parameters import check_for_policy, filled
 from chartkit.library.policies import (
+    METADATA_FILE,
     PARAMETERS_FILE,
     Library,
     read_library,
@@ -118,7 +119,9 @@ def filled_folder(
     """Yield the policy of a folder of a library, with the defaults of the parameters that are not
     given: by name, for policies that have them, or by policy and name. Raise InputError."""
     above = (root for root in folder.absolute().parents if (root / PARAMETERS_FILE).is_file())
-    policy = read_policy(folder, shared=read_shared_parameters(next(above, folder)))
+    has_shared = "sharedParameters" in read_source(folder / METADATA_FILE)
+    root = next(above, folder) if has_shared else folder
+    policy = read_policy(folder, shared=read_shared_parameters(root))
     values = dict(policy.defaults)
     for key, value in parameters.items():
         reference, _, name = key.rpartition(".")

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
 _POLICY_FILE = "policy.yaml"
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
-MARK = "<%"
 _CHAINSAW_FILES = ("chainsaw-test.yaml", "chainsaw-test.yml")
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 

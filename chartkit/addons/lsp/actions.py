@@ -1,4 +1,4 @@
-"""What the editor can do about problems: fixes, suppressions and exceptions, as edits of texts."""
+"""Code actions: fixes, suppressions and exceptions, as edits of texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What can be done about a problem. edits: by file; creates: whether the files are new;
+    """A code action for a problem. edits: by file; creates: whether the files are new;
     is_best: whether it is what there is to do first."""
 
     title: str

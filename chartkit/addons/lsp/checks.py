@@ -40,7 +40,7 @@ Found = dict[str, list[Problem]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked as a whole: a file, a chart, or a chart with a values file. root: the file or
+    """A unit of checking: a file, a chart, or a chart with a values file. root: the file or
     the folder; its problems take the place of those that it had."""
 
     root: Path

@@ -1,4 +1,4 @@
-"""What can be written at a place: keys, values, functions."""
+"""Completions at a position: keys, values, functions."""
 
 from __future__ import annotations
 

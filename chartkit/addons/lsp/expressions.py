@@ -35,7 +35,7 @@ class Function(NamedTuple):
 
     @property
     def documentation(self) -> str:
-        """What it does, in Markdown."""
+        """The documentation of the function, in Markdown."""
         signatures = "\n".join(self.signatures[:6])
         example = f"Example: `{self.example}`" if self.example else ""
         return "\n\n".join(filter(None, (f"```\n{signatures}\n```", self.doc, example)))

@@ -1,4 +1,4 @@
-"""What is to be said of a place: the problems there with their reasons, the field, the function."""
+"""Hovers: the problems at a position with their reasons, the field, the function."""
 
 from __future__ import annotations
 

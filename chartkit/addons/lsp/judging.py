@@ -64,7 +64,7 @@ class Policies:
 
     @property
     def allows_suppressions(self) -> bool:
-        """Whether annotations of objects let findings off."""
+        """True if annotations of objects let findings off."""
         return self.environment is None or self.environment.suppressions
 
     def requests(self, objects: Sequence[Resource]) -> Requests:

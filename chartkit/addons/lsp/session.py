@@ -1,4 +1,4 @@
-"""What a server knows: the folders of the editor, the policies of each project, and the objects
+"""The state of a server: the folders of the editor, the policies of each project, and the objects
 beside a file."""
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Shape:
 
     @property
     def doc(self) -> str:
-        """What the value means; empty where nothing is known."""
+        """The meaning of the value; empty where nothing is known."""
         return next(self._all("description", str), "")
 
     @property
@@ -90,7 +90,7 @@ class Shape:
 
     @property
     def holds_more(self) -> bool:
-        """Whether the value is a mapping or a list."""
+        """True if the value is a mapping or a list."""
         return self.name.startswith(("object", "list", "array")) or bool(self.fields())
 
     def _of(self, schema: Schema) -> Shape:

@@ -1,4 +1,4 @@
-"""What chartkit answers, as tools for agents, by the Model Context Protocol."""
+"""Commands of chartkit as tools for agents, by the Model Context Protocol."""
 
 from chartkit.addon import Addon
 

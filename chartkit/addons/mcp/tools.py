@@ -29,7 +29,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.])\s+")
 _NO_TOOL: Final = re.compile(
     r"stdin|standard|(?<!\w)--?\w|\bExits|\bURL\b|Quote|argument|chartkit "
 )
-"""What sentences of help say that an agent cannot do."""
+"""Words of sentences of help about what an agent cannot do."""
 _TYPES: Final = {"boolean": "boolean", "integer range": "integer", "float range": "number"}
 
 
@@ -70,7 +70,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What the tool does: its own words, and those of the command's help."""
+        """The purpose of the tool, in its own words and those of the command's help."""
         words = " ".join((self._command.help or "").split())
         sentences = (each for each in _SENTENCE.split(words) if not _NO_TOOL.search(each))
         return " ".join((self.about, *sentences)).strip()

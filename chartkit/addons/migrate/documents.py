@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Final
 
@@ -11,12 +11,13 @@ from chartkit.addons.migrate.files.printed import difference_sentence, faults
 from chartkit.addons.migrate.files.run import Migration, Migrator
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.options import ConversionOptions, InventoryOptions
-from chartkit.addons.migrate.plan.inventory import inventory_of
+from chartkit.addons.migrate.plan.inventory import Inventory, inventory_of
 from chartkit.addons.migrate.proof import Proof
 from chartkit.api import Counterexample, Manifests, MigratedPolicy, Verdict
 from chartkit.api import Migration as Answer
+from chartkit.model import Resource
 
-INPUTS: Final = InventoryOptions(
+_INPUTS: Final = InventoryOptions(
     paths=(),
     values=(),
     named_namespace=None,
@@ -30,15 +31,25 @@ INPUTS: Final = InventoryOptions(
 
 def migrated(policies: Manifests, prove: bool, objects: Manifests | None) -> Answer:
     """Return what becomes of the policies of kyverno.io; objects: for every proof."""
-    options = ConversionOptions(
-        inventory=INPUTS, prove=prove, proof_seconds=None, objects=(), allowed=(), jobs=1
-    )
     inventory = inventory_of(policies.objects)
-    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
-    migrator = Migrator(options, () if objects is None else objects.objects, {}, batch)
-    found = migrator.all(inventory.objects, _unseen)
+    found = converted(inventory, prove, () if objects is None else objects.objects)
     text = Migration(inventory, found).text
     return Answer(text, tuple(map(_policy, found)), tuple(inventory.findings))
+
+
+def converted(
+    inventory: Inventory,
+    prove: bool = True,
+    objects: Sequence[Resource] = (),
+    seconds: float | None = None,
+) -> list[MigratedObject]:
+    """Return what becomes of legacy objects; objects: for every proof; seconds: of processor time
+    for each, or the number of requests of the command line for None."""
+    options = ConversionOptions(
+        inventory=_INPUTS, prove=prove, proof_seconds=seconds, objects=(), allowed=(), jobs=1
+    )
+    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
+    return [*Migrator(options, objects, {}, batch).all(inventory.objects, _unseen)]
 
 
 def _unseen(_steps: int) -> nullcontext[Callable[[], None]]:

@@ -20,7 +20,7 @@ _Value = TypeVar("_Value")
 
 
 class Problems:
-    """What is wrong with the inputs of a call, or to be known of them."""
+    """Problems of the inputs of a call, and notes on them."""
 
     def __init__(self, name: str) -> None:
         """name: of the input that problems without a location are about."""

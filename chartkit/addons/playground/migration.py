@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from chartkit.addons.migrate.convert import Batch
-from chartkit.addons.migrate.documents import INPUTS
+from chartkit.addons.migrate.documents import converted
 from chartkit.addons.migrate.files.printed import answer_text, difference_sentence, faults, smallest
-from chartkit.addons.migrate.files.run import Migration, Migrator
+from chartkit.addons.migrate.files.run import Migration
 from chartkit.addons.migrate.files.texts import MigratedObject
-from chartkit.addons.migrate.options import ConversionOptions
 from chartkit.addons.migrate.plan.inventory import inventory_of
 from chartkit.addons.playground.inputs import Problems, objects_of, typed
 from chartkit.errors import ChartkitError, InputError
@@ -58,17 +55,7 @@ def _migrated(text: str) -> tuple[tuple[MigratedObject, ...], str, tuple[Any, ..
     if count > _MOST_POLICIES:
         hint = "chartkit migrate policies takes any number"
         raise InputError(f"has more than {_MOST_POLICIES} policies of kyverno.io", None, hint)
-    options = ConversionOptions(
-        inventory=INPUTS,
-        prove=True,
-        proof_seconds=_SECONDS / count if count > 1 else None,
-        objects=(),
-        allowed=(),
-        jobs=1,
-    )
-    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
-    migrator = Migrator(options, (), {}, batch)
-    found = migrator.all(inventory.objects, lambda _: nullcontext(lambda: None))
+    found = converted(inventory, seconds=_SECONDS / count if count > 1 else None)
     # The new form is shown where the proof does not hold as well: with what tells both apart.
     shown = [replace(each, allowed="shown with its proof") for each in found]
     text = Migration(inventory, shown).text

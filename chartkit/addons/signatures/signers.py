@@ -1,4 +1,4 @@
-"""Who signed content at hand: the keys of certificates, and the names in them."""
+"""Signers of content at hand: the keys of certificates, and the names in them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,6 @@ from chartkit.scan.inputs import (
     render_inputs,
     walk,
 )
-from chartkit.scan.policies import MARK
 
 HELM_SYNTAX: Final = "helm-syntax"
 """The ID of findings about Helm code in files that belong to no rendered chart."""
@@ -60,6 +59,8 @@ _LEGACY_KIND: Final = re.compile(
 )
 _GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
 _NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
+_MARK: Final = "<%"
+"""The beginning of code in policies of a library in chartkit's own format."""
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
 NOT_RENDERED: Final = "is Helm code, which only Helm can run"
 
@@ -377,7 +378,7 @@ def _fault(file: str, error: InputError) -> Diagnostic:
 
 
 def _has_parameters(file: str, text: str) -> bool:
-    return MARK in text and (Path(file).parent / "metadata.yaml").is_file()
+    return _MARK in text and (Path(file).parent / "metadata.yaml").is_file()
 
 
 def _parameters(location: Location) -> Diagnostic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -94,17 +95,16 @@ class Chart:
         edited = difference(after, before)
         if not texts:
             return self._render(self.places.inputs.folder, edited)
-        copy = TemporaryFolder()
-        folder = copy.path / (self.places.inputs.folder.resolve().name or "chart")
-        try:
+        with ExitStack() as stack:
+            copy = TemporaryFolder()
+            stack.callback(copy.close)
+            folder = copy.path / (self.places.inputs.folder.resolve().name or "chart")
             write_copy(self.places.inputs.folder, folder, texts)
             found = self._render(folder, edited)
-        except BaseException:
-            copy.close()
-            raise
-        # The places of objects are read from the copy as long as anything can ask for them.
-        finalize(places_of(found[0]).chart if found else self.places, copy.close)
-        return found
+            if found:
+                # The places of objects are read from the copy as long as anything asks for them.
+                finalize(places_of(found[0]).chart, stack.pop_all().close)
+            return found
 
     def _render(self, folder: Path, edited: Body) -> list[Resource]:
         inputs, target = self.places.inputs, self.places.inputs.target

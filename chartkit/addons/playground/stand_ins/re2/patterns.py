@@ -181,7 +181,7 @@ def _repeated(part: _Part, least: int, most: int | None, lazy: bool) -> _Part:
 
 
 class _Members(dict[str, bool]):
-    """Whether characters are members of a class, found when first asked."""
+    """Members of a class of characters, found when first asked."""
 
     def __init__(self, members: list[Member], is_negated: bool, fold: bool) -> None:
         super().__init__()

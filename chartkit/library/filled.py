@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.documents.reader import Source, read_source, read_text
+from chartkit.documents.reader import Document, Source, read_source, read_text
 from chartkit.errors import InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers
@@ -28,6 +28,7 @@ from chartkit.library.parameters import check_for_policy, filled
 from chartkit.library.policies import (
     METADATA_FILE,
     PARAMETERS_FILE,
+    POLICY_FILE,
     Library,
     read_library,
     read_policy,
@@ -118,10 +119,7 @@ def filled_folder(
 ) -> Iterator[Resource]:
     """Yield the policy of a folder of a library, with the defaults of the parameters that are not
     given: by name, for policies that have them, or by policy and name. Raise InputError."""
-    above = (root for root in folder.absolute().parents if (root / PARAMETERS_FILE).is_file())
-    has_shared = "sharedParameters" in read_source(folder / METADATA_FILE)
-    root = next(above, folder) if has_shared else folder
-    policy = read_policy(folder, shared=read_shared_parameters(root))
+    policy = _policy_in(folder)
     values = dict(policy.defaults)
     for key, value in parameters.items():
         reference, _, name = key.rpartition(".")
@@ -132,6 +130,22 @@ def filled_folder(
     version = parse_version(kyverno, "Kyverno")
     for body in _Filling(policy, values, form, kyverno, version).bodies():
         yield Resource(_sorted(body), Location(policy.template.file, 1))
+
+
+def default_documents(file: Path) -> list[Document]:
+    """Return the documents of policy.yaml or cel.yaml in a folder of a library, at the defaults of
+    its parameters; raise InputError."""
+    policy = _policy_in(file.parent)
+    source = policy.template if file.name == POLICY_FILE else policy.cel
+    return read_text(filled(policy, source, policy.defaults), source.file) if source else []
+
+
+def _policy_in(folder: Path) -> FolderPolicy:
+    """Return the policy of a folder, with the shared parameters of the library around it."""
+    above = (root for root in folder.absolute().parents if (root / PARAMETERS_FILE).is_file())
+    has_shared = "sharedParameters" in read_source(folder / METADATA_FILE)
+    root = next(above, folder) if has_shared else folder
+    return read_policy(folder, shared=read_shared_parameters(root))
 
 
 @dataclass(frozen=True, slots=True)

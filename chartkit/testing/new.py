@@ -32,12 +32,17 @@ def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> l
     already, policies that do not compile, and if no policy is about an object."""
     location = Location(str(file))
     names = tuple(map(str, policies)), tuple(map(str, objects))
-    inputs = load_inputs(TestFile(Path(file.name), "", location, *names), Sources())
+    sources = Sources()
+    inputs = load_inputs(TestFile(Path(file.name), "", location, *names), sources)
     for diagnostic in inputs.policies.diagnostics:
         if diagnostic.severity is Severity.ERROR:
             raise InputError(diagnostic.message, diagnostic.location, diagnostic.hint)
-    if not inputs.policies.compiled:
-        raise InputError("there is no policy in it", Location(names[0][0]), "name one with -p")
+    if not (inputs.policies.compiled or inputs.policies.cleaners):
+        hint = "name one with -p"
+        given = [each.kind for path in policies for each in sources.objects(path)]
+        if any(kind.endswith("CleanupPolicy") for kind in given):
+            hint += "; Kyverno's tests run a DeletingPolicy, but no CleanupPolicy"
+        raise InputError("there is no policy in it", Location(names[0][0]), hint)
     rules = {
         compiled.policy.name: compiled.rules_in(frozenset(Phase))
         for compiled in inputs.policies.compiled

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from chartkit.documents.input_files import is_folder, is_there, refuse_special
-from chartkit.documents.reader import Document, read_file, resources
+from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine import (
     NO_ATTACHMENTS,
     Cleaner,
@@ -28,7 +28,7 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 _POLICIES: Final = frozenset({"ClusterPolicy", "Policy"})
-"""Evaluation modes that Kyverno itself does not evaluate."""
+_FORMS: Final = frozenset({"policy.yaml", "cel.yaml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Sources:
         path = Path(path)
         found = self._documents.get(path)
         if found is None:
-            found = self._documents[path] = read_file(path)
+            found = self._documents[path] = _read(path)
         return found
 
     def bodies(self, path: Path) -> list[Body]:
@@ -140,6 +140,16 @@ class Sources:
             if isinstance(body, dict) and body.get("kind") and body.get("apiVersion"):
                 found.extend(resources([document]))
         return found
+
+
+def _read(path: Path) -> list[Document]:
+    """Return a file's documents; those of a library's policy at its parameters' defaults."""
+    is_of_library = path.name in _FORMS and path.with_name("metadata.yaml").is_file()
+    if not (is_of_library and "<%" in read_source(path)):
+        return read_file(path)
+    from chartkit.library.filled import default_documents
+
+    return default_documents(path)
 
 
 def _misnamed(error: InputError) -> Diagnostic:

@@ -12,6 +12,8 @@ from chartkit.catalog.authoring.check import check_path
 from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
+from chartkit.testing.model import Verdict
+from chartkit.testing.runner import run_tests
 
 _FORMS = {
     Kind.VALIDATE: ("ClusterPolicy", "ValidatingPolicy"),
@@ -32,6 +34,9 @@ def test_a_new_policy_is_right_as_it_stands(tmp_path: Path, kind: Kind) -> None:
     assert entry.reference == f"ours/my-{kind}"
     assert entry.kinds == (kind,)
     assert entry.forms == _FORMS[kind]
+    cases = list(run_tests([tmp_path]))
+    assert {row.verdict for case in cases for row in case.rows} == {Verdict.PASS}
+    assert not [case for case in cases if case.error or case.diagnostics or not case.rows]
     assert "NAME" not in "".join(file.read_text() for file in folder.iterdir())
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.bundled import library_dir
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.testing.model import Verdict
@@ -86,6 +87,15 @@ def test_a_test_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     written(tmp_path)
     with pytest.raises(InputError, match="is there already"):
         written(tmp_path)
+
+
+@pytest.mark.parametrize("form", ["policy.yaml", "cel.yaml"])
+def test_the_policy_of_a_library_has_its_parameters_defaults(tmp_path: Path, form: str) -> None:
+    folder = library_dir() / "baseline" / "restrict-sysctls"
+    file = tmp_path / "kyverno-test.yaml"
+    new_test(file, [folder / form], [folder / "good.yaml", folder / "bad.yaml"])
+    (case,) = run_tests([tmp_path])
+    assert {row.verdict for row in case.rows} == {Verdict.PASS}
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Library
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.explain import Entry, Section, sections
+from chartkit.engine.cel.explain import Entry, Example, Section, sections
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "cel.md"
 MARK: Final = "<!-- Written from the declarations: pytest --update-golden. Not by hand. -->\n"
@@ -31,7 +31,7 @@ def libraries() -> Mapping[str, tuple[Library, list[str]]]:
     found: dict[str, tuple[Library, list[str]]] = {}
     for name, environment in ENVIRONMENTS.items():
         for each in environment.libraries:
-            found.setdefault(each.name + each.doc, (each, []))[1].append(name)
+            found.setdefault(each.documented or each.name, (each, []))[1].append(name)
     return found
 
 

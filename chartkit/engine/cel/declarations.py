@@ -1,16 +1,13 @@
 """Declarations of functions, macros, types and libraries, and the environments made of them.
 
-One decorator declares one overload with its code, its documentation and examples; the checker,
-the compiler and `docs/reference/cel.md` read the same declaration:
+One decorator declares one overload with its code; the checker, the compiler and
+`docs/reference/cel.md` read the same declaration:
 
-    @overload(
-        "string_lower_ascii: string.lowerAscii() -> string",
-        "The text with its ASCII letters in lower case.",
-        "'TacoCat'.lowerAscii()  // 'tacocat'",
-    )
-    def lower_ascii(text: str) -> str: ...
+    @overload("string_char_at_int: string.charAt(int) -> string")
+    def char_at(text: str, place: int) -> str: ...
 
-Code that exists or is one expression is declared by the call: `trim = overload(…)(str.strip)`.
+Code that exists or is one expression is declared in a table (`overloads`). What a function means,
+and examples of it, are in the `functions.yaml` of its folder, under the id of the overload.
 An implementation takes arguments whose classes were checked against the declared parameters
 (lists and maps by their class alone, not their members) and raises `CelError` for what has no
 value. It never changes an argument and never returns None for "nothing": None is CEL's null.
@@ -18,11 +15,11 @@ value. It never changes an argument and never returns None for "nothing": None i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
@@ -32,27 +29,11 @@ from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.registration import declarations
 
-_NO_VARIABLES: Final[Mapping[str, Value]] = MappingProxyType({})
-
 Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
 """The cost of a call, from its arguments and its result, in cel-go's units."""
 Work = Callable[[Sequence[Value], Value], int]
 """The work of a call beyond that of calls of its sizes, in members visited (`Frame.work`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """An expression and the CEL literal (or, with `error`, the message) that it comes to.
-
-    `docs/reference/cel.md` shows it and a test runs it; variables: what it may refer to. An example
-    whose expected value is no expression compares `string` texts in the expression.
-    """
-
-    expression: str
-    expected: str
-    variables: Mapping[str, Value]
-    error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +43,8 @@ class Overload:
     id: cel-go's name of the overload; parameters: the receiver first for a member; hosted: the
     implementation takes the `Host` of the evaluation before its arguments; cost: None for 1;
     work: of functions that take long, None for all others; bind: makes the implementation for one
-    call, where it depends on how the arguments are written.
+    call, where it depends on how the arguments are written; newer: the same under the name that
+    replaced this one.
     """
 
     function: str
@@ -73,33 +55,15 @@ class Overload:
     member: bool = False
     hosted: bool = False
     cost: Cost | None = None
-    doc: str = ""
-    examples: tuple[Example, ...] = ()
     bind: Callable[[Sequence[Expr]], Implementation] | None = None
     work: Work | None = None
-
-
-def _examples(texts: Iterable[str], variables: Mapping[str, Value]) -> Iterator[Example]:
-    for text in texts:
-        expression, _, expected = text.rpartition("  // ")
-        message = expected.removeprefix("error: ")
-        yield Example(expression, message, variables, error=message != expected)
+    newer: Overload | None = None
 
 
 def overload(
-    signature: str,
-    doc: str = "",
-    *examples: str,
-    hosted: bool = False,
-    cost: Cost | None = None,
-    work: Work | None = None,
-    variables: Mapping[str, Value] = _NO_VARIABLES,
+    signature: str, *, hosted: bool = False, cost: Cost | None = None, work: Work | None = None
 ) -> Callable[[Implementation], Overload]:
-    """Declare an overload; the decorated name becomes it.
-
-    signature: as `parse_signature` reads it; examples: `expression  // value` or
-    `expression  // error: message`; variables: what the examples may refer to.
-    """
+    """Declare an overload, as `parse_signature` reads it; the decorated name becomes it."""
     parsed = parse_signature(signature)
 
     def declare(implementation: Implementation) -> Overload:
@@ -112,12 +76,17 @@ def overload(
             parsed.member,
             hosted,
             cost,
-            doc,
-            tuple(_examples(examples, variables)),
             work=work,
         )
 
     return declare
+
+
+def overloads(
+    code: Mapping[str, Implementation], *, cost: Cost | None = None, work: Work | None = None
+) -> tuple[Overload, ...]:
+    """Declare overloads by their signatures, all of one cost and work."""
+    return tuple(overload(each, cost=cost, work=work)(code[each]) for each in code)
 
 
 def declared(namespace: Mapping[str, object]) -> tuple[Overload, ...]:
@@ -150,13 +119,9 @@ class Macro:
     receiver: bool
     arguments: int | None
     expand: Expander
-    doc: str = ""
-    examples: tuple[Example, ...] = ()
 
 
-def macro(
-    usage: str, expand: Expander, doc: str, *examples: str, any_number: bool = False
-) -> Macro:
+def macro(usage: str, expand: Expander, *, any_number: bool = False) -> Macro:
     """Declare a macro by its usage: `has(field)`, `items.all(x, condition)`.
 
     any_number: it takes any number of arguments.
@@ -164,9 +129,7 @@ def macro(
     head, _, inner = usage.partition("(")
     _, dot, name = head.rpartition(".")
     count = None if any_number else inner.count(",") + 1
-    return Macro(
-        name, usage, bool(dot), count, expand, doc, tuple(_examples(examples, _NO_VARIABLES))
-    )
+    return Macro(name, usage, bool(dot), count, expand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +176,8 @@ Validator = Callable[[CheckedExpression], Sequence[Issue]]
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Functions, macros, types and names that come together."""
+    """Functions, macros, types and names that come together; documented: the name of their section
+    in `functions.yaml`, empty for the name of the library."""
 
     name: str
     overloads: tuple[Overload, ...] = ()
@@ -221,7 +185,7 @@ class Library:
     structs: tuple[StructType, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=lambda: MappingProxyType({}))
     validators: tuple[Validator, ...] = ()
-    doc: str = ""
+    documented: str = ""
 
 
 @dataclass(frozen=True, slots=True)

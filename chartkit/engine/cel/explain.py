@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final, TypeVar, cast
 
+from chartkit.documents.reader import parse_yaml
+from chartkit.engine.cel import library
 from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
@@ -19,7 +22,7 @@ from chartkit.engine.cel.ast import (
     qualified_name,
 )
 from chartkit.engine.cel.checker.checked import format_type, function_and_arguments
-from chartkit.engine.cel.declarations import Environment, Example, Library, Macro, Overload
+from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.interpreter.frame import Round, Trace
 from chartkit.engine.cel.interpreter.macro_patterns import ShapeKind, shape_of
@@ -27,7 +30,7 @@ from chartkit.engine.cel.interpreter.program import Evaluation, Program, observe
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.syntax import unparse
 from chartkit.engine.cel.values import OptionalValue, Value
-from chartkit.model import FieldPath
+from chartkit.model import Body, FieldPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +376,18 @@ _Declared = TypeVar("_Declared", Macro, Overload)
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """An expression and the CEL literal (or, with `error`, the message) that it comes to.
+
+    An example whose expected value is no expression compares `string` texts in the expression.
+    """
+
+    expression: str
+    expected: str
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A function, operator or macro: how it is written, what it does, examples of it."""
 
@@ -393,8 +408,21 @@ class Section:
 
 def sections(libraries: Iterable[Library]) -> tuple[Section, ...]:
     """Libraries as they are documented; those with nothing that an author writes are left out."""
-    made = (Section(library.name, library.doc, tuple(_entries(library))) for library in libraries)
+    made = map(_section, libraries)
     return tuple(section for section in made if section.entries)
+
+
+@cache
+def _documentation() -> Mapping[str, Body]:
+    """The sections of every `functions.yaml` by their names."""
+    files = sorted(Path(library.__file__).parent.glob("*/functions.yaml"))
+    return {name: body for file in files for name, body in parse_yaml(file.read_text()).items()}
+
+
+def _section(library: Library) -> Section:
+    documented = _documentation().get(library.documented or library.name, {})
+    entries = tuple(_entries(library, documented.get("functions", {})))
+    return Section(library.name, documented.get("doc", ""), entries)
 
 
 def listing(environment: Environment) -> str:
@@ -408,19 +436,32 @@ def listing(environment: Environment) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entries(library: Library) -> Iterator[Entry]:
+def _entries(library: Library, documented: Body) -> Iterator[Entry]:
     for name, macros in _grouped((macro.function, macro) for macro in library.macros):
-        yield _entry(name, [(macro.usage, macro) for macro in macros])
+        texts = [documented.get(macro.usage, {}) for macro in macros]
+        yield _entry(name, [macro.usage for macro in macros], texts)
     for name, overloads in _grouped((each.function, each) for each in library.overloads):
         if _is_written(name):
-            yield _entry(name, [(signature(overload), overload) for overload in overloads])
+            texts = [_text_of(overload, documented) for overload in overloads]
+            yield _entry(name, [signature(overload) for overload in overloads], texts)
 
 
 def _grouped(pairs: Iterable[tuple[str, _Declared]]) -> list[tuple[str, list[_Declared]]]:
     found: dict[str, list[_Declared]] = {}
-    for name, macro in pairs:
-        found.setdefault(name, []).append(macro)
+    for name, declared in pairs:
+        found.setdefault(name, []).append(declared)
     return list(found.items())
+
+
+def _text_of(overload: Overload, documented: Body) -> Body:
+    newer = overload.newer or overload
+    text: Body = documented.get(newer.id, {})
+    if newer is overload:
+        return text
+    dot = "." if newer.member else ""
+    name, older = f"{dot}{newer.function}(", f"{dot}{overload.function}("
+    doc = f"The older name of `{newer.function}`."
+    return {"doc": doc, "examples": text.get("examples", "").replace(name, older)}
 
 
 def _is_written(name: str) -> bool:
@@ -428,11 +469,17 @@ def _is_written(name: str) -> bool:
     return name in _OPERATORS or not ("@" in name or name.startswith("__"))
 
 
-def _entry(name: str, declared: Sequence[tuple[str, Macro | Overload]]) -> Entry:
-    docs = dict.fromkeys(each.doc for _, each in declared if each.doc)
-    examples = {example.expression: example for _, one in declared for example in one.examples}
-    signatures = tuple(text for text, _ in declared)
-    return Entry(name, signatures, " ".join(docs), tuple(examples.values()))
+def _entry(name: str, signatures: Sequence[str], texts: Sequence[Body]) -> Entry:
+    docs = dict.fromkeys(text["doc"] for text in texts if "doc" in text)
+    written = dict.fromkeys("".join(text.get("examples", "") for text in texts).splitlines())
+    return Entry(name, tuple(signatures), " ".join(docs), tuple(map(example_of, written)))
+
+
+def example_of(text: str) -> Example:
+    """The example of `expression  // value` or `expression  // error: message`."""
+    expression, _, expected = text.rpartition("  // ")
+    message = expected.removeprefix("error: ")
+    return Example(expression, message, error=message != expected)
 
 
 def signature(overload: Overload) -> str:

@@ -1,5 +1,5 @@
-"""A function or a macro is declared in one place: shared verdicts, the fields of failures and
-explanations follow."""
+"""The code of a function or a macro is declared in one place: shared verdicts, the fields of
+failures and explanations follow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shout(text: str) -> str:
     return text.upper()
 
 
-@overload("string_shout: string.shout() -> string", "The text in capitals.")
+@overload("string_shout: string.shout() -> string")
 def shouted(text: str) -> str:
     _asked.append(text)
     return text.upper()
@@ -42,7 +42,7 @@ def _expand(make: Builder, _target: Expr | None, args: tuple[Expr, ...]) -> Expr
     return make.member_call(args[0], "shout")
 
 
-LOUD = macro("loud(text)", _expand, "`loud(text)`: the text in capitals.")
+LOUD = macro("loud(text)", _expand)
 
 _asked: list[str] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from chartkit.engine.cel.library.kubernetes.authz import Authorizer, Decision
 from chartkit.engine.cel.values import Value
 from chartkit.model import Body, Json
 from tests.conformance.cel_host import RecordedHost
@@ -25,6 +26,16 @@ CONTEXT: Final[Mapping[str, Any]] = {
     "http": {"http://prices/eu": {"amount": 2.5}, "http://checks": {"allowed": True}},
     "images": {"nginx:1.27": {"configData": {"config": {"User": "nginx"}}}},
 }
+
+
+VARIABLES: Final[Mapping[str, Value]] = {
+    "attestors": {"ci": {"name": "ci"}},
+    "authorizer": Authorizer(
+        "alice", lambda access: Decision(access.verb == "get", "only reading is allowed")
+    ),
+    "object": {"a": [1, None]},
+}
+"""What the examples may refer to."""
 
 
 class ExampleHost(RecordedHost):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 
 import pytest
 
-from chartkit.engine.cel import CelCompileError, CelError, compile_expression
-from chartkit.engine.cel.declarations import Environment, Example
+from chartkit.documents.reader import parse_yaml
+from chartkit.engine.cel import CelCompileError, CelError, compile_expression, library
+from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
-from chartkit.engine.cel.explain import sections
+from chartkit.engine.cel.explain import Example, sections
 from chartkit.engine.cel.notation import notation
 from chartkit.engine.cel.values import Value
 from tests.cel_page import MARK, PAGE, libraries, reference, written_examples
-from tests.unit.engine.cel.example_host import ExampleHost
+from tests.unit.engine.cel.example_host import VARIABLES, ExampleHost
 
 DECLARED = [
     (names[0], example)
@@ -27,9 +29,9 @@ WITHOUT_EXAMPLE = ("getExt", "hasExt")
 """They take messages of protobuf, of which no environment has one."""
 
 
-def _value(environment: Environment, example: Example, text: str) -> Value:
-    program = compile_expression(text, declaring(environment, example.variables))
-    return program.evaluate(example.variables, ExampleHost())
+def _value(environment: Environment, text: str) -> Value:
+    program = compile_expression(text, declaring(environment, VARIABLES))
+    return program.evaluate(VARIABLES, ExampleHost())
 
 
 @pytest.mark.parametrize(
@@ -39,11 +41,11 @@ def test_a_functions_example_comes_to_what_it_says(name: str, example: Example) 
     environment = ENVIRONMENTS[name]
     if example.error:
         with pytest.raises((CelError, CelCompileError)) as caught:
-            _value(environment, example, example.expression)
+            _value(environment, example.expression)
         assert example.expected in str(caught.value)
         return
-    got = notation(_value(environment, example, example.expression))
-    assert got == notation(_value(environment, example, example.expected))
+    got = notation(_value(environment, example.expression))
+    assert got == notation(_value(environment, example.expected))
 
 
 @pytest.mark.parametrize(("expression", "wanted"), list(written_examples()))
@@ -77,6 +79,22 @@ def test_every_function_has_its_meaning_and_an_example() -> None:
         if entry.name not in WITHOUT_EXAMPLE
     ]
     assert [entry.name for entry in entries if not entry.doc or not entry.examples] == []
+
+
+def test_every_text_belongs_to_a_function() -> None:
+    declared = {
+        each.documented or each.name: {
+            *(macro.usage for macro in each.macros),
+            *(overload.id for overload in each.overloads),
+        }
+        for each, _ in libraries().values()
+    }
+    folder = Path(library.__file__).parent
+    documented = [parse_yaml(file.read_text()) for file in folder.glob("*/functions.yaml")]
+    assert len(documented) == 4
+    for sections_of_file in documented:
+        for name, section in sections_of_file.items():
+            assert set(section["functions"]) <= declared[name]
 
 
 def test_the_page_has_the_reference_as_it_is(request: pytest.FixtureRequest) -> None:

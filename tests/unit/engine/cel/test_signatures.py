@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cel.checker.checked import format_type
-from chartkit.engine.cel.declarations import Example, Overload, macro, overload
+from chartkit.engine.cel.declarations import macro, overload
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.explain import Example, example_of
 from chartkit.engine.cel.notation import parse_signature
 from chartkit.engine.cel.types import (
     INT,
@@ -79,15 +80,8 @@ def test_a_wrong_signature_is_refused_where_it_is_declared(text: str, message: s
 
 
 def test_an_example_says_a_value_or_an_error() -> None:
-    @overload("f: f(string) -> bool", "A function.", "f('a//b')  // true", "f('')  // error: no: a")
-    def declared(text: str) -> bool:
-        return bool(text)
-
-    assert isinstance(declared, Overload)
-    assert declared.examples == (
-        Example("f('a//b')", "true", {}),
-        Example("f('')", "no: a", {}, error=True),
-    )
+    assert example_of("f('a//b')  // true") == Example("f('a//b')", "true")
+    assert example_of("f('')  // error: no: a") == Example("f('')", "no: a", error=True)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +95,7 @@ def test_an_example_says_a_value_or_an_error() -> None:
 def test_a_macro_is_read_from_its_usage(
     usage: str, function: str, receiver: bool, arguments: int
 ) -> None:
-    declared = macro(usage, lambda _make, _target, _args: None, "A macro.")
+    declared = macro(usage, lambda _make, _target, _args: None)
     assert (declared.function, declared.receiver, declared.arguments) == (
         function,
         receiver,

@@ -39,15 +39,6 @@ def _bind(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | 
     return bound(make, variable.name, value, result)
 
 
-MACROS: tuple[Macro, ...] = (
-    macro(
-        "cel.bind(x, value, result)",
-        _bind,
-        "`cel.bind(x, value, result)`: the result, in which `x` is the value.",
-        "cel.bind(x, 'a' + 'b', x + x)  // 'abab'",
-    ),
-)
+MACROS: tuple[Macro, ...] = (macro("cel.bind(x, value, result)", _bind),)
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.cel.bindings", macros=MACROS, doc="Names for values within an expression."
-)
+LIBRARY: Final = Library("cel.lib.ext.cel.bindings", macros=MACROS)

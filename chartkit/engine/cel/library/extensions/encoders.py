@@ -16,13 +16,7 @@ from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
 
 
-@overload(
-    "base64_decode_string: base64.decode(string) -> bytes",
-    "The bytes of a Base64 text, with or without `=` at its end.",
-    "base64.decode('aGVsbG8=')  // b'hello'",
-    "base64.decode('aGVsbG8')  // b'hello'",
-    cost=costs.of_traversal_and_call,
-)
+@overload("base64_decode_string: base64.decode(string) -> bytes", cost=costs.of_traversal_and_call)
 def decode(text: str) -> bytes:
     try:
         return decode_base64(text)
@@ -60,25 +54,13 @@ def _stop(text: str) -> int:
 _DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
-@overload(
-    "base64_encode_bytes: base64.encode(bytes) -> string",
-    "Bytes as a Base64 text.",
-    "base64.encode(b'hello')  // 'aGVsbG8='",
-    cost=costs.of_traversal_and_call,
-)
+@overload("base64_encode_bytes: base64.encode(bytes) -> string", cost=costs.of_traversal_and_call)
 def encode(data: bytes) -> str:
     bounded(len(data) * 4 // 3)
     return base64.b64encode(data).decode("ascii")
 
 
-@overload(
-    "json_encode_dyn: json.encode(dyn) -> string",
-    "A value as JSON. Where expressions have a cost limit, only a value that was read from a "
-    "variable is taken: cel-go gives the call the highest cost there is.",
-    """json.encode(object)  // '{"a":[1,null]}'""",
-    variables={"object": {"a": [1, None]}},
-    cost=costs.untold,
-)
+@overload("json_encode_dyn: json.encode(dyn) -> string", cost=costs.untold)
 def encode_json(value: Value) -> str:
     bounded_value(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -87,8 +69,4 @@ def encode_json(value: Value) -> str:
     return go_json(json_of(value))
 
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.encoders",
-    overloads=declared(globals()),
-    doc="Base64, and JSON of values.",
-)
+LIBRARY: Final = Library("cel.lib.ext.encoders", overloads=declared(globals()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
-from chartkit.engine.cel.declarations import Library, Macro, Overload, macro, overload
+from chartkit.engine.cel.declarations import Library, Macro, Overload, macro, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.costs import bounded_members, bounded_work
@@ -27,18 +27,11 @@ from chartkit.engine.cel.types import (
 )
 from chartkit.engine.cel.values import Uint, Value
 
-_FLATTEN: Final = "The list with the members of inner lists in their place, to a depth (1)."
 _MAX_RANGE: Final = 1_000_000
 _ORDERED: Final = frozenset({bool, int, Uint, float, str, bytes, Timestamp, Duration})
 
 
-@overload(
-    "list_slice: list(T).slice(int, int) -> list(T)",
-    "The members from a place on, up to but not including another.",
-    "[1, 2, 3, 4].slice(1, 3)  // [2, 3]",
-    "[1].slice(0, 2)  // error: cannot slice(0, 2), list is length 1",
-    cost=costs.of_new_list,
-)
+@overload("list_slice: list(T).slice(int, int) -> list(T)", cost=costs.of_new_list)
 def slice_(members: list[Value], start: int, end: int) -> list[Value]:
     call = f"cannot slice({start}, {end})"
     if start < 0 or end < 0:
@@ -70,12 +63,7 @@ def _flatten(members: list[Value], depth: int = 1) -> list[Value]:
     return result
 
 
-@overload(
-    "lists_range: lists.range(int) -> list(int)",
-    "The whole numbers from 0 up to but not including a number, a million at most.",
-    "lists.range(3)  // [0, 1, 2]",
-    cost=costs.of_new_list,
-)
+@overload("lists_range: lists.range(int) -> list(int)", cost=costs.of_new_list)
 def range_(count: int) -> list[int]:
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
@@ -84,20 +72,12 @@ def range_(count: int) -> list[int]:
     return list(range(count))
 
 
-reverse = overload(
-    "list_reverse: list(T).reverse() -> list(T)",
-    "The members, last one first.",
-    "[1, 2, 3].reverse()  // [3, 2, 1]",
-    cost=costs.of_new_list,
-)(lambda members: members[::-1])
-
-
-@overload(
-    "list_distinct: list(T).distinct() -> list(T)",
-    "The list without what it has twice.",
-    "[1, 2, 1].distinct()  // [1, 2]",
-    cost=costs.of_comparing_first,
+reverse = overload("list_reverse: list(T).reverse() -> list(T)", cost=costs.of_new_list)(
+    lambda members: members[::-1]
 )
+
+
+@overload("list_distinct: list(T).distinct() -> list(T)", cost=costs.of_comparing_first)
 def distinct(members: list[Value]) -> list[Value]:
     known, result = Members(), []
     for member in members:
@@ -130,21 +110,16 @@ def sort(members: list[Value]) -> list[Value]:
 
 
 _COMPARABLE: Final = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-_SORT: Final = ("[3, 1, 2].sort()  // [1, 2, 3]", "['b', 'a'].sort()  // ['a', 'b']")
 
 
 def _sorts() -> Iterator[Overload]:
     for kind in _COMPARABLE:
         yield overload(
-            f"list_{kind}_sort: list({kind}).sort() -> list({kind})",
-            "The members in ascending order.",
-            *(_SORT if kind == INT else ()),
-            cost=costs.of_comparing_first,
+            f"list_{kind}_sort: list({kind}).sort() -> list({kind})", cost=costs.of_comparing_first
         )(sort)
         yield overload(
             f"list_{kind}_sortByAssociatedKeys: "
             f"list(T).@sortByAssociatedKeys(list({kind})) -> list(T)",
-            "What `sortBy` does with the keys it computed.",
             cost=costs.of_comparing_last,
         )(sort_by_keys)
 
@@ -169,36 +144,23 @@ def _sort_by(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr
     return bound(make, _INPUT, target, make.member_call(make.ident(_INPUT), _SORT_BY_KEYS, keys))
 
 
-MACROS: tuple[Macro, ...] = (
-    macro(
-        "items.sortBy(x, key)",
-        _sort_by,
-        "The list in the order of the keys that the expression makes of its elements.",
-        "['bb', 'a', 'ccc'].sortBy(s, -size(s))  // ['ccc', 'bb', 'a']",
-    ),
-)
+MACROS: tuple[Macro, ...] = (macro("items.sortBy(x, key)", _sort_by),)
 
 LIBRARY: Final = Library(
     "cel.lib.ext.lists",
     (
         slice_,
-        overload(
-            "list_flatten: list(list(T)).flatten() -> list(T)",
-            _FLATTEN,
-            "[[1], [2, 3]].flatten()  // [1, 2, 3]",
+        *overloads(
+            {
+                "list_flatten: list(list(T)).flatten() -> list(T)": _flatten,
+                "list_flatten_int: list(dyn).flatten(int) -> list(dyn)": _flatten,
+            },
             cost=costs.of_flattening,
-        )(_flatten),
-        overload(
-            "list_flatten_int: list(dyn).flatten(int) -> list(dyn)",
-            _FLATTEN,
-            "[dyn([dyn([1])]), dyn(2)].flatten(2)  // [1, 2]",
-            cost=costs.of_flattening,
-        )(_flatten),
+        ),
         range_,
         reverse,
         distinct,
         *_sorts(),
     ),
     macros=MACROS,
-    doc="Lists: parts of them, their order, what they have twice.",
 )

@@ -16,6 +16,7 @@ from chartkit.engine.cel.declarations import (
     Overload,
     macro,
     overload,
+    overloads,
 )
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
@@ -65,24 +66,18 @@ def _same(value: Value) -> Value:
     return value
 
 
-def _extremes(
-    name: str, better: Callable[[Any, Any], bool], doc: str, example: str
-) -> Iterator[Overload]:
+def _extremes(name: str, better: Callable[[Any, Any], bool]) -> Iterator[Overload]:
     pick = _picker(name, better)
     of_list = _of_list(name, pick)
     head = f"math_{name.removeprefix('math.')}"
     for kind in _NUMBERS:
-        yield overload(f"{head}_{kind}: {name}({kind}) -> {kind}", doc)(_same)
-        yield overload(
-            f"{head}_list_{kind}: {name}(list({kind})) -> {kind}", doc, cost=costs.of_list
-        )(of_list)
+        yield overload(f"{head}_{kind}: {name}({kind}) -> {kind}")(_same)
+        yield overload(f"{head}_list_{kind}: {name}(list({kind})) -> {kind}", cost=costs.of_list)(
+            of_list
+        )
         for other in _NUMBERS:
             result = kind if kind == other else "dyn"
-            yield overload(
-                f"{head}_{kind}_{other}: {name}({kind}, {other}) -> {result}",
-                doc,
-                *((example,) if kind == other == "int" else ()),
-            )(pick)
+            yield overload(f"{head}_{kind}_{other}: {name}({kind}, {other}) -> {result}")(pick)
 
 
 def _whole(rounding: Callable[[float], float]) -> Implementation:
@@ -128,66 +123,44 @@ def _shift(name: str, code: Callable[[int, int], int]) -> Implementation:
     return shifted
 
 
-_BITS: Final = "Bits of two whole numbers combined: "
-_SHIFT: Final = "The bits of a whole number moved; a uint stays one, an int is taken as 64 bits."
-_ROWS: Final[tuple[tuple[str, Implementation, str, str], ...]] = (
-    ("math_ceil_double: math.ceil(double) -> double", _whole(math.ceil),
-     "The least whole number that is not less.", "math.ceil(1.2)  // 2.0"),
-    ("math_floor_double: math.floor(double) -> double", _whole(math.floor),
-     "The largest whole number that is not more.", "math.floor(-1.2)  // -2.0"),
-    ("math_round_double: math.round(double) -> double", _whole(_round),
-     "The nearest whole number; halves go away from zero.", "math.round(-1.5)  // -2.0"),
-    ("math_trunc_double: math.trunc(double) -> double", _whole(math.trunc),
-     "The number without its fraction.", "math.trunc(-1.9)  // -1.0"),
-    ("math_isInf_double: math.isInf(double) -> bool", math.isinf,
-     "Whether it is an infinity.", "math.isInf(1.0 / 0.0)  // true"),
-    ("math_isNaN_double: math.isNaN(double) -> bool", math.isnan,
-     "Whether it is not a number.", "math.isNaN(0.0 / 0.0)  // true"),
-    ("math_isFinite_double: math.isFinite(double) -> bool", math.isfinite,
-     "Whether it is a number and no infinity.", "math.isFinite(1.5)  // true"),
-    ("math_abs_double: math.abs(double) -> double", abs,
-     "The number without its sign.", "math.abs(-1.5)  // 1.5"),
-    ("math_abs_int: math.abs(int) -> int", lambda value: checked_int(abs(value)),
-     "The number without its sign.", "math.abs(-1)  // 1"),
-    ("math_abs_uint: math.abs(uint) -> uint", _same,
-     "The number without its sign.", "math.abs(1u)  // 1u"),
-    ("math_sign_double: math.sign(double) -> double", _sign_double,
-     "-1, 0 or 1.", "math.sign(-2.5)  // -1.0"),
-    ("math_sign_int: math.sign(int) -> int", lambda value: (value > 0) - (value < 0),
-     "-1, 0 or 1.", "math.sign(7)  // 1"),
-    ("math_sign_uint: math.sign(uint) -> uint", lambda value: Uint(value > 0),
-     "0 or 1.", "math.sign(7u)  // 1u"),
-    ("math_sqrt_double: math.sqrt(double) -> double", _root,
-     "The square root; NaN below zero.", "math.sqrt(6.25)  // 2.5"),
-    ("math_sqrt_int: math.sqrt(int) -> double", _root,
-     "The square root; NaN below zero.", "math.sqrt(81)  // 9.0"),
-    ("math_sqrt_uint: math.sqrt(uint) -> double", _root,
-     "The square root.", "math.sqrt(81u)  // 9.0"),
-    ("math_bitAnd_int_int: math.bitAnd(int, int) -> int", operator.and_,
-     f"{_BITS}those that both have.", "math.bitAnd(6, 3)  // 2"),
-    ("math_bitAnd_uint_uint: math.bitAnd(uint, uint) -> uint", _uint(operator.and_),
-     f"{_BITS}those that both have.", "math.bitAnd(6u, 3u)  // 2u"),
-    ("math_bitOr_int_int: math.bitOr(int, int) -> int", operator.or_,
-     f"{_BITS}those that either has.", "math.bitOr(6, 3)  // 7"),
-    ("math_bitOr_uint_uint: math.bitOr(uint, uint) -> uint", _uint(operator.or_),
-     f"{_BITS}those that either has.", "math.bitOr(6u, 3u)  // 7u"),
-    ("math_bitXor_int_int: math.bitXor(int, int) -> int", operator.xor,
-     f"{_BITS}those that only one has.", "math.bitXor(6, 3)  // 5"),
-    ("math_bitXor_uint_uint: math.bitXor(uint, uint) -> uint", _uint(operator.xor),
-     f"{_BITS}those that only one has.", "math.bitXor(6u, 3u)  // 5u"),
-    ("math_bitNot_int_int: math.bitNot(int) -> int", lambda value: ~value,
-     "Every bit of a whole number turned.", "math.bitNot(1)  // -2"),
-    ("math_bitNot_uint_uint: math.bitNot(uint) -> uint", lambda value: Uint(UINT_MAX - int(value)),
-     "Every bit of a whole number turned.", "math.bitNot(1u)  // 18446744073709551614u"),
-    ("math_bitShiftLeft_int_int: math.bitShiftLeft(int, int) -> int",
-     _shift("bitShiftLeft", operator.lshift), _SHIFT, "math.bitShiftLeft(1, 3)  // 8"),
-    ("math_bitShiftLeft_uint_int: math.bitShiftLeft(uint, int) -> uint",
-     _shift("bitShiftLeft", operator.lshift), _SHIFT, "math.bitShiftLeft(1u, 3)  // 8u"),
-    ("math_bitShiftRight_int_int: math.bitShiftRight(int, int) -> int",
-     _shift("bitShiftRight", operator.rshift), _SHIFT, "math.bitShiftRight(-1, 63)  // 1"),
-    ("math_bitShiftRight_uint_int: math.bitShiftRight(uint, int) -> uint",
-     _shift("bitShiftRight", operator.rshift), _SHIFT, "math.bitShiftRight(8u, 2)  // 2u"),
-)  # fmt: skip
+_CODE: Final[dict[str, Implementation]] = {
+    "math_ceil_double: math.ceil(double) -> double": _whole(math.ceil),
+    "math_floor_double: math.floor(double) -> double": _whole(math.floor),
+    "math_round_double: math.round(double) -> double": _whole(_round),
+    "math_trunc_double: math.trunc(double) -> double": _whole(math.trunc),
+    "math_isInf_double: math.isInf(double) -> bool": math.isinf,
+    "math_isNaN_double: math.isNaN(double) -> bool": math.isnan,
+    "math_isFinite_double: math.isFinite(double) -> bool": math.isfinite,
+    "math_abs_double: math.abs(double) -> double": abs,
+    "math_abs_int: math.abs(int) -> int": lambda value: checked_int(abs(value)),
+    "math_abs_uint: math.abs(uint) -> uint": _same,
+    "math_sign_double: math.sign(double) -> double": _sign_double,
+    "math_sign_int: math.sign(int) -> int": lambda value: (value > 0) - (value < 0),
+    "math_sign_uint: math.sign(uint) -> uint": lambda value: Uint(value > 0),
+    "math_sqrt_double: math.sqrt(double) -> double": _root,
+    "math_sqrt_int: math.sqrt(int) -> double": _root,
+    "math_sqrt_uint: math.sqrt(uint) -> double": _root,
+    "math_bitAnd_int_int: math.bitAnd(int, int) -> int": operator.and_,
+    "math_bitAnd_uint_uint: math.bitAnd(uint, uint) -> uint": _uint(operator.and_),
+    "math_bitOr_int_int: math.bitOr(int, int) -> int": operator.or_,
+    "math_bitOr_uint_uint: math.bitOr(uint, uint) -> uint": _uint(operator.or_),
+    "math_bitXor_int_int: math.bitXor(int, int) -> int": operator.xor,
+    "math_bitXor_uint_uint: math.bitXor(uint, uint) -> uint": _uint(operator.xor),
+    "math_bitNot_int_int: math.bitNot(int) -> int": lambda value: ~value,
+    "math_bitNot_uint_uint: math.bitNot(uint) -> uint": lambda value: Uint(UINT_MAX - int(value)),
+    "math_bitShiftLeft_int_int: math.bitShiftLeft(int, int) -> int": _shift(
+        "bitShiftLeft", operator.lshift
+    ),
+    "math_bitShiftLeft_uint_int: math.bitShiftLeft(uint, int) -> uint": _shift(
+        "bitShiftLeft", operator.lshift
+    ),
+    "math_bitShiftRight_int_int: math.bitShiftRight(int, int) -> int": _shift(
+        "bitShiftRight", operator.rshift
+    ),
+    "math_bitShiftRight_uint_int: math.bitShiftRight(uint, int) -> uint": _shift(
+        "bitShiftRight", operator.rshift
+    ),
+}
 
 
 _NUMBER_CLASSES = (int, float, Uint)
@@ -229,41 +202,16 @@ def _extreme(name: str, function: str) -> Expander:
 
 
 MACROS: tuple[Macro, ...] = (
-    macro(
-        "math.greatest(…)",
-        _extreme("math.greatest", "math.@max"),
-        "The greatest of some numbers, or of the numbers of a list: `math.greatest(a, b)`.",
-        "math.greatest(1, 3, 2)  // 3",
-        "math.greatest([1, 2])  // 2",
-        any_number=True,
-    ),
-    macro(
-        "math.least(…)",
-        _extreme("math.least", "math.@min"),
-        "The least of some numbers, or of the numbers of a list: `math.least(a, b)`.",
-        "math.least(3, 1, 2)  // 1",
-        "math.least([1.5, 0.5])  // 0.5",
-        any_number=True,
-    ),
+    macro("math.greatest(…)", _extreme("math.greatest", "math.@max"), any_number=True),
+    macro("math.least(…)", _extreme("math.least", "math.@min"), any_number=True),
 )
 
 LIBRARY: Final = Library(
     "cel.lib.ext.math",
     (
-        *_extremes(
-            "math.@max",
-            operator.gt,
-            "What `math.greatest` becomes: the largest of one or more numbers.",
-            "math.greatest(1, 5, 3)  // 5",
-        ),
-        *_extremes(
-            "math.@min",
-            operator.lt,
-            "What `math.least` becomes: the least of one or more numbers.",
-            "math.least(1, -5, 3)  // -5",
-        ),
-        *(overload(signature, doc, example)(code) for signature, code, doc, example in _ROWS),
+        *_extremes("math.@max", operator.gt),
+        *_extremes("math.@min", operator.lt),
+        *overloads(_CODE),
     ),
     macros=MACROS,
-    doc="The largest and least, rounding, signs, bits.",
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from chartkit.engine.cel.ast import Expr, Ident
-from chartkit.engine.cel.declarations import Library, Macro, macro, overload
+from chartkit.engine.cel.declarations import Library, Macro, declared, macro, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.printing import show
@@ -22,23 +22,14 @@ from chartkit.engine.cel.types import (
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
 from chartkit.go.duration import SECOND
 
-_UNWRAP: Final = "The values of a list of optionals that are there."
-_INDEX: Final = "A member of a list or a map's value, as an optional: absent where it is not there."
 _MISSING: Final = object()
 
-of = overload(
-    "optional_of: optional.of(V) -> optional_type(V)",
-    "An optional with a value, whatever the value is.",
-    "optional.of(null).hasValue()  // true",
-)(lambda value: OptionalValue(True, value))
-
-
-@overload(
-    "optional_ofNonZeroValue: optional.ofNonZeroValue(V) -> optional_type(V)",
-    "An optional with a value; absent where the value is null, false, zero or empty.",
-    "optional.ofNonZeroValue('').hasValue()  // false",
-    "optional.ofNonZeroValue(1)  // optional.of(1)",
+of = overload("optional_of: optional.of(V) -> optional_type(V)")(
+    lambda value: OptionalValue(True, value)
 )
+
+
+@overload("optional_ofNonZeroValue: optional.ofNonZeroValue(V) -> optional_type(V)")
 def of_non_zero_value(value: Value) -> OptionalValue:
     return NONE if _is_zero(value) else OptionalValue(True, value)
 
@@ -55,53 +46,30 @@ def _is_zero(value: Value) -> bool:
     )
 
 
-none = overload(
-    "optional_none: optional.none() -> optional_type(V)",
-    "The optional that is absent.",
-    "optional.none().hasValue()  // false",
-)(lambda: NONE)
+none = overload("optional_none: optional.none() -> optional_type(V)")(lambda: NONE)
 
 
-@overload(
-    "optional_value: optional_type(V).value() -> V",
-    "The value of an optional; an error where it is absent.",
-    "optional.of(1).value()  // 1",
-    "optional.none().value()  // error: optional.none() dereference",
-)
+@overload("optional_value: optional_type(V).value() -> V")
 def value(optional: OptionalValue) -> Value:
     if not optional.present:
         raise CelError("optional.none() dereference")
     return optional.value
 
 
-has_value = overload(
-    "optional_hasValue: optional_type(V).hasValue() -> bool",
-    "Whether an optional has a value.",
-    "{'a': 1}[?'b'].hasValue()  // false",
-)(lambda optional: optional.present)
-
-either = overload(
-    "optional_or_optional: optional_type(V).or(optional_type(V)) -> optional_type(V)",
-    "The first of two optionals that has a value; the second is evaluated only if needed.",
-    "optional.none().or(optional.of(2))  // optional.of(2)",
-)(lambda first, second: first if first.present else second)
-
-
-@overload(
-    "optional_orValue_value: optional_type(V).orValue(V) -> V",
-    "The value of an optional, or another value where it is absent.",
-    "{'a': 1}[?'b'].orValue(0)  // 0",
+_CHOICES: Final = overloads(
+    {
+        "optional_hasValue: optional_type(V).hasValue() -> bool": lambda optional: optional.present,
+        "optional_or_optional: optional_type(V).or(optional_type(V)) -> optional_type(V)": (
+            lambda first, second: first if first.present else second
+        ),
+        "optional_orValue_value: optional_type(V).orValue(V) -> V": (
+            lambda optional, default: optional.value if optional.present else default
+        ),
+    }
 )
-def or_value(optional: OptionalValue, default: Value) -> Value:
-    return optional.value if optional.present else default
 
 
-@overload(
-    "select_optional_field: _?._(dyn, string) -> optional_type(V)",
-    "A field as an optional: absent where it is not there.",
-    "dyn({'a': 1}).?a  // optional.of(1)",
-    "dyn({'a': {'b': 1}}).?x.b  // optional.none()",
-)
+@overload("select_optional_field: _?._(dyn, string) -> optional_type(V)")
 def select_optional(operand: Value, field: str) -> OptionalValue:
     if isinstance(operand, OptionalValue):
         operand = operand.value if operand.present else None
@@ -113,19 +81,12 @@ def select_optional(operand: Value, field: str) -> OptionalValue:
     return OptionalValue(True, fields[field]) if field in fields else NONE
 
 
-@overload(
-    "list_optindex_optional_int: _[?_](list(V), int) -> optional_type(V)",
-    _INDEX,
-    "[1, 2][?5]  // optional.none()",
-    "{'a': 1}[?'a']  // optional.of(1)",
-)
-def optional_member(members: list[Value], index: Value) -> OptionalValue:
+def _member(members: list[Value], index: Value) -> OptionalValue:
     place = list_index(index)
     return OptionalValue(True, members[place]) if 0 <= place < len(members) else NONE
 
 
-@overload("map_optindex_optional_value: _[?_](map(K, V), K) -> optional_type(V)", _INDEX)
-def optional_entry(entries: dict[Value, Value], key: Value) -> OptionalValue:
+def _entry(entries: dict[Value, Value], key: Value) -> OptionalValue:
     found = find_key(entries, key, _MISSING)
     return NONE if found is _MISSING else OptionalValue(True, found)
 
@@ -133,25 +94,32 @@ def optional_entry(entries: dict[Value, Value], key: Value) -> OptionalValue:
 def _member_of_optional(optional: OptionalValue, index: Value) -> OptionalValue:
     if not optional.present:
         return NONE
-    if isinstance(optional.value, list):
-        return optional_member.implementation(optional.value, index)  # type: ignore[no-any-return]
-    return optional_entry.implementation(optional.value, index)  # type: ignore[no-any-return]
+    held = optional.value
+    return _member(held, index) if isinstance(held, list) else _entry(held, index)  # type: ignore[arg-type]
 
 
-@overload(
-    "list_first: list(V).first() -> optional_type(V)",
-    "The first member of a list; absent where the list is empty.",
-    "[1, 2].first()  // optional.of(1)",
+_INDEX: Final = overloads(
+    {
+        "list_optindex_optional_int: _[?_](list(V), int) -> optional_type(V)": _member,
+        "optional_list_optindex_optional_int: "
+        "_[?_](optional_type(list(V)), int) -> optional_type(V)": _member_of_optional,
+        "map_optindex_optional_value: _[?_](map(K, V), K) -> optional_type(V)": _entry,
+        "optional_map_optindex_optional_value: "
+        "_[?_](optional_type(map(K, V)), K) -> optional_type(V)": _member_of_optional,
+        "optional_list_index_int: "
+        "_[_](optional_type(list(V)), int) -> optional_type(V)": _member_of_optional,
+        "optional_map_index_value: "
+        "_[_](optional_type(map(K, V)), K) -> optional_type(V)": _member_of_optional,
+    }
 )
+
+
+@overload("list_first: list(V).first() -> optional_type(V)")
 def first(members: list[Value]) -> OptionalValue:
     return OptionalValue(True, members[0]) if members else NONE
 
 
-@overload(
-    "list_last: list(V).last() -> optional_type(V)",
-    "The last member of a list; absent where the list is empty.",
-    "[1, 2].last()  // optional.of(2)",
-)
+@overload("list_last: list(V).last() -> optional_type(V)")
 def last(members: list[Value]) -> OptionalValue:
     return OptionalValue(True, members[-1]) if members else NONE
 
@@ -166,16 +134,12 @@ def _unwrapped(members: list[Value]) -> list[Value]:
     return values
 
 
-unwrap = overload(
-    "optional_unwrap: optional.unwrap(list(optional_type(V))) -> list(V)",
-    _UNWRAP,
-    "optional.unwrap([optional.of(1), optional.none()])  // [1]",
-)(_unwrapped)
-unwrap_opt = overload(
-    "optional_unwrapOpt: list(optional_type(V)).unwrapOpt() -> list(V)",
-    _UNWRAP,
-    "[optional.of(1), optional.none()].unwrapOpt()  // [1]",
-)(_unwrapped)
+_UNWRAP: Final = overloads(
+    {
+        "optional_unwrap: optional.unwrap(list(optional_type(V))) -> list(V)": _unwrapped,
+        "optional_unwrapOpt: list(optional_type(V)).unwrapOpt() -> list(V)": _unwrapped,
+    }
+)
 
 
 def _bound_value(
@@ -206,58 +170,13 @@ def _opt_flat_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) ->
 
 
 MACROS: tuple[Macro, ...] = (
-    macro(
-        "optional.optMap(x, result)",
-        _opt_map,
-        "An optional of what the expression makes of the value; none where there is no value.",
-        "optional.of(2).optMap(n, n * 2).value()  // 4",
-    ),
-    macro(
-        "optional.optFlatMap(x, result)",
-        _opt_flat_map,
-        "The optional that the expression makes of the value; none where there is no value.",
-        "optional.of({'a': 1}).optFlatMap(m, m.?b).hasValue()  // false",
-    ),
+    macro("optional.optMap(x, result)", _opt_map),
+    macro("optional.optFlatMap(x, result)", _opt_flat_map),
 )
 
 LIBRARY: Final = Library(
     "cel.lib.optional",
-    (
-        of,
-        of_non_zero_value,
-        none,
-        value,
-        has_value,
-        either,
-        or_value,
-        select_optional,
-        optional_member,
-        overload(
-            "optional_list_optindex_optional_int: "
-            "_[?_](optional_type(list(V)), int) -> optional_type(V)",
-            _INDEX,
-        )(_member_of_optional),
-        optional_entry,
-        overload(
-            "optional_map_optindex_optional_value: "
-            "_[?_](optional_type(map(K, V)), K) -> optional_type(V)",
-            _INDEX,
-        )(_member_of_optional),
-        overload(
-            "optional_list_index_int: _[_](optional_type(list(V)), int) -> optional_type(V)",
-            _INDEX,
-            "{'a': [1, 2]}.?a[0]  // optional.of(1)",
-        )(_member_of_optional),
-        overload(
-            "optional_map_index_value: _[_](optional_type(map(K, V)), K) -> optional_type(V)",
-            _INDEX,
-        )(_member_of_optional),
-        first,
-        last,
-        unwrap,
-        unwrap_opt,
-    ),
+    declared(globals()),
     macros=MACROS,
     variables={"optional_type": type_constant(opaque("optional_type"), optional_of(DYN))},
-    doc="Values that may be absent.",
 )

@@ -24,18 +24,8 @@ def _extension(test_only: bool) -> Expander:
 
 
 MACROS: tuple[Macro, ...] = (
-    macro(
-        "proto.getExt(message, extension)",
-        _extension(test_only=False),
-        "`proto.getExt(message, name.of.extension)`: the value of an extension field.",
-    ),
-    macro(
-        "proto.hasExt(message, extension)",
-        _extension(test_only=True),
-        "`proto.hasExt(message, name.of.extension)`: whether an extension field is set.",
-    ),
+    macro("proto.getExt(message, extension)", _extension(test_only=False)),
+    macro("proto.hasExt(message, extension)", _extension(test_only=True)),
 )
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.protos", macros=MACROS, doc="Extension fields of protobuf messages."
-)
+LIBRARY: Final = Library("cel.lib.ext.protos", macros=MACROS)

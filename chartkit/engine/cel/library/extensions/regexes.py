@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.costs import bounded, bounded_work
@@ -20,10 +20,6 @@ from chartkit.engine.cel.values import NONE, OptionalValue
 from chartkit.go.regexp import Groups, Regex, RegexError, compile_regex
 from chartkit.go.strconv import quote
 
-_REPLACE: Final = (
-    "The text with what a regular expression matches replaced; `\\1` in the replacement is what "
-    "the first group captured. A limit of 0 or more says how many."
-)
 _REFERENCE: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
@@ -48,10 +44,6 @@ def _with_one_group(pattern: str) -> Regex:
 
 @overload(
     "regex_extract_string_string: regex.extract(string, string) -> optional_type(string)",
-    "What a regular expression first matches, or what its one group captured; absent where "
-    "nothing is found.",
-    "regex.extract('item-A', 'item-(.)')  // optional.of('A')",
-    "regex.extract('hello', '[0-9]+')  // optional.none()",
     cost=costs.of_extracting,
     work=of_search,
 )
@@ -68,9 +60,6 @@ def extract(text: str, pattern: str) -> OptionalValue:
 
 @overload(
     "regex_extractAll_string_string: regex.extractAll(string, string) -> list(string)",
-    "All that a regular expression matches, or all that its one group captured.",
-    "regex.extractAll('id:1, id:22', 'id:([0-9]+)')  // ['1', '22']",
-    "regex.extractAll('1 22', '[0-9]+')  // ['1', '22']",
     cost=costs.of_extracting_all,
     work=of_search_for_all,
 )
@@ -121,27 +110,15 @@ def _expanded(replacement: str, whole: str, groups: tuple[str | None, ...]) -> s
     return _REFERENCE.sub(expand, replacement)
 
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.regex",
-    (
-        extract,
-        extract_all,
-        overload(
-            "regex_replace_string_string_string: regex.replace(string, string, string) -> string",
-            _REPLACE,
-            "regex.replace('hello world', '[aeiou]', '*')  // 'h*ll* w*rld'",
-            "regex.replace('a-b', '(.)-(.)', r'\\2-\\1')  // 'b-a'",
-            cost=costs.of_replacing,
-            work=of_replacing,
-        )(_replaced),
-        overload(
-            "regex_replace_string_string_string_int: "
-            "regex.replace(string, string, string, int) -> string",
-            _REPLACE,
-            "regex.replace('banana', 'a', 'x', 2)  // 'bxnxna'",
-            cost=costs.of_replacing,
-            work=of_replacing,
-        )(_replaced),
-    ),
-    doc="Regular expressions that take out and replace.",
+_REPLACE: Final = overloads(
+    {
+        "regex_replace_string_string_string: "
+        "regex.replace(string, string, string) -> string": _replaced,
+        "regex_replace_string_string_string_int: "
+        "regex.replace(string, string, string, int) -> string": _replaced,
+    },
+    cost=costs.of_replacing,
+    work=of_replacing,
 )
+
+LIBRARY: Final = Library("cel.lib.ext.regex", overloads=declared(globals()))

@@ -10,13 +10,7 @@ from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.values import Value
 
 
-@overload(
-    "list_sets_contains_list: sets.contains(list(T), list(T)) -> bool",
-    "Whether the first list has every member of the second.",
-    "sets.contains([1, 2, 3], [3, 1])  // true",
-    "sets.contains(['a'], ['a', 'b'])  // false",
-    cost=costs.of_product,
-)
+@overload("list_sets_contains_list: sets.contains(list(T), list(T)) -> bool", cost=costs.of_product)
 def contains(members: list[Value], wanted: list[Value]) -> bool:
     known = Members(members)
     return all(map(known.has, wanted))
@@ -24,8 +18,6 @@ def contains(members: list[Value], wanted: list[Value]) -> bool:
 
 @overload(
     "list_sets_equivalent_list: sets.equivalent(list(T), list(T)) -> bool",
-    "Whether two lists have the same members.",
-    "sets.equivalent([1, 2, 2], [2, 1])  // true",
     cost=costs.of_product_twice,
 )
 def equivalent(left: list[Value], right: list[Value]) -> bool:
@@ -34,17 +26,11 @@ def equivalent(left: list[Value], right: list[Value]) -> bool:
 
 
 @overload(
-    "list_sets_intersects_list: sets.intersects(list(T), list(T)) -> bool",
-    "Whether two lists have a member in common.",
-    "sets.intersects([1, 2], [2, 3])  // true",
-    "sets.intersects([1], [])  // false",
-    cost=costs.of_product,
+    "list_sets_intersects_list: sets.intersects(list(T), list(T)) -> bool", cost=costs.of_product
 )
 def intersects(left: list[Value], right: list[Value]) -> bool:
     known = Members(right)
     return any(map(known.has, left))
 
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.sets", overloads=declared(globals()), doc="Lists compared as sets."
-)
+LIBRARY: Final = Library("cel.lib.ext.sets", overloads=declared(globals()))

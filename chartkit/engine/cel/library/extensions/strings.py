@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.costs import bounded, bounded_members
@@ -13,12 +13,6 @@ from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.values import Value
 from chartkit.go.strconv import ESCAPES
 
-_INDEX_OF: Final = "Where a text first stands in another, from a place on; -1 where it does not."
-_LAST_INDEX_OF: Final = "Where a text last stands in another, up to a place; -1 where it does not."
-_REPLACE: Final = "The text with parts replaced; a limit of 0 or more says how many."
-_SPLIT: Final = "The pieces between separators; a limit of 1 or more says how many at most."
-_SUBSTRING: Final = "The part of a text from a place on, up to but not including another."
-_JOIN: Final = "Texts, one after the other, with a separator between them."
 _FORMATTING: Final = costs.always(16)
 """The work of `format` beyond that of other calls, in members visited."""
 
@@ -36,13 +30,7 @@ def _out_of_range(place: int) -> CelError:
     return CelError(f"index out of range: {place}")
 
 
-@overload(
-    "string_char_at_int: string.charAt(int) -> string",
-    "The character at a place; the empty text right after the last one.",
-    "'hello'.charAt(4)  // 'o'",
-    "'hello'.charAt(5)  // ''",
-    "'hello'.charAt(6)  // error: index out of range: 6",
-)
+@overload("string_char_at_int: string.charAt(int) -> string")
 def char_at(text: str, place: int) -> str:
     if not 0 <= place <= len(text):
         raise _out_of_range(place)
@@ -107,47 +95,23 @@ def _between(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-lower_ascii = overload(
-    "string_lower_ascii: string.lowerAscii() -> string",
-    "The text with its ASCII letters in lower case.",
-    "'TacoCÄT'.lowerAscii()  // 'tacocÄt'",
+_WHOLE: Final = overloads(
+    {
+        "string_lower_ascii: string.lowerAscii() -> string": lambda text: text.translate(_TO_LOWER),
+        "string_upper_ascii: string.upperAscii() -> string": lambda text: text.translate(_TO_UPPER),
+        "string_trim: string.trim() -> string": lambda text: text.strip(_SPACE),
+    },
     cost=costs.of_first,
-)(lambda text: text.translate(_TO_LOWER))
-
-upper_ascii = overload(
-    "string_upper_ascii: string.upperAscii() -> string",
-    "The text with its ASCII letters in upper case.",
-    "'TacoCät'.upperAscii()  // 'TACOCäT'",
-    cost=costs.of_first,
-)(lambda text: text.translate(_TO_UPPER))
-
-trim = overload(
-    "string_trim: string.trim() -> string",
-    "The text without white space at its ends.",
-    "'  trim\\n'.trim()  // 'trim'",
-    cost=costs.of_first,
-)(lambda text: text.strip(_SPACE))
+)
 
 format_ = overload(
-    "string_format: string.format(list(dyn)) -> string",
-    "The text with a value for each clause: `%s` any, `%d` whole, `%f` and `%e` double, `%b` "
-    "binary, `%o` octal, `%x` and `%X` hexadecimal, `%%` a percent sign; `%.2f` has a precision.",
-    "'%s is %d'.format(['a', 1])  // 'a is 1'",
-    "'%.2f'.format([1234.5])  // '1,234.50'",
-    "'%s'.format([{'a': [1, true]}])  // '{\"a\":[1, true]}'",
-    cost=costs.of_first,
-    work=_FORMATTING,
+    "string_format: string.format(list(dyn)) -> string", cost=costs.of_first, work=_FORMATTING
 )(format_text)
 
 _QUOTED: Final = str.maketrans(ESCAPES)
 
 
-@overload(
-    "strings_quote: strings.quote(string) -> string",
-    "The text in double quotes, with quotes, backslashes and control characters escaped.",
-    "strings.quote('a\"b')  // '\"a\\\\\"b\"'",
-    cost=costs.of_first,
-)
+@overload("strings_quote: strings.quote(string) -> string", cost=costs.of_first)
 def quote(text: str) -> str:
     bounded(2 * len(text))
     return f'"{text.translate(_QUOTED)}"'
@@ -163,90 +127,38 @@ def _join(texts: list[Value], separator: str = "") -> str:
     return separator.join(texts)  # type: ignore[arg-type]
 
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.strings",
-    (
-        char_at,
-        lower_ascii,
-        upper_ascii,
-        trim,
-        format_,
-        quote,
-        overload(
-            "string_index_of_string: string.indexOf(string) -> int",
-            _INDEX_OF,
-            "'hello mellow'.indexOf('ello')  // 1",
-            "'hello'.indexOf('x')  // -1",
-            cost=costs.of_text_bytes,
-        )(_index_of),
-        overload(
-            "string_index_of_string_int: string.indexOf(string, int) -> int",
-            _INDEX_OF,
-            "'hello mellow'.indexOf('ello', 2)  // 7",
-            "'hello'.indexOf('x', -1)  // error: index out of range: -1",
-            cost=costs.of_text_bytes,
-        )(_index_of),
-        overload(
-            "string_last_index_of_string: string.lastIndexOf(string) -> int",
-            _LAST_INDEX_OF,
-            "'hello mellow'.lastIndexOf('ello')  // 7",
-            cost=costs.of_text_bytes,
-        )(_last_index_of_all),
-        overload(
-            "string_last_index_of_string_int: string.lastIndexOf(string, int) -> int",
-            _LAST_INDEX_OF,
-            "'hello mellow'.lastIndexOf('ello', 6)  // 1",
-            cost=costs.of_text_bytes,
-        )(_last_index_of),
-        overload(
-            "string_replace_string_string: string.replace(string, string) -> string",
-            _REPLACE,
-            "'hello hello'.replace('he', 'we')  // 'wello wello'",
-            cost=costs.of_transform,
-        )(_replaced),
-        overload(
-            "string_replace_string_string_int: string.replace(string, string, int) -> string",
-            _REPLACE,
-            "'hello hello'.replace('he', 'we', 1)  // 'wello hello'",
-            cost=costs.of_transform,
-        )(_replaced),
-        overload(
-            "string_split_string: string.split(string) -> list(string)",
-            _SPLIT,
-            "'a,b,c'.split(',')  // ['a', 'b', 'c']",
-            cost=costs.of_transform,
-        )(_split),
-        overload(
-            "string_split_string_int: string.split(string, int) -> list(string)",
-            _SPLIT,
-            "'a,b,c'.split(',', 2)  // ['a', 'b,c']",
-            cost=costs.of_transform,
-        )(_split),
-        overload(
-            "string_substring_int: string.substring(int) -> string",
-            _SUBSTRING,
-            "'tacocat'.substring(4)  // 'cat'",
-            cost=costs.of_first,
-        )(_from),
-        overload(
-            "string_substring_int_int: string.substring(int, int) -> string",
-            _SUBSTRING,
-            "'tacocat'.substring(0, 4)  // 'taco'",
-            "'tacocat'.substring(0, 8)  // error: index out of range: 8",
-            cost=costs.of_first,
-        )(_between),
-        overload(
-            "list_join: list(string).join() -> string",
-            _JOIN,
-            "['a', 'b'].join()  // 'ab'",
-            cost=costs.of_joining,
-        )(_join),
-        overload(
-            "list_join_string: list(string).join(string) -> string",
-            _JOIN,
-            "['a', 'b'].join(', ')  // 'a, b'",
-            cost=costs.of_joining,
-        )(_join),
-    ),
-    doc="Texts: their parts, places and pieces.",
+_PLACES: Final = overloads(
+    {
+        "string_index_of_string: string.indexOf(string) -> int": _index_of,
+        "string_index_of_string_int: string.indexOf(string, int) -> int": _index_of,
+        "string_last_index_of_string: string.lastIndexOf(string) -> int": _last_index_of_all,
+        "string_last_index_of_string_int: string.lastIndexOf(string, int) -> int": _last_index_of,
+    },
+    cost=costs.of_text_bytes,
 )
+_PIECES: Final = overloads(
+    {
+        "string_replace_string_string: string.replace(string, string) -> string": _replaced,
+        "string_replace_string_string_int: "
+        "string.replace(string, string, int) -> string": _replaced,
+        "string_split_string: string.split(string) -> list(string)": _split,
+        "string_split_string_int: string.split(string, int) -> list(string)": _split,
+    },
+    cost=costs.of_transform,
+)
+_PARTS: Final = overloads(
+    {
+        "string_substring_int: string.substring(int) -> string": _from,
+        "string_substring_int_int: string.substring(int, int) -> string": _between,
+    },
+    cost=costs.of_first,
+)
+_JOINED: Final = overloads(
+    {
+        "list_join: list(string).join() -> string": _join,
+        "list_join_string: list(string).join(string) -> string": _join,
+    },
+    cost=costs.of_joining,
+)
+
+LIBRARY: Final = Library("cel.lib.ext.strings", overloads=declared(globals()))

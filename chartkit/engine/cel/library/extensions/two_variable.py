@@ -15,16 +15,15 @@ from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.values import KeyedMap, Value
 
 _MISSING: Final = object()
-_INSERT: Final = "A map with more entries; a key that it has already is an error."
 
 
-@overload("@mapInsert_map_key_value: cel.@mapInsert(map(K, V), K, V) -> map(K, V)", _INSERT)
+@overload("@mapInsert_map_key_value: cel.@mapInsert(map(K, V), K, V) -> map(K, V)")
 def insert_entry(entries: dict[Value, Value], key: Value, value: Value) -> dict[Value, Value]:
     more = {key: value} if key.__class__ is str else KeyedMap([(key, value)])
     return insert_map.implementation(entries, more)  # type: ignore[no-any-return]
 
 
-@overload("@mapInsert_map_map: cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", _INSERT)
+@overload("@mapInsert_map_map: cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)")
 def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Value, Value]:
     bounded_members(len(entries) + len(more))
     for key in more:
@@ -65,75 +64,15 @@ def _transform_map_entry(make: Builder, target: Expr | None, args: tuple[Expr, .
 
 
 MACROS: tuple[Macro, ...] = (
-    macro(
-        "items.all(i, x, condition)",
-        all_,
-        "Whether every index and element of a list, or key and value of a map, satisfies the "
-        "condition.",
-        "{'a': 1}.all(key, value, key == 'a' && value == 1)  // true",
-    ),
-    macro(
-        "items.exists(i, x, condition)",
-        exists,
-        "Whether any index and element of a list, or key and value of a map, satisfies the "
-        "condition.",
-        "[5, 6].exists(i, n, i == 1 && n == 6)  // true",
-    ),
-    *(
-        macro(
-            f"items.{name}(i, x, condition)",
-            exists_one,
-            "Whether exactly one index and element of a list, or key and value of a map, "
-            "satisfies the condition.",
-            f"[5, 6].{name}(i, n, i + n > 5)  // true",
-        )
-        for name in ("existsOne", "exists_one")
-    ),
-    macro(
-        "items.transformList(i, x, result)",
-        _transform_list,
-        "The list of what the expression makes of each index and element, or key and value.",
-        "[5, 6].transformList(i, n, i + n)  // [5, 7]",
-    ),
-    macro(
-        "items.transformList(i, x, condition, result)",
-        _transform_list,
-        "The list of what the last expression makes of the entries that satisfy the condition.",
-        "[5, 6].transformList(i, n, i > 0, n)  // [6]",
-    ),
-    macro(
-        "items.transformMap(i, x, result)",
-        _transform_map,
-        "A map with the same keys (of a list: its indices) and the values that the expression "
-        "makes.",
-        "{'a': 1}.transformMap(key, value, value + 1)  // {'a': 2}",
-    ),
-    macro(
-        "items.transformMap(i, x, condition, result)",
-        _transform_map,
-        "A map with the keys whose entries satisfy the condition, and the values that the last "
-        "expression makes.",
-        "{'a': 1, 'b': 2}.transformMap(k, v, v > 1, v)  // {'b': 2}",
-    ),
-    macro(
-        "items.transformMapEntry(i, x, entry)",
-        _transform_map_entry,
-        "A map of all the entries of the maps that the expression makes; the same key twice is "
-        "an error.",
-        "{'a': 'b'}.transformMapEntry(k, v, {v: k})  // {'b': 'a'}",
-    ),
-    macro(
-        "items.transformMapEntry(i, x, condition, entry)",
-        _transform_map_entry,
-        "A map of the entries of the maps that the last expression makes of the entries that "
-        "satisfy the condition.",
-        "[3, 4].transformMapEntry(i, n, i > 0, {n: i})  // {4: 1}",
-    ),
+    macro("items.all(i, x, condition)", all_),
+    macro("items.exists(i, x, condition)", exists),
+    *(macro(f"items.{name}(i, x, condition)", exists_one) for name in ("existsOne", "exists_one")),
+    macro("items.transformList(i, x, result)", _transform_list),
+    macro("items.transformList(i, x, condition, result)", _transform_list),
+    macro("items.transformMap(i, x, result)", _transform_map),
+    macro("items.transformMap(i, x, condition, result)", _transform_map),
+    macro("items.transformMapEntry(i, x, entry)", _transform_map_entry),
+    macro("items.transformMapEntry(i, x, condition, entry)", _transform_map_entry),
 )
 
-LIBRARY: Final = Library(
-    "cel.lib.ext.comprev2",
-    overloads=declared(globals()),
-    macros=MACROS,
-    doc="Comprehensions with two variables.",
-)
+LIBRARY: Final = Library("cel.lib.ext.comprev2", overloads=declared(globals()), macros=MACROS)

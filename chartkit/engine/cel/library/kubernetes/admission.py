@@ -98,16 +98,10 @@ def _refusing(name: str) -> Callable[[Mapping[str, Value]], Value]:
     return construct
 
 
-def _library(name: str, request: Mapping[str, types.Type], doc: str) -> Library:
+def _library(name: str, request: Mapping[str, types.Type]) -> Library:
     structs = [declared(kind, fields) for kind, fields in _SHARED]
-    return Library(name, structs=(declared(REQUEST, request), *structs), doc=doc)
+    return Library(name, structs=(declared(REQUEST, request), *structs))
 
 
-LIBRARY: Final = _library(
-    "kubernetes.admission", _REQUEST_FIELDS, "The types of an admission request and a namespace."
-)
-WITH_OBJECTS_LIBRARY: Final = _library(
-    "kyverno.admission",
-    {**_REQUEST_FIELDS, **_OBJECTS},
-    "The types of a namespace and of an admission request that holds its objects.",
-)
+LIBRARY: Final = _library("kubernetes.admission", _REQUEST_FIELDS)
+WITH_OBJECTS_LIBRARY: Final = _library("kyverno.admission", {**_REQUEST_FIELDS, **_OBJECTS})

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import ceil
-from types import MappingProxyType
+from operator import attrgetter
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
+from chartkit.engine.cel.library.costs import TRAVERSAL, always, size_of
 from chartkit.engine.cel.library.kubernetes import naming
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
 from chartkit.engine.cel.notation import named
@@ -32,8 +31,6 @@ PATH_CHECK: Final = _type("PathCheck")
 GROUP_CHECK: Final = _type("GroupCheck")
 RESOURCE_CHECK: Final = _type("ResourceCheck")
 DECISION: Final = _type("Decision")
-
-_CHECK_COST: Final = 350_000
 
 
 class _Incomparable(Opaque):
@@ -116,41 +113,19 @@ class ResourceCheck(_Check):
     cel_type: ClassVar[Type] = RESOURCE_CHECK
 
 
-def _sample(access: Access) -> Decision:
-    return Decision(access.verb == "get", "only reading is allowed")
-
-
-_VARIABLES: Final = MappingProxyType({"authorizer": Authorizer("alice", _sample)})
-
-_overload = partial(overload, variables=_VARIABLES)
-
-
-@_overload(
-    "authorizer_path: Authorizer.path(string) -> PathCheck",
-    "Asks about a path of the API server that is no resource.",
-    "authorizer.path('/healthz').check('get').allowed()  // true",
-)
+@overload("authorizer_path: Authorizer.path(string) -> PathCheck")
 def _path(authorizer: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise CelError("path must not be empty")
     return PathCheck(authorizer, Access(authorizer.user, "", path=path))
 
 
-@_overload(
-    "authorizer_group: Authorizer.group(string) -> GroupCheck",
-    "Asks about an API group; the core group's name is empty.",
-    "authorizer.group('').resource('pods').namespace('default').check('create').allowed()"
-    "  // false",
-)
+@overload("authorizer_group: Authorizer.group(string) -> GroupCheck")
 def _group(authorizer: Authorizer, group: str) -> GroupCheck:
     return GroupCheck(authorizer, Access(authorizer.user, "", group=group))
 
 
-@_overload(
-    "authorizer_serviceaccount: Authorizer.serviceAccount(string, string) -> Authorizer",
-    "Asks about a service account instead of the user: its namespace and name.",
-    "authorizer.serviceAccount('default', 'sa').path('/').check('get').allowed()  // true",
-)
+@overload("authorizer_serviceaccount: Authorizer.serviceAccount(string, string) -> Authorizer")
 def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
     if naming.subdomain(name):
         raise CelError("Invalid service account name")
@@ -159,98 +134,47 @@ def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Autho
     return replace(authorizer, user=f"system:serviceaccount:{namespace}:{name}")
 
 
-@_overload(
-    "groupcheck_resource: GroupCheck.resource(string) -> ResourceCheck",
-    "Asks about a resource of the group, such as `pods`.",
-    "authorizer.group('').resource('pods').check('get').allowed()  // true",
-)
+@overload("groupcheck_resource: GroupCheck.resource(string) -> ResourceCheck")
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise CelError("resource must not be empty")
     return ResourceCheck(check.authorizer, replace(check.access, resource=resource))
 
 
-@_overload(
-    "resourcecheck_subresource: ResourceCheck.subresource(string) -> ResourceCheck",
-    "Asks about a part of the resource, such as `status`.",
-    "authorizer.group('').resource('pods').subresource('log').check('get').allowed()  // true",
+def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
+    return lambda check, text: replace(check, access=replace(check.access, **{field: text}))
+
+
+_NARROWED: Final = overloads(
+    {
+        f"resourcecheck_{field}: ResourceCheck.{field}(string) -> ResourceCheck": _narrowed(field)
+        for field in ("subresource", "namespace", "name")
+    }
 )
-def _subresource(check: ResourceCheck, subresource: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, subresource=subresource))
 
 
-@_overload(
-    "resourcecheck_namespace: ResourceCheck.namespace(string) -> ResourceCheck",
-    "Asks about one namespace.",
-    "authorizer.group('').resource('pods').namespace('default').check('get').allowed()  // true",
-)
-def _namespace(check: ResourceCheck, namespace: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, namespace=namespace))
-
-
-@_overload(
-    "resourcecheck_name: ResourceCheck.name(string) -> ResourceCheck",
-    "Asks about one object.",
-    "authorizer.group('').resource('pods').name('web').check('delete').reason()"
-    "  // 'only reading is allowed'",
-)
-def _name(check: ResourceCheck, name: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, name=name))
-
-
-def _checking(_args: Sequence[Value], _result: Value) -> int:
-    return _CHECK_COST
-
-
-_CHECK: Final = "The decision about a verb; it costs so much that an expression can ask twice."
-
-
-@_overload(
-    "pathcheck_check: PathCheck.check(string) -> Decision",
-    _CHECK,
-    "authorizer.path('/healthz').check('post').allowed()  // false",
-    cost=_checking,
-)
-def _check_path(check: PathCheck, verb: str) -> Decision:
+def _check(check: _Check, verb: str) -> Decision:
     return check.authorizer.decide(replace(check.access, verb=verb))
 
 
-@_overload(
-    "resourcecheck_check: ResourceCheck.check(string) -> Decision",
-    _CHECK,
-    cost=_checking,
+_CHECKS: Final = overloads(
+    {
+        "pathcheck_check: PathCheck.check(string) -> Decision": _check,
+        "resourcecheck_check: ResourceCheck.check(string) -> Decision": _check,
+    },
+    cost=always(350_000),
 )
-def _check_resource(check: ResourceCheck, verb: str) -> Decision:
-    return check.authorizer.decide(replace(check.access, verb=verb))
-
-
-_errored = _overload(
-    "decision_errored: Decision.errored() -> bool",
-    "Whether the check failed.",
-    "authorizer.path('/').check('get').errored()  // false",
-)(lambda decision: bool(decision.error))
-
-_error = _overload(
-    "decision_error: Decision.error() -> string",
-    "Why the check failed; empty where it did not.",
-    "authorizer.path('/').check('get').error()  // ''",
-)(lambda decision: decision.error)
-
-_allowed = _overload(
-    "decision_allowed: Decision.allowed() -> bool",
-    "Whether it is allowed.",
-    "authorizer.path('/').check('get').allowed()  // true",
-)(lambda decision: decision.allowed)
-
-_reason = _overload(
-    "decision_reason: Decision.reason() -> string",
-    "Why it is or is not allowed.",
-    "authorizer.path('/').check('put').reason()  // 'only reading is allowed'",
-)(lambda decision: decision.reason)
-
-LIBRARY: Final = Library(
-    "kubernetes.authz", overloads=declared(globals()), doc="What a user may do."
+"""An expression can ask twice."""
+_DECISIONS: Final = overloads(
+    {
+        "decision_errored: Decision.errored() -> bool": lambda decision: bool(decision.error),
+        "decision_error: Decision.error() -> string": attrgetter("error"),
+        "decision_allowed: Decision.allowed() -> bool": attrgetter("allowed"),
+        "decision_reason: Decision.reason() -> string": attrgetter("reason"),
+    }
 )
+
+LIBRARY: Final = Library("kubernetes.authz", overloads=declared(globals()))
 
 
 def _selector_cost(args: Sequence[Value], _result: Value) -> int:
@@ -259,29 +183,15 @@ def _selector_cost(args: Sequence[Value], _result: Value) -> int:
     return 10 + ceil(size * TRAVERSAL) + 50 * ceil(size / 2)
 
 
-@_overload(
-    "authorizer_fieldselector: ResourceCheck.fieldSelector(string) -> ResourceCheck",
-    "Asks only about objects whose fields a selector matches.",
-    "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('get').allowed()"
-    "  // true",
-    cost=_selector_cost,
-)
-def _field_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, field_selector=selector))
-
-
-@_overload(
-    "authorizer_labelselector: ResourceCheck.labelSelector(string) -> ResourceCheck",
-    "Asks only about objects whose labels a selector matches.",
-    "authorizer.group('').resource('pods').labelSelector('app=a').check('get').allowed()  // true",
-    cost=_selector_cost,
-)
-def _label_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, label_selector=selector))
-
-
 SELECTORS_LIBRARY: Final = Library(
     "kubernetes.authzSelectors",
-    overloads=(_field_selector, _label_selector),
-    doc="Selectors in questions about what a user may do.",
+    overloads(
+        {
+            "authorizer_fieldselector: "
+            "ResourceCheck.fieldSelector(string) -> ResourceCheck": _narrowed("field_selector"),
+            "authorizer_labelselector: "
+            "ResourceCheck.labelSelector(string) -> ResourceCheck": _narrowed("label_selector"),
+        },
+        cost=_selector_cost,
+    ),
 )

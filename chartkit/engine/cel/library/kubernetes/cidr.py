@@ -10,7 +10,7 @@ from ipaddress import IPv6Address
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, Variable, declared, overload
+from chartkit.engine.cel.declarations import Library, Variable, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
 from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
@@ -101,37 +101,20 @@ def _containing_network_text(args: Sequence[Value], result: Value) -> int:
     return _containing_network(args, result) + traversal(size_of(args[1]))
 
 
-_cidr = overload(
-    "string_to_cidr: cidr(string) -> net.CIDR",
-    "The network that a text is; its address may have bits below the mask.",
-    "string(cidr('10.1.2.3/8'))  // '10.1.2.3/8'",
+_MAKING: Final = overloads(
+    {
+        "string_to_cidr: cidr(string) -> net.CIDR": parse_cidr,
+        "is_cidr: isCIDR(string) -> bool": accepts(parse_cidr),
+    },
     cost=of_first,
-)(parse_cidr)
-
-_is_cidr = overload(
-    "is_cidr: isCIDR(string) -> bool",
-    "Whether a text is a network.",
-    "isCIDR('::1/128')  // true",
-    "isCIDR('10.0.0.0/33')  // false",
-    cost=of_first,
-)(accepts(parse_cidr))
+)
 
 
 def _within(network: CidrValue, other: CidrValue) -> bool:
     return network.bits <= other.bits and network.contains(other.address)
 
 
-_CONTAINS_IP: Final = "Whether an address, which may be a text, is in the network."
-_CONTAINS_CIDR: Final = "Whether another network, which may be a text, is wholly in this one."
-
-
-@overload(
-    "cidr_contains_ip_string: net.CIDR.containsIP(string) -> bool",
-    _CONTAINS_IP,
-    "cidr('192.168.0.0/24').containsIP('192.168.0.1')  // true",
-    "cidr('192.168.0.0/24').containsIP(ip('192.168.1.1'))  // false",
-    cost=_containing_text,
-)
+@overload("cidr_contains_ip_string: net.CIDR.containsIP(string) -> bool", cost=_containing_text)
 def _contains_ip_text(network: CidrValue, text: str) -> bool:
     try:
         address = parse_ip(text).address
@@ -141,52 +124,33 @@ def _contains_ip_text(network: CidrValue, text: str) -> bool:
 
 
 _contains_ip = overload(
-    "cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool", _CONTAINS_IP, cost=_containing
+    "cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool", cost=_containing
 )(lambda network, value: network.contains(value.address))
 
 _contains_cidr_text = overload(
     "cidr_contains_cidr_string: net.CIDR.containsCIDR(string) -> bool",
-    _CONTAINS_CIDR,
-    "cidr('192.168.0.0/16').containsCIDR('192.168.10.0/24')  // true",
-    "cidr('192.168.1.0/24').containsCIDR('192.168.0.0/16')  // false",
     cost=_containing_network_text,
 )(lambda network, text: _within(network, parse_cidr(text)))
 
 _contains_cidr = overload(
-    "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool",
-    _CONTAINS_CIDR,
-    cost=_containing_network,
+    "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool", cost=_containing_network
 )(_within)
 
-_address = overload(
-    "cidr_ip: net.CIDR.ip() -> net.IP",
-    "The address before the slash.",
-    "string(cidr('10.1.2.3/8').ip())  // '10.1.2.3'",
-)(lambda network: IpValue(network.address))
 
-
-@overload(
-    "cidr_masked: net.CIDR.masked() -> net.CIDR",
-    "The network with every bit below the mask cleared.",
-    "string(cidr('10.1.2.3/8').masked())  // '10.0.0.0/8'",
-)
 def _masked(network: CidrValue) -> CidrValue:
     address = network.address
     first = network.network(network.bits) << (address.max_prefixlen - network.bits)
     return CidrValue(type(address)(first), network.bits)
 
 
-_prefix_length = overload(
-    "cidr_prefix_length: net.CIDR.prefixLength() -> int",
-    "The bits of the mask.",
-    "cidr('10.0.0.0/8').prefixLength()  // 8",
-)(lambda network: network.bits)
-
-_string = overload(
-    "cidr_to_string: string(net.CIDR) -> string",
-    "The network as `address/bits`.",
-    "string(cidr('::1/64').masked())  // '::/64'",
-)(str)
+_PARTS: Final = overloads(
+    {
+        "cidr_ip: net.CIDR.ip() -> net.IP": lambda network: IpValue(network.address),
+        "cidr_masked: net.CIDR.masked() -> net.CIDR": _masked,
+        "cidr_prefix_length: net.CIDR.prefixLength() -> int": lambda network: network.bits,
+        "cidr_to_string: string(net.CIDR) -> string": str,
+    }
+)
 
 LIBRARY: Final = Library(
     "kubernetes.net.cidr",
@@ -194,5 +158,4 @@ LIBRARY: Final = Library(
     variables=MappingProxyType(
         {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in (CIDR, IP)}
     ),
-    doc="Networks.",
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, Overload, Variable, overload
+from chartkit.engine.cel.declarations import Library, Variable, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, traversal
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
@@ -52,23 +52,13 @@ def parse_ip(text: str) -> IpValue:
     return IpValue(address)
 
 
-_ip = overload(
-    "string_to_ip: ip(string) -> net.IP",
-    "The IP address that a text is; one with a zone, and IPv4 written as IPv6, are refused.",
-    "string(ip('2001:DB8::0:1'))  // '2001:db8::1'",
-    "ip('127.0.0.256')"
-    '  // error: IP Address "127.0.0.256" parse error during conversion from string: '
-    'ParseAddr("127.0.0.256"): IPv4 field has value >255',
+_MAKING: Final = overloads(
+    {
+        "string_to_ip: ip(string) -> net.IP": parse_ip,
+        "is_ip: isIP(string) -> bool": accepts(parse_ip),
+    },
     cost=of_first,
-)(parse_ip)
-
-_is_ip = overload(
-    "is_ip: isIP(string) -> bool",
-    "Whether a text is an IP address.",
-    "isIP('::1')  // true",
-    "isIP('::ffff:1.2.3.4')  // false",
-    cost=of_first,
-)(accepts(parse_ip))
+)
 
 
 def _twice(args: Sequence[Value], _result: Value) -> int:
@@ -76,25 +66,16 @@ def _twice(args: Sequence[Value], _result: Value) -> int:
     return traversal(2 * len(text)) if isinstance(text, str) else 1
 
 
-_is_canonical = overload(
-    "ip_is_canonical: ip.isCanonical(string) -> bool",
-    "Whether an address is written in its canonical form; an error where it is none.",
-    "ip.isCanonical('2001:db8::abcd')  // true",
-    "ip.isCanonical('2001:DB8::ABCD')  // false",
-    cost=_twice,
-)(lambda text: str(parse_ip(text)) == text)
+_is_canonical = overload("ip_is_canonical: ip.isCanonical(string) -> bool", cost=_twice)(
+    lambda text: str(parse_ip(text)) == text
+)
 
-
-@overload("ip_family: net.IP.family() -> int", "4 or 6.", "ip('::1').family()  // 6")
-def _family(value: IpValue) -> int:
-    return value.address.version
-
-
-_string = overload(
-    "ip_to_string: string(net.IP) -> string",
-    "The address in its canonical form.",
-    "string(ip('127.0.0.1'))  // '127.0.0.1'",
-)(str)
+_READING: Final = overloads(
+    {
+        "ip_family: net.IP.family() -> int": lambda value: value.address.version,
+        "ip_to_string: string(net.IP) -> string": str,
+    }
+)
 
 _IPV4_LINK_LOCAL_MULTICAST: Final = 224 << 16
 _BROADCAST: Final = 2**32 - 1
@@ -138,49 +119,25 @@ def _is_global_unicast(address: Address) -> bool:
     )
 
 
-_PREDICATES: Final[tuple[tuple[str, str, Callable[[Address], bool], str, str], ...]] = (
-    ("ip_is_unspecified", "isUnspecified", _is_unspecified, "0.0.0.0 or ::", "::"),
-    ("ip_is_loopback", "isLoopback", _is_loopback, "in 127.0.0.0/8, or ::1", "127.0.0.1"),
-    (
-        "ip_is_link_local_multicast",
-        "isLinkLocalMulticast",
-        _is_link_local_multicast,
-        "in 224.0.0.0/24, or an IPv6 multicast address of the link's scope",
-        "224.0.0.1",
-    ),
-    (
-        "ip_is_link_local_unicast",
-        "isLinkLocalUnicast",
-        _is_link_local_unicast,
-        "in 169.254.0.0/16 or fe80::/10",
-        "169.254.169.254",
-    ),
-    (
-        "ip_is_global_unicast",
-        "isGlobalUnicast",
-        _is_global_unicast,
-        "neither zero, broadcast, loopback, multicast nor local to its link",
-        "10.0.0.1",
-    ),
-)
-
-
-def _predicates() -> Iterator[Overload]:
-    for id, name, predicate, meaning, address in _PREDICATES:
-        yield overload(
-            f"{id}: net.IP.{name}() -> bool",
-            f"Whether the address is {meaning}.",
-            f"ip('{address}').{name}()  // true",
-        )(_of_value(predicate))
-
-
 def _of_value(predicate: Callable[[Address], bool]) -> Callable[[IpValue], bool]:
     return lambda value: predicate(value.address)
 
 
+_PREDICATES: Final = overloads(
+    {
+        f"ip_is_{id}: net.IP.{name}() -> bool": _of_value(predicate)
+        for id, name, predicate in (
+            ("unspecified", "isUnspecified", _is_unspecified),
+            ("loopback", "isLoopback", _is_loopback),
+            ("link_local_multicast", "isLinkLocalMulticast", _is_link_local_multicast),
+            ("link_local_unicast", "isLinkLocalUnicast", _is_link_local_unicast),
+            ("global_unicast", "isGlobalUnicast", _is_global_unicast),
+        )
+    }
+)
+
 LIBRARY: Final = Library(
     "kubernetes.net.ip",
-    overloads=(_ip, _is_ip, _is_canonical, _family, _string, *_predicates()),
+    overloads=declared(globals()),
     variables=MappingProxyType({IP.name: Variable(type_of_type(IP), IP, has_value=True)}),
-    doc="IP addresses.",
 )

@@ -8,15 +8,7 @@ from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.library.costs import of_first
 
 _escape_key = overload(
-    "string_jsonpatch_escapeKey_string: jsonpatch.escapeKey(string) -> string",
-    "A key as it stands in the path of a JSON patch: `~` and `/` are escaped.",
-    "'/metadata/labels/' + jsonpatch.escapeKey('k8s.io/my~label')"
-    "  // '/metadata/labels/k8s.io~1my~0label'",
-    cost=of_first,
+    "string_jsonpatch_escapeKey_string: jsonpatch.escapeKey(string) -> string", cost=of_first
 )(lambda key: key.replace("~", "~0").replace("/", "~1"))
 
-LIBRARY: Final = Library(
-    "kubernetes.jsonpatch",
-    overloads=declared(globals()),
-    doc="Keys in the paths of a JSON patch.",
-)
+LIBRARY: Final = Library("kubernetes.jsonpatch", overloads=declared(globals()))

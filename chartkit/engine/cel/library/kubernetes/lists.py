@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import Any, Final
 
-from chartkit.engine.cel.declarations import Library, Overload, overload
+from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import TRAVERSAL
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
@@ -80,10 +80,6 @@ def _best(name: str, wanted: int) -> Callable[[list[Value]], Value]:
     return best
 
 
-_MIN: Final = _best("min", -1)
-_MAX: Final = _best("max", 1)
-
-
 def _summing(zero: Value) -> Callable[[list[Value]], Value]:
     return lambda values: reduce(_add, values, zero)
 
@@ -103,65 +99,36 @@ def _add(left: Any, right: Any) -> Value:
     return left + right if kind is float else checked_int(left + right)
 
 
-_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "isSorted": ("[1, 2, 2].isSorted()  // true", "['b', 'a'].isSorted()  // false"),
-    "sum": (
-        "[1, 2, 3].sum()  // 6",
-        "[duration('1m'), duration('1s')].sum()  // duration('61s')",
-        "[].sum()  // 0",
-    ),
-    "min": ("[3, 1, 2].min()  // 1", "[].min()  // error: min called on empty list"),
-    "max": ("['a', 'c', 'b'].max()  // 'c'",),
-}
-
-
-def _overloads() -> Iterator[Overload]:
-    doc = "Whether no member is greater than the next; members without an order are."
-    for kind in _COMPARABLE:
-        signature = f"list_{kind}_is_sorted_bool: list({kind}).isSorted() -> bool"
-        examples = _EXAMPLES["isSorted"] if kind == "int" else ()
-        yield overload(signature, doc, *examples, cost=_cost)(_is_sorted)
-    doc = "The sum of numbers or durations; of an empty list 0."
-    for kind, zero in _SUMMABLE.items():
-        yield _reduction("sum", kind, _summing(zero), doc)
-    for kind in _COMPARABLE:
-        yield _reduction("min", kind, _MIN, "The least member; the first of equal ones.")
-    for kind in _COMPARABLE:
-        yield _reduction("max", kind, _MAX, "The greatest member; the first of equal ones.")
-
-
-def _reduction(
-    function: str, kind: str, code: Callable[[list[Value]], Value], doc: str
-) -> Overload:
-    signature = f"list_{kind}_{function}_{kind}: list({kind}).{function}() -> {kind}"
-    examples = _EXAMPLES[function] if kind == "int" else ()
-    return overload(signature, doc, *examples, cost=_cost)(code)
-
-
-@overload(
-    "list_a_index_of_int: list(A).indexOf(A) -> int",
-    "The position of the first member that is equal to a value; -1 where there is none.",
-    "[1, 2, 2].indexOf(2)  // 1",
-    "['a'].indexOf('b')  // -1",
+_SORTED: Final = overloads(
+    {
+        f"list_{kind}_is_sorted_bool: list({kind}).isSorted() -> bool": _is_sorted
+        for kind in _COMPARABLE
+    },
     cost=_cost,
 )
+_REDUCED: Final = overloads(
+    {
+        f"list_{kind}_{function}_{kind}: list({kind}).{function}() -> {kind}": code
+        for function, code_of in (
+            ("sum", {kind: _summing(zero) for kind, zero in _SUMMABLE.items()}),
+            ("min", dict.fromkeys(_COMPARABLE, _best("min", -1))),
+            ("max", dict.fromkeys(_COMPARABLE, _best("max", 1))),
+        )
+        for kind, code in code_of.items()
+    },
+    cost=_cost,
+)
+
+
+@overload("list_a_index_of_int: list(A).indexOf(A) -> int", cost=_cost)
 def _index_of(values: list[Value], wanted: Value) -> int:
     return next((at for at, value in enumerate(values) if same(value, wanted)), -1)
 
 
-@overload(
-    "list_a_last_index_of_int: list(A).lastIndexOf(A) -> int",
-    "The position of the last member that is equal to a value; -1 where there is none.",
-    "[1, 2, 2].lastIndexOf(2)  // 2",
-    cost=_cost,
-)
+@overload("list_a_last_index_of_int: list(A).lastIndexOf(A) -> int", cost=_cost)
 def _last_index_of(values: list[Value], wanted: Value) -> int:
     places = range(len(values) - 1, -1, -1)
     return next((at for at in places if same(values[at], wanted)), -1)
 
 
-LIBRARY: Final = Library(
-    "kubernetes.lists",
-    overloads=(*_overloads(), _index_of, _last_index_of),
-    doc="Order, sums and positions in lists.",
-)
+LIBRARY: Final = Library("kubernetes.lists", overloads=declared(globals()))

@@ -56,5 +56,4 @@ LIBRARY: Final = Library(
             _patch,
         ),
     ),
-    doc="The types of a mutation: `Object{…}` and `JSONPatch{…}`.",
 )

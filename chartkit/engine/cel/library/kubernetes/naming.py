@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, Overload, overload
+from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.notation import named
@@ -221,9 +221,6 @@ def _validation(args: Sequence[Value], _result: Value) -> int:
 
 @overload(
     "format-validate: kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
-    "What is wrong with a text, or nothing where it keeps the rule.",
-    "format.dns1123Label().validate('my-label')  // optional.none()",
-    "format.date().validate('2021-13-01').value()  // ['invalid date']",
     cost=_validation,
 )
 def _validate(rule: NamedFormat, text: str) -> OptionalValue:
@@ -231,52 +228,21 @@ def _validate(rule: NamedFormat, text: str) -> OptionalValue:
     return OptionalValue(True, problems) if problems else NONE
 
 
-@overload(
-    "format-named: format.named(string) -> optional_type(kubernetes.NamedFormat)",
-    "The rule of a name, or nothing where there is none.",
-    "format.named('uuid').hasValue()  // true",
-    "format.named('email').hasValue()  // false",
-)
+@overload("format-named: format.named(string) -> optional_type(kubernetes.NamedFormat)")
 def _named(name: str) -> OptionalValue:
     named_format = FORMATS.get(name)
     return NONE if named_format is None else OptionalValue(True, named_format)
-
-
-_SAMPLES: Final = MappingProxyType(
-    {
-        "dns1123Label": "my-label-name",
-        "dns1123Subdomain": "apiextensions.k8s.io",
-        "dns1035Label": "my-label-name",
-        "qualifiedName": "apiextensions.k8s.io/v1beta1",
-        "dns1123LabelPrefix": "my-label-prefix-",
-        "dns1123SubdomainPrefix": "mysubdomain.prefix-",
-        "dns1035LabelPrefix": "my-label-prefix-",
-        "labelValue": "my_value",
-        "uri": "http://example.com",
-        "uuid": "123e4567-e89b-12d3-a456-426614174000",
-        "byte": "aGVsbG8=",
-        "date": "2021-01-01",
-        "datetime": "2021-01-01T00:00:00Z",
-    }
-)
-
-
-def _constants() -> Iterator[Overload]:
-    for name, rule in FORMATS.items():
-        call = f"format.{name}"
-        yield overload(
-            f"{call}: {call}() -> kubernetes.NamedFormat",
-            f"The rule `{name}`.",
-            f"{call}().validate('{_SAMPLES[name]}').hasValue()  // false",
-        )(_always(rule))
 
 
 def _always(rule: NamedFormat) -> Callable[[], NamedFormat]:
     return lambda: rule
 
 
-LIBRARY: Final = Library(
-    "kubernetes.format",
-    overloads=(_validate, _named, *_constants()),
-    doc="Named rules for texts.",
+_CONSTANTS: Final = overloads(
+    {
+        f"format.{name}: format.{name}() -> kubernetes.NamedFormat": _always(rule)
+        for name, rule in FORMATS.items()
+    }
 )
+
+LIBRARY: Final = Library("kubernetes.format", overloads=declared(globals()))

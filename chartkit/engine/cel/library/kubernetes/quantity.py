@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
@@ -111,63 +111,6 @@ def _whole(number: int) -> QuantityValue:
     return QuantityValue(Quantity(number, 0, Format.DECIMAL_EXPONENT), True)
 
 
-_quantity = overload(
-    "string_to_quantity: quantity(string) -> kubernetes.Quantity",
-    "The quantity that a text is.",
-    "quantity('50k').asInteger()  // 50000",
-    "quantity('200K')  // error: unable to parse quantity's suffix",
-    cost=of_first,
-)(parse_quantity)
-
-_is_quantity = overload(
-    "is_quantity_string: isQuantity(string) -> bool",
-    "Whether a text is a quantity.",
-    "isQuantity('1.3Gi')  // true",
-    "isQuantity('1,3G')  // false",
-    cost=of_first,
-)(accepts(parse_quantity))
-
-
-@overload(
-    "quantity_sign: sign(kubernetes.Quantity) -> int",
-    "-1, 0 or 1: less than, equal to or greater than nothing.",
-    "sign(quantity('-5'))  // -1",
-)
-def _sign(value: QuantityValue) -> int:
-    return (value.quantity.unscaled > 0) - (value.quantity.unscaled < 0)
-
-
-_is_greater_than = overload(
-    "quantity_is_greater_than: kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) -> bool",
-    "Whether the quantity is greater than another.",
-    "quantity('150Mi').isGreaterThan(quantity('100Mi'))  // true",
-)(lambda left, right: left.quantity > right.quantity)
-
-_is_less_than = overload(
-    "quantity_is_less_than: kubernetes.Quantity.isLessThan(kubernetes.Quantity) -> bool",
-    "Whether the quantity is less than another.",
-    "quantity('50M').isLessThan(quantity('50Mi'))  // true",
-)(lambda left, right: left.quantity < right.quantity)
-
-_compare_to = overload(
-    "quantity_compare_to: kubernetes.Quantity.compareTo(kubernetes.Quantity) -> int",
-    "-1, 0 or 1: less than, equal to or greater than another quantity.",
-    "quantity('200M').compareTo(quantity('0.2G'))  // 0",
-)(lambda left, right: left.quantity.compare(right.quantity))
-
-_as_float = overload(
-    "quantity_get_float: kubernetes.Quantity.asApproximateFloat() -> double",
-    "The quantity as a double, as near as one comes.",
-    "quantity('500m').asApproximateFloat()  // 0.5",
-)(lambda value: float(value.quantity))
-
-
-@overload(
-    "quantity_get_int: kubernetes.Quantity.asInteger() -> int",
-    "The quantity as an int; an error where `isInteger` is false.",
-    "quantity('50k').asInteger()  // 50000",
-    "quantity('500m').asInteger()  // error: cannot convert value to integer",
-)
 def _as_integer(value: QuantityValue) -> int:
     number = _integer(value)
     if number is None:
@@ -175,44 +118,46 @@ def _as_integer(value: QuantityValue) -> int:
     return number
 
 
-_is_integer = overload(
-    "quantity_is_integer: kubernetes.Quantity.isInteger() -> bool",
-    "Whether the quantity is a whole number of at most 18 digits, written without decimals.",
-    "quantity('50k').isInteger()  // true",
-    "quantity('1000m').isInteger()  // false",
-)(lambda value: _integer(value) is not None)
-
-_ADD: Final = "The sum of the quantity and another one or an int."
-_SUB: Final = "The difference of the quantity and another one or an int."
-
-_add = overload(
-    "quantity_add: kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity",
-    _ADD,
-    "quantity('50k').add(quantity('20k')) == quantity('70k')  // true",
-    "quantity('50k').add(20).asInteger()  // 50020",
-    "quantity('70k') == quantity('50k').add(20000)  // error: no such overload",
-)(_sum)
-
-
-@overload("quantity_add_int: kubernetes.Quantity.add(int) -> kubernetes.Quantity", _ADD)
-def _add_int(left: QuantityValue, right: int) -> QuantityValue:
-    return _sum(left, _whole(right))
-
-
-_sub = overload(
-    "quantity_sub: kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity",
-    _SUB,
-    "quantity('50k').sub(20000) == quantity('30k')  // true",
-)(lambda left, right: _sum(left, _negative(right)))
-
-
-@overload("quantity_sub_int: kubernetes.Quantity.sub(int) -> kubernetes.Quantity", _SUB)
-def _sub_int(left: QuantityValue, right: int) -> QuantityValue:
-    return _sum(left, _negative(_whole(right)))
-
-
-LIBRARY: Final = Library(
-    "kubernetes.quantity",
-    overloads=declared(globals()),
-    doc="Amounts such as `500m` or `1Gi`.",
+_MAKING: Final = overloads(
+    {
+        "string_to_quantity: quantity(string) -> kubernetes.Quantity": parse_quantity,
+        "is_quantity_string: isQuantity(string) -> bool": accepts(parse_quantity),
+    },
+    cost=of_first,
 )
+_READING: Final = overloads(
+    {
+        "quantity_sign: sign(kubernetes.Quantity) -> int": (
+            lambda value: (value.quantity.unscaled > 0) - (value.quantity.unscaled < 0)
+        ),
+        "quantity_is_greater_than: "
+        "kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) -> bool": (
+            lambda left, right: left.quantity > right.quantity
+        ),
+        "quantity_is_less_than: kubernetes.Quantity.isLessThan(kubernetes.Quantity) -> bool": (
+            lambda left, right: left.quantity < right.quantity
+        ),
+        "quantity_compare_to: kubernetes.Quantity.compareTo(kubernetes.Quantity) -> int": (
+            lambda left, right: left.quantity.compare(right.quantity)
+        ),
+        "quantity_get_float: kubernetes.Quantity.asApproximateFloat() -> double": (
+            lambda value: float(value.quantity)
+        ),
+        "quantity_get_int: kubernetes.Quantity.asInteger() -> int": _as_integer,
+        "quantity_is_integer: kubernetes.Quantity.isInteger() -> bool": (
+            lambda value: _integer(value) is not None
+        ),
+        "quantity_add: kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity": _sum,
+        "quantity_add_int: kubernetes.Quantity.add(int) -> kubernetes.Quantity": (
+            lambda left, right: _sum(left, _whole(right))
+        ),
+        "quantity_sub: kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity": (
+            lambda left, right: _sum(left, _negative(right))
+        ),
+        "quantity_sub_int: kubernetes.Quantity.sub(int) -> kubernetes.Quantity": (
+            lambda left, right: _sum(left, _negative(_whole(right)))
+        ),
+    }
+)
+
+LIBRARY: Final = Library("kubernetes.quantity", overloads=declared(globals()))

@@ -20,24 +20,11 @@ def _found(text: str, pattern: str) -> Iterator[str]:
 
 
 _find = overload(
-    "string_find_string: string.find(string) -> string",
-    "The first part of a text that a regular expression matches; empty where none does.",
-    "'abc 123'.find('[0-9]+')  // '123'",
-    "'abc'.find('[0-9]+')  // ''",
-    cost=of_matching,
-    work=of_search,
+    "string_find_string: string.find(string) -> string", cost=of_matching, work=of_search
 )(lambda text, pattern: next(_found(text, pattern), ""))
-
-_FIND_ALL: Final = (
-    "All parts of a text that a regular expression matches; a limit of 0 or more says how many."
-)
 
 _find_all = overload(
     "string_find_all_string: string.findAll(string) -> list(string)",
-    _FIND_ALL,
-    "'123 abc 456'.findAll('[0-9]+')  // ['123', '456']",
-    "'123 abc 456'.findAll('[0-9]+', 1)  // ['123']",
-    "'123 abc 456'.findAll('xyz')  // []",
     cost=of_matching,
     work=of_search_for_all,
 )(lambda text, pattern: list(_found(text, pattern)))
@@ -45,7 +32,6 @@ _find_all = overload(
 
 @overload(
     "string_find_all_string_int: string.findAll(string, int) -> list(string)",
-    _FIND_ALL,
     cost=of_matching,
     work=of_search_for_all,
 )
@@ -56,8 +42,4 @@ def _find_some(text: str, pattern: str, limit: int) -> list[str]:
     return [part for _, part in zip(range(limit), found, strict=False)]
 
 
-LIBRARY: Final = Library(
-    "kubernetes.regex",
-    overloads=declared(globals()),
-    doc="What regular expressions (RE2) find in texts.",
-)
+LIBRARY: Final = Library("kubernetes.regex", overloads=declared(globals()))

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from semver import Version
 
-from chartkit.engine.cel.declarations import Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
@@ -70,75 +70,36 @@ def _without_zeros(part: str) -> str:
     return rest if rest[:1] in _DIGITS else f"0{rest}"
 
 
-_NORMALIZE: Final = "with `true`, a leading `v`, leading zeros and missing numbers are set right"
-
-_semver = overload(
-    "string_to_semver: semver(string) -> kubernetes.Semver",
-    "The semantic version that a text is.",
-    "semver('1.2.3-rc.1').minor()  // 2",
-    "semver('1.2')  // error: No Major.Minor.Patch elements found",
+_MAKING: Final = overloads(
+    {
+        "string_to_semver: semver(string) -> kubernetes.Semver": parse_semver,
+        "string_bool_to_semver: semver(string, bool) -> kubernetes.Semver": parse_semver,
+        "is_semver_string: isSemver(string) -> bool": accepts(parse_semver),
+        "is_semver_string_bool: isSemver(string, bool) -> bool": accepts(parse_semver),
+    },
     cost=of_first,
-)(parse_semver)
-
-_semver_normal = overload(
-    "string_bool_to_semver: semver(string, bool) -> kubernetes.Semver",
-    f"The semantic version that a text is; {_NORMALIZE}.",
-    "semver('v01.2', true) == semver('1.2.0')  // true",
-    cost=of_first,
-)(parse_semver)
-
-_is_semver = overload(
-    "is_semver_string: isSemver(string) -> bool",
-    "Whether a text is a semantic version.",
-    "isSemver('v1.0')  // false",
-    cost=of_first,
-)(accepts(parse_semver))
-
-_is_semver_normal = overload(
-    "is_semver_string_bool: isSemver(string, bool) -> bool",
-    f"Whether a text is a semantic version; {_NORMALIZE} first.",
-    "isSemver('v1.0', true)  // true",
-    cost=of_first,
-)(accepts(parse_semver))
-
-_is_greater_than = overload(
-    "semver_is_greater_than: kubernetes.Semver.isGreaterThan(kubernetes.Semver) -> bool",
-    "Whether the version comes after another.",
-    "semver('1.10.0').isGreaterThan(semver('1.9.0'))  // true",
-)(lambda left, right: left.version.compare(right.version) > 0)
-
-_is_less_than = overload(
-    "semver_is_less_than: kubernetes.Semver.isLessThan(kubernetes.Semver) -> bool",
-    "Whether the version comes before another.",
-    "semver('1.0.0-alpha').isLessThan(semver('1.0.0'))  // true",
-)(lambda left, right: left.version.compare(right.version) < 0)
-
-_compare_to = overload(
-    "semver_compare_to: kubernetes.Semver.compareTo(kubernetes.Semver) -> int",
-    "-1, 0 or 1: before, the same as or after another version.",
-    "semver('1.2.3').compareTo(semver('1.2.3+build'))  // 0",
-)(lambda left, right: left.version.compare(right.version))
-
-_major = overload(
-    "semver_major: kubernetes.Semver.major() -> int",
-    "The first number.",
-    "semver('1.2.3').major()  // 1",
-)(lambda value: wrapped(value.version.major))
-
-_minor = overload(
-    "semver_minor: kubernetes.Semver.minor() -> int",
-    "The second number.",
-    "semver('1.2.3').minor()  // 2",
-)(lambda value: wrapped(value.version.minor))
-
-_patch = overload(
-    "semver_patch: kubernetes.Semver.patch() -> int",
-    "The third number.",
-    "semver('1.2.3-rc.1').patch()  // 3",
-)(lambda value: wrapped(value.version.patch))
-
-LIBRARY: Final = Library(
-    "kubernetes.Semver",
-    overloads=declared(globals()),
-    doc="Semantic versions.",
 )
+_READING: Final = overloads(
+    {
+        "semver_is_greater_than: kubernetes.Semver.isGreaterThan(kubernetes.Semver) -> bool": (
+            lambda left, right: left.version.compare(right.version) > 0
+        ),
+        "semver_is_less_than: kubernetes.Semver.isLessThan(kubernetes.Semver) -> bool": (
+            lambda left, right: left.version.compare(right.version) < 0
+        ),
+        "semver_compare_to: kubernetes.Semver.compareTo(kubernetes.Semver) -> int": (
+            lambda left, right: left.version.compare(right.version)
+        ),
+        "semver_major: kubernetes.Semver.major() -> int": lambda value: wrapped(
+            value.version.major
+        ),
+        "semver_minor: kubernetes.Semver.minor() -> int": lambda value: wrapped(
+            value.version.minor
+        ),
+        "semver_patch: kubernetes.Semver.patch() -> int": lambda value: wrapped(
+            value.version.patch
+        ),
+    }
+)
+
+LIBRARY: Final = Library("kubernetes.Semver", overloads=declared(globals()))

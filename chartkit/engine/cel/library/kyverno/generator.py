@@ -32,10 +32,6 @@ def _body(value: Value) -> dict[str, Value]:
 
 @member(
     "generator_apply_string_list: generator.Context.apply(string, list(map(string, any))) -> bool",
-    "Makes the objects in a namespace (empty for objects outside namespaces).",
-    "generator.apply('team', [{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
-    "'metadata': dyn({'name': 'x'})}])"
-    "  // true",
     hosted=True,
 )
 def apply(host: Host, _: Context, namespace: str, objects: list[Value]) -> bool:
@@ -43,27 +39,17 @@ def apply(host: Host, _: Context, namespace: str, objects: list[Value]) -> bool:
 
 
 @member(
-    "generator_apply_list: generator.Context.apply(list(map(string, any))) -> bool",
-    "Makes the objects in the policy's namespace.",
-    "generator.apply([{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
-    "'metadata': dyn({'name': 'x'})}])"
-    "  // true",
-    hosted=True,
+    "generator_apply_list: generator.Context.apply(list(map(string, any))) -> bool", hosted=True
 )
 def apply_here(host: Host, _: Context, objects: list[Value]) -> bool:
     return _apply(host, host.policy_namespace, objects, 1)
 
 
-LIBRARY = Library(
-    "kyverno.generator",
-    overloads=apply,
-    variables=_VARIABLES,
-    doc="Objects that a policy makes.",
-)
+LIBRARY = Library("kyverno.generator", overloads=apply, variables=_VARIABLES)
 
 NAMESPACED_LIBRARY = Library(
     "kyverno.generator",
     overloads=apply_here,
     variables=_VARIABLES,
-    doc="Objects that a policy makes in its own namespace.",
+    documented="kyverno.generator, namespaced",
 )

@@ -17,30 +17,16 @@ def _get(host: Host, name: str, projection: str) -> Value:
         return host.global_context(name, projection)
 
 
-@member(
-    "globalcontext_get_string: globalcontext.Context.get(string) -> dyn",
-    "The data of a GlobalContextEntry; null where there is none.",
-    "globalContext.get('regions').names[0]  // 'eu'",
-    "globalContext.get('nobody') == null  // true",
-    hosted=True,
-)
+@member("globalcontext_get_string: globalcontext.Context.get(string) -> dyn", hosted=True)
 def get(host: Host, _context: Context, name: str) -> Value:
     return _get(host, name, "")
 
 
 @member(
-    "globalcontext_get_string_string: globalcontext.Context.get(string, string) -> dyn",
-    "A projection of a GlobalContextEntry; null where there is no such entry.",
-    "globalContext.get('regions', 'names')  // ['eu', 'us']",
-    hosted=True,
+    "globalcontext_get_string_string: globalcontext.Context.get(string, string) -> dyn", hosted=True
 )
 def get_projection(host: Host, _context: Context, name: str, projection: str) -> Value:
     return _get(host, name, projection)
 
 
-LIBRARY = Library(
-    "kyverno.globalcontext",
-    overloads=declared(globals()),
-    variables=_VARIABLES,
-    doc="The data of GlobalContextEntries.",
-)
+LIBRARY = Library("kyverno.globalcontext", overloads=declared(globals()), variables=_VARIABLES)

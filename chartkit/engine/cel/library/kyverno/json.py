@@ -35,12 +35,7 @@ _NO_JSON: Final = {"kubernetes.NamedFormat": "func(string) []string", "kubernete
 _WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
 
 
-@overload(
-    "unmarshal_string_dyn: json.Json.unmarshal(dyn) -> dyn",
-    "The value of a JSON text; its numbers are doubles.",
-    "json.unmarshal('{\"replicas\": 2}').replicas  // 2.0",
-    "json.unmarshal('')  // error: unexpected end of JSON input",
-)
+@overload("unmarshal_string_dyn: json.Json.unmarshal(dyn) -> dyn")
 def unmarshal(_json: Context, text: Value) -> Value:
     with Reraise("", JsonError, CelError):
         return doubles(parse_json(text_of(text)))
@@ -50,14 +45,9 @@ def _written_out(_args: Sequence[Value], result: Value) -> int:
     return len(result) // _CHARACTERS if isinstance(result, str) else 0
 
 
-_marshal_read = overload(
-    "marshal_dyn_string: json.Json.marshal(dyn) -> string",
-    "The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
-    "null alone is written as 0, a duration in nanoseconds.",
-    "json.marshal({'b': 1, 'a': 2})  // '{\"a\":2,\"b\":1}'",
-    "json.marshal(duration('1s'))  // '1000000000'",
-    work=_written_out,
-)(lambda _json, value: _marshalled(_outermost, value))
+_marshal_read = overload("marshal_dyn_string: json.Json.marshal(dyn) -> string", work=_written_out)(
+    lambda _json, value: _marshalled(_outermost, value)
+)
 
 
 def _bind(arguments: Sequence[Expr]) -> Implementation:
@@ -209,4 +199,4 @@ def _array(elements: list[str]) -> str:
     return "[" + ",".join(elements) + "]"
 
 
-LIBRARY = Library("kyverno.json", overloads=declared(globals()), variables=_VARIABLES, doc="JSON.")
+LIBRARY = Library("kyverno.json", overloads=declared(globals()), variables=_VARIABLES)

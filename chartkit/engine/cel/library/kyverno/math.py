@@ -7,13 +7,7 @@ import math
 from chartkit.engine.cel.declarations import Library, declared, overload
 
 
-@overload(
-    "math_round_float_int: math.round(double, int) -> double",
-    "The number with so many decimals; a half is rounded away from zero.",
-    "math.round(1.2345, 2)  // 1.23",
-    "math.round(-2.5, 0)  // -3.0",
-    "math.round(1234.5, -2)  // 1200.0",
-)
+@overload("math_round_float_int: math.round(double, int) -> double")
 def round_decimals(number: float, decimals: int) -> float:
     shift = _power_of_ten(decimals)
     rounded = _rounded(number * shift)
@@ -38,4 +32,4 @@ def _rounded(number: float) -> float:
     return math.copysign(float(whole), number)
 
 
-LIBRARY = Library("kyverno.math", overloads=declared(globals()), doc="Rounding to decimals.")
+LIBRARY = Library("kyverno.math", overloads=declared(globals()))

@@ -8,10 +8,7 @@ from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.values import OptionalValue, Value
 
 
-@overload(
-    "__orValueCompat___dyn_dyn: __orValueCompat__(dyn, dyn) -> dyn",
-    "What the macro `orValue` stands for.",
-)
+@overload("__orValueCompat___dyn_dyn: __orValueCompat__(dyn, dyn) -> dyn")
 def or_value(value: Value, other: Value) -> Value:
     if not isinstance(value, OptionalValue):
         return value
@@ -26,20 +23,6 @@ def _or_value(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Exp
     return None if target is None else make.call(COMPATIBLE, target, args[0])
 
 
-MACROS: tuple[Macro, ...] = (
-    macro(
-        "value.orValue(other)",
-        _or_value,
-        "The value of an optional, or the argument where it has none; a value that is not "
-        "optional is itself.",
-        "{'a': 1}.?b.orValue(2)  // 2",
-        "{'a': 1}.a.orValue(2)  // 1",
-    ),
-)
+MACROS: tuple[Macro, ...] = (macro("value.orValue(other)", _or_value),)
 
-LIBRARY = Library(
-    "kyverno.orvalue",
-    overloads=declared(globals()),
-    macros=MACROS,
-    doc="Values of optionals, and of what is no optional.",
-)
+LIBRARY = Library("kyverno.orvalue", overloads=declared(globals()), macros=MACROS)

@@ -27,26 +27,14 @@ def _generate(host: Host, pattern: str) -> str:
         return generate(pattern, host.random_below)
 
 
-random_text = prefixed(
-    "random_string: random.random(string) -> string",
-    "A text made at random that matches a regular expression of the POSIX kind: "
-    "`\\d` and its like are refused.",
-    "random.random('[a-c]{4}').matches('^[a-c]{4}$')  // true",
-    "random.random('\\\\d')  // error: error parsing regexp: invalid escape sequence: `\\d`",
-    hosted=True,
-    work=_work,
-)(_generate)
-
-
-@prefixed(
-    "random_string_default_expr: random.random() -> string",
-    "Eight digits and small letters at random.",
-    "size(random.random())  // 8",
-    hosted=True,
-    work=_work,
+random_text = prefixed("random_string: random.random(string) -> string", hosted=True, work=_work)(
+    _generate
 )
+
+
+@prefixed("random_string_default_expr: random.random() -> string", hosted=True, work=_work)
 def random_name(host: Host) -> str:
     return _generate(host, _DEFAULT)
 
 
-LIBRARY = Library("kyverno.random", overloads=declared(globals()), doc="Texts made at random.")
+LIBRARY = Library("kyverno.random", overloads=declared(globals()))

@@ -108,42 +108,30 @@ def _of_kind(code: Implementation) -> Implementation:
 get = member(
     "resource_get_string_string_string_string: "
     "resource.Context.get(string, string, string, string) -> map(string, any)",
-    "An object by API version, resource (`configmaps`), namespace (empty for none) and name; "
-    "null where there is none.",
-    "resource.get('v1', 'configmaps', 'team', 'limits').data.cpu  // '2'",
-    "dyn(resource.get('v1', 'configmaps', 'team', 'none')) == null  // true",
     hosted=True,
 )(_get)
 
 get_of_kind = member(
     "resource_get_gvr_string_string: "
     "resource.Context.get(schema.GroupVersionResource, string, string) -> map(string, any)",
-    "An object of a resource that `toGVR` gave, by namespace and name.",
-    "resource.get(resource.toGVR('v1', 'ConfigMap'), 'team', 'limits').data.cpu  // '2'",
     hosted=True,
 )(_of_kind(_get))
 
 list_all = member(
     "resource_list_string_string_string: "
     "resource.Context.list(string, string, string) -> map(string, any)",
-    "A list object with the `items` of a resource in a namespace (empty for all).",
-    "dyn(resource.list('v1', 'configmaps', 'team').items).size()  // 1",
     hosted=True,
 )(_list)
 
 list_labelled = member(
     "resource_list_string_string_string_map: "
     "resource.Context.list(string, string, string, map(string, string)) -> map(string, any)",
-    "The same, of the objects that have some labels.",
-    "dyn(resource.list('v1', 'configmaps', 'team', {'a': 'z'}).items).size()  // 0",
     hosted=True,
 )(_list)
 
 list_of_kind = member(
     "list_resources_gvr_string: "
     "resource.Context.list(schema.GroupVersionResource, string) -> map(string, any)",
-    "The list of a resource that `toGVR` gave.",
-    "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), 'team').items).size()  // 1",
     hosted=True,
 )(_of_kind(_list))
 
@@ -151,26 +139,18 @@ list_labelled_of_kind = member(
     "list_resources_gvr_string_map: "
     "resource.Context.list(schema.GroupVersionResource, string, map(string, string))"
     " -> map(string, any)",
-    "The list of a resource that `toGVR` gave, of the objects that have some labels.",
-    "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), '', {'a': 'b'}).items).size()  // 1",
     hosted=True,
 )(_of_kind(_list))
 
 post = member(
     "resource_post_string_string_string_map: "
     "resource.Context.post(string, string, string, map(string, any)) -> map(string, any)",
-    "What the API answers to an object that is sent to it, by API version, resource and namespace.",
-    "resource.post('v1', 'configmaps', 'team', {'metadata': {'name': 'x'}}).metadata.name  // 'x'",
     hosted=True,
 )(_post)
 
 post_outside = member(
     "resource_post_string_string_map: "
     "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
-    "The same for objects outside namespaces, such as a SubjectAccessReview.",
-    "resource.post('authorization.k8s.io/v1', 'subjectaccessreviews', "
-    "{'spec': {'user': 'ann'}}).spec.user"
-    "  // 'ann'",
     hosted=True,
 )(_post_outside)
 
@@ -178,8 +158,6 @@ post_outside = member(
 @member(
     "convert_to_gvr_string_string: "
     "resource.Context.toGVR(string, string) -> schema.GroupVersionResource",
-    "The resource of a kind, by API version and kind; `get` and `list` take it.",
-    "dyn(resource.toGVR('v1', 'ConfigMap')).Resource  // 'configmaps'",
     hosted=True,
 )
 def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
@@ -194,12 +172,7 @@ def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
 
 _UNSET: Final = MappingProxyType({"Group": "", "Version": "", "Resource": ""})
 
-LIBRARY = Library(
-    "kyverno.resource",
-    overloads=declared(globals()),
-    variables=_VARIABLES,
-    doc="Objects of the cluster.",
-)
+LIBRARY = Library("kyverno.resource", overloads=declared(globals()), variables=_VARIABLES)
 
 NAMESPACED_LIBRARY = Library(
     "kyverno.resource",
@@ -207,57 +180,41 @@ NAMESPACED_LIBRARY = Library(
         *member(
             "resource_list_string_string: "
             "resource.Context.list(string, string) -> map(string, any)",
-            "A list object with the `items` of a resource in the policy's namespace.",
-            "dyn(resource.list('v1', 'configmaps').items).size()  // 1",
             hosted=True,
         )(_own(_list)),
         *member(
             "resource_list_string_string_map: "
             "resource.Context.list(string, string, map(string, string)) -> map(string, any)",
-            "The same, of the objects that have some labels.",
-            "dyn(resource.list('v1', 'configmaps', {'a': 'z'}).items).size()  // 0",
             hosted=True,
         )(_own(_list)),
         *member(
             "list_resources_gvr: "
             "resource.Context.list(schema.GroupVersionResource) -> map(string, any)",
-            "The list of a resource that `toGVR` gave.",
-            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap')).items).size()  // 1",
             hosted=True,
         )(_of_kind(_own(_list))),
         *member(
             "list_resources_gvr_map: "
             "resource.Context.list(schema.GroupVersionResource, map(string, string))"
             " -> map(string, any)",
-            "The list of a resource that `toGVR` gave, of the objects that have some labels.",
-            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), {'a': 'b'}).items).size()  // 1",
             hosted=True,
         )(_of_kind(_own(_list))),
         *member(
             "resource_get_string_string_string: "
             "resource.Context.get(string, string, string) -> map(string, any)",
-            "An object of the policy's namespace by API version, resource and name; null where "
-            "there is none.",
-            "resource.get('v1', 'configmaps', 'limits').data.cpu  // '2'",
             hosted=True,
         )(_own(_get)),
         *member(
             "resource_get_gvr_string: "
             "resource.Context.get(schema.GroupVersionResource, string) -> map(string, any)",
-            "An object of a resource that `toGVR` gave, by name.",
-            "resource.get(resource.toGVR('v1', 'ConfigMap'), 'limits').data.cpu  // '2'",
             hosted=True,
         )(_of_kind(_own(_get))),
         *member(
             "resource_post_string_string_map: "
             "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
-            "What the API answers to an object that is sent to the policy's namespace.",
-            "resource.post('v1', 'configmaps', {'metadata': {'name': 'x'}}).metadata.namespace"
-            "  // 'team'",
             hosted=True,
         )(_own(partial(_post, position=3))),
         *to_gvr,
     ),
     variables=_VARIABLES,
-    doc="Objects of the cluster that are in the policy's namespace.",
+    documented="kyverno.resource, namespaced",
 )

@@ -15,42 +15,32 @@ from chartkit.engine.cel.values import Opaque
 _Declare = Callable[[Implementation], tuple[Overload, ...]]
 
 
-def member(signature: str, doc: str, *examples: str, hosted: bool = False) -> _Declare:
+def member(signature: str, *, hosted: bool = False) -> _Declare:
     """Declares a member function under its name and, as Kyverno had it first, with a capital.
 
     The id in the signature lacks the ending that tells the two apart.
     """
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        one = overload(signature, doc, *examples, hosted=hosted)(implementation)
-        name = one.function
-        capital = name[0].upper() + name[1:]
-        older = _renamed(one, capital, f".{name}(", f".{capital}(")
-        return replace(one, id=f"{one.id}_camel"), replace(older, id=f"{one.id}_pascal")
+        one = overload(signature, hosted=hosted)(implementation)
+        return _both(one, "camel", "pascal", one.function[0].upper() + one.function[1:])
 
     return declare
 
 
-def prefixed(
-    signature: str, doc: str, *examples: str, hosted: bool = False, work: Work | None = None
-) -> _Declare:
+def prefixed(signature: str, *, hosted: bool = False, work: Work | None = None) -> _Declare:
     """Declares a function `prefix.name` and, as Kyverno had it first, `name` alone."""
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        one = overload(signature, doc, *examples, hosted=hosted, work=work)(implementation)
-        name = one.function.rpartition(".")[2]
-        older = _renamed(one, name, f"{one.function}(", f"{name}(")
-        return replace(one, id=f"{one.id}_prefixed"), replace(older, id=f"{one.id}_non_prefixed")
+        one = overload(signature, hosted=hosted, work=work)(implementation)
+        return _both(one, "prefixed", "non_prefixed", one.function.rpartition(".")[2])
 
     return declare
 
 
-def _renamed(overload: Overload, name: str, old: str, new: str) -> Overload:
-    examples = tuple(
-        replace(each, expression=each.expression.replace(old, new)) for each in overload.examples
-    )
-    doc = f"The older name of `{overload.function}`."
-    return replace(overload, function=name, doc=doc, examples=examples)
+def _both(one: Overload, ending: str, older_ending: str, older: str) -> tuple[Overload, Overload]:
+    newer = replace(one, id=f"{one.id}_{ending}")
+    return newer, replace(one, id=f"{one.id}_{older_ending}", function=older, newer=newer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,7 @@ _THURSDAY: Final = 4
 """The day of the week of 1970-01-01."""
 
 
-@overload(
-    "time_now: time.now() -> timestamp",
-    "The time at which the expression is evaluated.",
-    "time.now() > timestamp('2024-01-01T00:00:00Z')  // true",
-    hosted=True,
-)
+@overload("time_now: time.now() -> timestamp", hosted=True)
 def now(host: Host) -> Timestamp:
     moment = host.now()
     zone = moment.utcoffset() or timedelta()
@@ -30,13 +25,7 @@ def now(host: Host) -> Timestamp:
     return Timestamp(microseconds * 1_000, int(zone.total_seconds()))
 
 
-@overload(
-    "time_truncate: time.truncate(timestamp, duration) -> timestamp",
-    "The timestamp cut down to a multiple of a duration since the year 1. "
-    "A duration of zero or less changes nothing.",
-    "string(time.truncate(timestamp('2024-01-01T12:34:56Z'), duration('15m')))"
-    "  // '2024-01-01T12:30:00Z'",
-)
+@overload("time_truncate: time.truncate(timestamp, duration) -> timestamp")
 def truncate(timestamp: Timestamp, unit: Duration) -> Timestamp:
     if unit.nanoseconds <= 0:
         return timestamp
@@ -45,11 +34,7 @@ def truncate(timestamp: Timestamp, unit: Duration) -> Timestamp:
     return replace(timestamp, nanoseconds=timestamp.nanoseconds - rest)
 
 
-@overload(
-    "time_to_cron: time.toCron(timestamp) -> string",
-    "The schedule of a timestamp: minute, hour, day, month and day of the week.",
-    "time.toCron(timestamp('2024-01-01T12:34:56Z'))  // '34 12 1 1 1'",
-)
+@overload("time_to_cron: time.toCron(timestamp) -> string")
 def to_cron(timestamp: Timestamp) -> str:
     hour, minute, _, _ = timestamp.time_of_day
     _, month, day = timestamp.moment.date
@@ -57,8 +42,4 @@ def to_cron(timestamp: Timestamp) -> str:
     return f"{minute} {hour} {day} {month} {(days + _THURSDAY) % _DAYS_A_WEEK}"
 
 
-LIBRARY = Library(
-    "kyverno.time",
-    overloads=declared(globals()),
-    doc="The time, and times as schedules.",
-)
+LIBRARY = Library("kyverno.time", overloads=declared(globals()))

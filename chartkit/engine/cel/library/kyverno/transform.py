@@ -26,11 +26,7 @@ _NO_VALUE_OBJECT: Final = "object cannot be handled as a map string to any in th
 
 @prefixed(
     "list_of_object_to_map: "
-    "transform.listObjToMap(list(dyn), list(dyn), string, string) -> map(dyn, dyn)",
-    "A map with the keys from the first list's objects and the values from the second's, "
-    "read from the fields that the names say. Kyverno fails where objects written in CEL "
-    "come of lists that `+` joins; here they are read.",
-    "transform.listObjToMap([{'name': 'A'}], [{'value': 1}], 'name', 'value')  // {'A': 1}",
+    "transform.listObjToMap(list(dyn), list(dyn), string, string) -> map(dyn, dyn)"
 )
 def list_of_objects_to_map(
     keys: list[Value], values: list[Value], key_name: str, value_name: str
@@ -84,8 +80,4 @@ def _fields(value: Value, problem: str | None) -> dict[Value, Value]:
     return value
 
 
-LIBRARY = Library(
-    "kyverno.transform",
-    overloads=declared(globals()),
-    doc="Lists of objects made into maps.",
-)
+LIBRARY = Library("kyverno.transform", overloads=declared(globals()))

@@ -16,12 +16,7 @@ SERVICE_ACCOUNT: Final = named(struct("user.ServiceAccount"))
 _PREFIX: Final = "system:serviceaccount:"
 
 
-@prefixed(
-    "parse_service_account_string: user.parseServiceAccount(string) -> user.ServiceAccount",
-    "Name and namespace of a service account's user name; empty for any other user.",
-    "user.parseServiceAccount('system:serviceaccount:ci:deployer').Name  // 'deployer'",
-    "user.parseServiceAccount('alice').Namespace  // ''",
-)
+@prefixed("parse_service_account_string: user.parseServiceAccount(string) -> user.ServiceAccount")
 def parse_service_account(user: str) -> Struct:
     namespace, colon, name = user.removeprefix(_PREFIX).partition(":")
     if not user.startswith(_PREFIX) or not colon:
@@ -49,5 +44,4 @@ LIBRARY = Library(
             )
         }
     ),
-    doc="Service accounts.",
 )

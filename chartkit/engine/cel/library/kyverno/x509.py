@@ -24,12 +24,7 @@ _LEFT_OUT: Final = frozenset(
 """Fields of Go's certificate that Kyverno does not hand on."""
 
 
-@overload(
-    "x509_decode_string: x509.decode(string) -> dyn",
-    "The fields of an RSA certificate or signing request in PEM, named as Go names them; needs the "
-    "extra `signatures`.",
-    "x509.decode('no PEM')  // error: failed to decode PEM block",
-)
+@overload("x509_decode_string: x509.decode(string) -> dyn")
 def decode(text: str) -> Value:
     with Reraise("", CertificateError, CelError):
         kind, fields = decode_pem(text)
@@ -43,4 +38,4 @@ def _certificate(fields: Body) -> Body:
     return kept
 
 
-LIBRARY = Library("kyverno.x509", overloads=declared(globals()), doc="Certificates.")
+LIBRARY = Library("kyverno.x509", overloads=declared(globals()))

@@ -24,13 +24,7 @@ def _work(args: Sequence[Value], _result: Value) -> int:
     return _READING + len(text) * 3 // 2 if isinstance(text, str) else 0
 
 
-@overload(
-    "parse_string_dyn: yaml.Yaml.parse(string) -> dyn",
-    "The first document of a YAML text, as YAML 1.1: `yes` is true. Numbers are doubles.",
-    "yaml.parse('replicas: 2').replicas  // 2.0",
-    "yaml.parse('a: yes').a  // true",
-    work=_work,
-)
+@overload("parse_string_dyn: yaml.Yaml.parse(string) -> dyn", work=_work)
 def parse(_yaml: Context, text: str) -> Value:
     from chartkit.documents.reader import parse_yaml
 
@@ -41,4 +35,4 @@ def parse(_yaml: Context, text: str) -> Value:
         raise CelError(_FAILED + problem) from None
 
 
-LIBRARY = Library("kyverno.yaml", overloads=declared(globals()), variables=_VARIABLES, doc="YAML.")
+LIBRARY = Library("kyverno.yaml", overloads=declared(globals()), variables=_VARIABLES)

@@ -31,5 +31,4 @@ LIBRARY = Library(
     macros=MACROS,
     structs=STRUCTS,
     variables=MappingProxyType(dict(VARIABLES)),
-    doc="Operators, conversions, texts, timestamps and durations.",
 )

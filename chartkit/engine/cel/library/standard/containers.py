@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chartkit.engine.cel.declarations import Overload, overload
+from chartkit.engine.cel.declarations import Overload, overload, overloads
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.values import KeyedMap, Uint, Value, lossless_int, same, type_of
 
-_SIZE = "How many characters a text, bytes, members a list or entries a map has."
 _MISSING = object()
 
 UNHASHABLE_BYTES = "internal error: runtime error: hash of unhashable type types.Bytes"
@@ -55,14 +54,7 @@ def _has_number(entries: Mapping[object, Value], number: int) -> bool:
     return any(entry == number and entry.__class__ in (int, Uint) for entry in entries)
 
 
-@overload(
-    "index_list: _[_](list(A), int) -> A",
-    "A member of a list by its place, the first is 0; the value of a map under a key.",
-    "['a', 'b'][1]  // 'b'",
-    "{'a': 1}['a']  // 1",
-    "[1][1]  // error: index out of bounds: 1",
-    "{'a': 1}['b']  // error: no such key: b",
-)
+@overload("index_list: _[_](list(A), int) -> A")
 def index_list(members: list[Value], index: Value) -> Value:
     place = list_index(index)
     if 0 <= place < len(members):
@@ -70,7 +62,7 @@ def index_list(members: list[Value], index: Value) -> Value:
     raise CelError(f"index out of bounds: {place}")
 
 
-@overload("index_map: _[_](map(A, B), A) -> B", "The value of a map under a key.")
+@overload("index_map: _[_](map(A, B), A) -> B")
 def index_map(entries: Mapping[object, Value], key: Value) -> Value:
     found = find_key(entries, key, _MISSING)
     if found is _MISSING:
@@ -78,27 +70,14 @@ def index_map(entries: Mapping[object, Value], key: Value) -> Value:
     return found
 
 
-@overload(
-    "in_list: @in(A, list(A)) -> bool",
-    "Whether a value is a member of a list or a key of a map.",
-    "2 in [1, 2, 3]  // true",
-    "'b' in {'a': 1}  // false",
-    cost=costs.of_membership,
-)
+@overload("in_list: @in(A, list(A)) -> bool", cost=costs.of_membership)
 def in_list(value: Value, members: list[Value]) -> bool:
     return any(same(value, member) for member in members)
 
 
-@overload("in_map: @in(A, map(A, B)) -> bool", "Whether a value is a key of a map.")
+@overload("in_map: @in(A, map(A, B)) -> bool")
 def in_map(key: Value, entries: Mapping[object, Value]) -> bool:
     return find_key(entries, key, _MISSING) is not _MISSING
-
-
-def _sizes(kind: str, name: str, value: str, size: int) -> tuple[Overload, Overload]:
-    return (
-        overload(f"size_{name}: size({kind}) -> int", _SIZE, f"size({value})  // {size}")(len),
-        overload(f"{name}_size: {kind}.size() -> int", _SIZE, f"{value}.size()  // {size}")(len),
-    )
 
 
 OVERLOADS: tuple[Overload, ...] = (
@@ -106,8 +85,16 @@ OVERLOADS: tuple[Overload, ...] = (
     index_map,
     in_list,
     in_map,
-    *_sizes("bytes", "bytes", "b'ü'", 2),
-    *_sizes("list(A)", "list", "['a', 'b']", 2),
-    *_sizes("map(A, B)", "map", "{'a': 1}", 1),
-    *_sizes("string", "string", "'ü'", 1),
+    *overloads(
+        {
+            "size_bytes: size(bytes) -> int": len,
+            "bytes_size: bytes.size() -> int": len,
+            "size_list: size(list(A)) -> int": len,
+            "list_size: list(A).size() -> int": len,
+            "size_map: size(map(A, B)) -> int": len,
+            "map_size: map(A, B).size() -> int": len,
+            "size_string: size(string) -> int": len,
+            "string_size: string.size() -> int": len,
+        }
+    ),
 )

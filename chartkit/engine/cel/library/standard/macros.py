@@ -104,51 +104,11 @@ def _listed(
 
 
 MACROS: tuple[Macro, ...] = (
-    macro(
-        "has(field)",
-        has,
-        "Whether a field or a key is there; its argument is a selection.",
-        "has({'a': 1}.a)  // true",
-        "has({'a': 1}.b)  // false",
-    ),
-    macro(
-        "items.all(x, condition)",
-        all_,
-        "Whether every element of a list, or key of a map, satisfies the condition. "
-        "Like `&&` it absorbs errors where another element decides.",
-        "[1, 2, 3].all(n, n > 0)  // true",
-        "{'a': 1}.all(key, key == 'b')  // false",
-    ),
-    macro(
-        "items.exists(x, condition)",
-        exists,
-        "Whether any element of a list, or key of a map, satisfies the condition. "
-        "Like `||` it absorbs errors where another element decides.",
-        "[1, 2, 3].exists(n, n > 2)  // true",
-        "[].exists(n, n > 2)  // false",
-    ),
-    macro(
-        "items.exists_one(x, condition)",
-        exists_one,
-        "Whether exactly one element of a list, or key of a map, satisfies the condition.",
-        "[1, 2, 2].exists_one(n, n == 2)  // false",
-    ),
-    macro(
-        "items.map(x, result)",
-        mapped,
-        "The list of what the expression makes of each element of a list, or key of a map.",
-        "[1, 2, 3].map(n, n * 2)  // [2, 4, 6]",
-    ),
-    macro(
-        "items.map(x, condition, result)",
-        mapped,
-        "The list of what the last expression makes of the elements that satisfy the condition.",
-        "[1, 2, 3].map(n, n > 1, n * 2)  // [4, 6]",
-    ),
-    macro(
-        "items.filter(x, condition)",
-        _filter,
-        "The list of the elements of a list, or keys of a map, that satisfy the condition.",
-        "[1, 2, 3].filter(n, n > 1)  // [2, 3]",
-    ),
+    macro("has(field)", has),
+    macro("items.all(x, condition)", all_),
+    macro("items.exists(x, condition)", exists),
+    macro("items.exists_one(x, condition)", exists_one),
+    macro("items.map(x, result)", mapped),
+    macro("items.map(x, condition, result)", mapped),
+    macro("items.filter(x, condition)", _filter),
 )

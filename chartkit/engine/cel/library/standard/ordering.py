@@ -33,37 +33,11 @@ _OPERANDS = (
     ("timestamp", "timestamp", "timestamp"),
     ("duration", "duration", "duration"),
 )
-_OPERATORS: tuple[tuple[str, str, _Comparison, str, *tuple[str, ...]], ...] = (
-    (
-        "_<_",
-        "less",
-        operator.lt,
-        "Whether the first value comes before the second.",
-        "1 < 1.5  // true",
-        "false < true  // true",
-        "timestamp('2024-01-01T00:00:00Z') < timestamp('2025-01-01T00:00:00Z')  // true",
-    ),
-    (
-        "_<=_",
-        "less_equals",
-        operator.le,
-        "Whether the first value comes before the second or is the same.",
-        "'cat' <= 'cab'  // false",
-    ),
-    (
-        "_>_",
-        "greater",
-        operator.gt,
-        "Whether the first value comes after the second.",
-        "0u > -1  // true",
-    ),
-    (
-        "_>=_",
-        "greater_equals",
-        operator.ge,
-        "Whether the first value comes after the second or is the same.",
-        "duration('60s') >= duration('1m')  // true",
-    ),
+_OPERATORS: tuple[tuple[str, str, _Comparison], ...] = (
+    ("_<_", "less", operator.lt),
+    ("_<=_", "less_equals", operator.le),
+    ("_>_", "greater", operator.gt),
+    ("_>=_", "greater_equals", operator.ge),
 )
 
 
@@ -76,14 +50,13 @@ def _as_doubles(compare: _Comparison) -> Implementation:
 
 
 def _overloads() -> Iterator[Overload]:
-    for function, name, compare, doc, *examples in _OPERATORS:
+    for function, name, compare in _OPERATORS:
         for left, right, suffix in _OPERANDS:
             mixed = left != right and "double" in (left, right)
             cost = costs.of_shorter if left in ("string", "bytes") else None
-            yield overload(
-                f"{name}_{suffix}: {function}({left}, {right}) -> bool", doc, *examples, cost=cost
-            )(_as_doubles(compare) if mixed else compare)
-            examples = []
+            yield overload(f"{name}_{suffix}: {function}({left}, {right}) -> bool", cost=cost)(
+                _as_doubles(compare) if mixed else compare
+            )
 
 
 OVERLOADS: tuple[Overload, ...] = tuple(_overloads())

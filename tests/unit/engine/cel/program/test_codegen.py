@@ -103,7 +103,7 @@ def test_deep_expressions_are_left_to_the_closures() -> None:
 def test_what_asks_the_world_is_asked_once() -> None:
     asked: list[int] = []
 
-    @overload("ask_int: ask(int) -> dyn", "Counts how often it is asked.", hosted=True)
+    @overload("ask_int: ask(int) -> dyn", hosted=True)
     def ask(_host: Host, value: int) -> object:
         asked.append(value)
         return [value]
@@ -121,7 +121,7 @@ def test_a_chain_of_failing_variables_is_computed_once() -> None:
 
     counting = Counting()
 
-    @overload("fails: fails() -> dyn", "Fails, and counts how often.")
+    @overload("fails: fails() -> dyn")
     def fails() -> object:
         counting.count += 1
         raise CelError("it fails")

@@ -13,21 +13,10 @@ from chartkit.errors import Reraise
 _VARIABLES = context_variable("image", "imagedata.Context")
 
 
-@member(
-    "imagedata_get_string: imagedata.Context.getMetadata(string) -> dyn",
-    "What the registry knows of an image: `manifest`, `configData`, `digest` and so on; its "
-    "numbers are doubles.",
-    "image.getMetadata('nginx:1.27').configData.config.User  // 'nginx'",
-    hosted=True,
-)
+@member("imagedata_get_string: imagedata.Context.getMetadata(string) -> dyn", hosted=True)
 def get_metadata(host: Host, _image: Context, reference: str) -> Value:
     with Reraise("failed to get image data: ", CelError, CelError):
         return doubles(host.image_data(reference))
 
 
-LIBRARY = Library(
-    "kyverno.imagedata",
-    overloads=declared(globals()),
-    variables=_VARIABLES,
-    doc="What a registry knows of an image.",
-)
+LIBRARY = Library("kyverno.imagedata", overloads=declared(globals()), variables=_VARIABLES)

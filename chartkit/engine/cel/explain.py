@@ -441,7 +441,8 @@ def _entries(library: Library, documented: Body) -> Iterator[Entry]:
         texts = [documented.get(macro.usage, {}) for macro in macros]
         yield _entry(name, [macro.usage for macro in macros], texts)
     for name, overloads in _grouped((each.function, each) for each in library.overloads):
-        if _is_written(name):
+        # Some functions are only what macros expand to.
+        if name in _OPERATORS or not ("@" in name or name.startswith("__")):
             texts = [_text_of(overload, documented) for overload in overloads]
             yield _entry(name, [signature(overload) for overload in overloads], texts)
 
@@ -462,11 +463,6 @@ def _text_of(overload: Overload, documented: Body) -> Body:
     name, older = f"{dot}{newer.function}(", f"{dot}{overload.function}("
     doc = f"The older name of `{newer.function}`."
     return {"doc": doc, "examples": text.get("examples", "").replace(name, older)}
-
-
-def _is_written(name: str) -> bool:
-    """Return whether authors write the name; some functions are only what macros expand to."""
-    return name in _OPERATORS or not ("@" in name or name.startswith("__"))
 
 
 def _entry(name: str, signatures: Sequence[str], texts: Sequence[Body]) -> Entry:

@@ -52,7 +52,30 @@ def _write(value: Value, newline: str) -> str:
     if isinstance(value, OptionalValue):
         held = _write(value.value, newline)
         return f"optional.of({held})" if value.present else "optional.none()"
-    return _scalar(value)
+    if isinstance(value, Uint):
+        return repr(value)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return repr(value)
+        return (
+            f'double("{"NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}")'
+        )
+    if value is None or isinstance(value, bool | int | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bytes):
+        return f'b"{"".join(map(_byte, value))}"'
+    if isinstance(value, Timestamp):
+        return f'timestamp("{value}")'
+    if isinstance(value, Duration):
+        return _duration(value)
+    if isinstance(value, Type):
+        return value.name
+    if isinstance(value, Opaque):
+        maker = _MAKERS.get(value.cel_type.name)
+        if maker is None:
+            return f"{value.cel_type.name}({value})"
+        return f"{maker}({json.dumps(str(value), ensure_ascii=False)})"
+    raise TypeError(f"not a CEL value: {value.__class__.__name__}")
 
 
 def _deeper(newline: str) -> str:
@@ -66,43 +89,10 @@ def _members(start: str, members: list[str], end: str, newline: str) -> str:
     return f"{start}{inner}{f',{inner}'.join(members)}{newline}{end}"
 
 
-def _scalar(value: Value) -> str:
-    if isinstance(value, Uint):
-        return repr(value)
-    if isinstance(value, float):
-        return _double(value)
-    if value is None or isinstance(value, bool | int | str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, bytes):
-        return f'b"{"".join(map(_byte, value))}"'
-    if isinstance(value, Timestamp):
-        return f'timestamp("{value}")'
-    if isinstance(value, Duration):
-        return _duration(value)
-    if isinstance(value, Type):
-        return value.name
-    if isinstance(value, Opaque):
-        return _opaque(value)
-    raise TypeError(f"not a CEL value: {value.__class__.__name__}")
-
-
-def _double(value: float) -> str:
-    if math.isfinite(value):
-        return repr(value)
-    return f'double("{"NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}")'
-
-
 def _byte(byte: int) -> str:
     if 0x20 <= byte < 0x7F and byte not in b'"\\':
         return chr(byte)
     return f"\\x{byte:02x}"
-
-
-def _opaque(value: Opaque) -> str:
-    maker = _MAKERS.get(value.cel_type.name)
-    if maker is None:
-        return f"{value.cel_type.name}({value})"
-    return f"{maker}({json.dumps(str(value), ensure_ascii=False)})"
 
 
 def _duration(value: Duration) -> str:

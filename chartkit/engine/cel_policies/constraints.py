@@ -157,12 +157,8 @@ _EVERYTHING: Final = _RulesOfKind(all=True)
 
 
 def _speaking(rules: tuple[ResourceRule, ...], request: Attributes) -> _RulesOfKind:
-    found = [rule.names for rule in rules if _speaks(rule, request)]
+    found = [rule.names for rule in rules if all(part.holds(rule, request) for part in RULE_PARTS)]
     return _RulesOfKind(not all(found), frozenset(name for names in found for name in names))
-
-
-def _speaks(rule: ResourceRule, request: Attributes) -> bool:
-    return all(part.holds(rule, request) for part in RULE_PARTS)
 
 
 class RulePart(NamedTuple):

@@ -41,7 +41,9 @@ def check(parsed: Parsed, environment: Environment, *, expected: tuple[Type, ...
         visitor.issues += validator(checked)
     _raise(parsed, visitor.issues)
     if expected:
-        _check_output(checked, expected)
+        actual = checked.output_type
+        if not any(wanted == ANY or is_same(wanted, actual) for wanted in expected):
+            raise OutputTypeError(checked.source, expected, actual)
     return checked
 
 
@@ -54,7 +56,12 @@ def undefined_fields(parsed: Parsed, environment: Environment) -> tuple[Undefine
 def _visited(parsed: Parsed, environment: Environment) -> Visitor:
     visitor = Visitor(tables_of(environment), WATCHED)
     try:
-        _visit(parsed, visitor)
+        visitor.visit(parsed.root)
+        if visitor.variables.open:
+            close = visitor.variables.close
+            for node, found in visitor.types.items():
+                if found.parameters or found.kind is TypeKind.PARAMETER:
+                    visitor.types[node] = close(found)
     except TypeTooLargeError:
         raise CelCompileError(parsed.source, [Issue("a type has too many parts")]) from None
     except RecursionError:
@@ -62,15 +69,6 @@ def _visited(parsed: Parsed, environment: Environment) -> Visitor:
         deep = f"ERROR: <input>:-1:0: {TooDeepError()}"
         raise CelCompileError(parsed.source, [Issue(deep)]) from None
     return visitor
-
-
-def _visit(parsed: Parsed, visitor: Visitor) -> None:
-    visitor.visit(parsed.root)
-    if visitor.variables.open:
-        close = visitor.variables.close
-        for node, found in visitor.types.items():
-            if found.parameters or found.kind is TypeKind.PARAMETER:
-                visitor.types[node] = close(found)
 
 
 def _raise(parsed: Parsed, issues: Sequence[Issue]) -> None:
@@ -81,9 +79,3 @@ def _raise(parsed: Parsed, issues: Sequence[Issue]) -> None:
     if len(issues) > len(shown):
         shown.append(Issue(f"{len(issues) - len(shown)} more errors were truncated"))
     raise CelCompileError(parsed.source, shown)
-
-
-def _check_output(checked: Checked, expected: tuple[Type, ...]) -> None:
-    actual = checked.output_type
-    if not any(wanted == ANY or is_same(wanted, actual) for wanted in expected):
-        raise OutputTypeError(checked.source, expected, actual)

@@ -15,6 +15,11 @@ from chartkit.engine.cel.checker.checked import Checked, format_type, type_name
 from chartkit.engine.cel.checker.unification import is_same
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError, CostLimitExceeded, Issue
+from chartkit.engine.cel.library.extensions.formatting import (
+    ONLY,
+    UnfinishedClauseError,
+    split_format,
+)
 from chartkit.engine.cel.library.searching import Patterns
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.go.regexp import RegexError
@@ -36,7 +41,16 @@ def validate_calls(
     patterns = Patterns()
     for call in calls:
         if call.function == _FORMAT:
-            yield from _format_issues(checked, call)
+            template, arguments = call.target, call.args[0]
+            if (
+                "string_format" in checked.overloads[call.id]
+                and isinstance(template, Literal)
+                and isinstance(template.value, str)
+                and isinstance(arguments, ListLiteral)
+            ):
+                issue = check_format(template.value, arguments.elements, checked.types, call.offset)
+                if issue is not None:
+                    yield issue
         elif environment.options.validate and not _is_valid(checked, environment, call, patterns):
             yield Issue(f"invalid {call.function} argument", call.args[0].offset)
 
@@ -69,19 +83,6 @@ def _is_regex(pattern: str, patterns: Patterns) -> bool:
     return True
 
 
-def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
-    template, arguments = call.target, call.args[0]
-    if (
-        "string_format" in checked.overloads[call.id]
-        and isinstance(template, Literal)
-        and isinstance(template.value, str)
-        and isinstance(arguments, ListLiteral)
-    ):
-        issue = check_format(template.value, arguments.elements, checked.types, call.offset)
-        if issue is not None:
-            yield issue
-
-
 def validate_literals(
     checked: Checked, literals: Sequence[ListLiteral | MapLiteral]
 ) -> Iterator[Issue]:
@@ -89,9 +90,7 @@ def validate_literals(
     for literal in literals:
         breaking = _optional_dynamic(checked, literal)
         if breaking is not None:
-            yield Issue(
-                "an optional member of type dyn, at which cel-go breaks off", breaking.offset
-            )
+            yield Issue(_BREAKS, breaking.offset)
         elif isinstance(literal, ListLiteral):
             elements = [
                 (element, _type(checked, element, position in literal.optional_indices))
@@ -155,22 +154,17 @@ _STRING_KINDS = frozenset(
 _INTEGERS = frozenset({TypeKind.DYN, TypeKind.INT, TypeKind.UINT})
 _FLOATS = frozenset({TypeKind.DYN, TypeKind.DOUBLE, TypeKind.STRING})
 _HEX = _INTEGERS | {TypeKind.STRING, TypeKind.BYTES}
-_HEX_WORDS = "only integers, byte buffers, and strings can be formatted as hex"
-_CLAUSES = {
-    "s": (
-        _STRING_KINDS,
-        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
-        "types, durations, and timestamps",
-    ),
-    "d": (_INTEGERS, "decimal clause can only be used on integers"),
-    "f": (_FLOATS, "fixed-point clause can only be used on doubles"),
-    "e": (_FLOATS, "scientific clause can only be used on doubles"),
-    "b": (_INTEGERS | {TypeKind.BOOL}, "only integers and bools can be formatted as binary"),
-    "x": (_HEX, _HEX_WORDS),
-    "X": (_HEX, _HEX_WORDS),
-    "o": (_INTEGERS, "octal clause can only be used on integers"),
+_KINDS: Final = {
+    "s": _STRING_KINDS,
+    "d": _INTEGERS,
+    "f": _FLOATS,
+    "e": _FLOATS,
+    "b": _INTEGERS | {TypeKind.BOOL},
+    "x": _HEX,
+    "X": _HEX,
+    "o": _INTEGERS,
 }
-_INT_MAX = 2**63 - 1
+"""The types that a clause of a format string takes."""
 
 
 class _FormatError(Exception):
@@ -200,55 +194,30 @@ def check_format(
 
 def _read(template: str, arguments: Sequence[Expr], types: Mapping[int, Type]) -> int:
     """Return the number of arguments that the text needs."""
-    # Clauses are read byte by byte, which shows in the message about one that is not ASCII.
-    text = template.encode("utf-8", "surrogatepass").decode("latin-1")
-    position, used = 0, 0
-    while (position := text.find("%", position)) >= 0:
-        if text.startswith("%%", position):
-            position += 2
+    used = 0
+    for part in split_format(template):
+        if isinstance(part, str):
             continue
-        if position + 1 >= len(text):
-            raise _FormatError("unexpected end of string")
+        if isinstance(part, UnfinishedClauseError):
+            raise _FormatError(part.message)
         if used >= len(arguments):
             raise _FormatError(f"index {used} out of range")
-        position = _after_precision(text, position + 1)
-        _check_clause(text[position], arguments[used], types)
-        position += 1
+        if isinstance(part, CelError):
+            raise _FormatError(part.message)
+        _check_clause(part.kind, arguments[used], types)
         used += 1
     return used
 
 
-def _after_precision(text: str, position: int) -> int:
-    if text[position] != ".":
-        return position
-    start = position = position + 1
-    while position < len(text) and text[position] in "0123456789":
-        position += 1
-    reading = "could not parse formatting clause: error while parsing precision: "
-    if position == len(text):
-        raise _FormatError(f"{reading}could not find end of precision specifier")
-    digits = text[start:position]
-    converting = f'{reading}error while converting precision to integer: strconv.Atoi: parsing "'
-    if not digits:
-        raise _FormatError(f'{converting}": invalid syntax')
-    if len(digits.lstrip("0")) > len(str(_INT_MAX)) or int(digits) > _INT_MAX:
-        raise _FormatError(f'{converting}{digits}": value out of range')
-    return position
-
-
 def _check_clause(clause: str, argument: Expr, types: Mapping[int, Type]) -> None:
-    if clause not in _CLAUSES:
-        raise _FormatError(
-            f'could not parse formatting clause: unrecognized formatting clause "{clause}"'
-        )
-    kinds, words = _CLAUSES[clause]
     wrong = _unprintable(argument, types) if clause == "s" else argument
     if wrong is None:
         return
     found = types[wrong.id]
     kind = found.parameters[0].kind if found.kind is TypeKind.WRAPPER else found.kind
-    if kind not in kinds:
-        raise _FormatError(f"error during formatting: {words}, was given {type_name(found)}", wrong)
+    if kind not in _KINDS[clause]:
+        text = f"error during formatting: {ONLY[clause]}, was given {type_name(found)}"
+        raise _FormatError(text, wrong)
 
 
 def _unprintable(expr: Expr, types: Mapping[int, Type]) -> Expr | None:

@@ -159,7 +159,13 @@ class Visitor:
     def _call(self, expr: ast.Call) -> Type:
         function = expr.function
         if function == OPTIONAL_SELECT:
-            return self._optional_select(expr)
+            operand, field = expr.args
+            name = field.value if isinstance(field, ast.Literal) else None
+            if not isinstance(name, str):
+                raise TypeError("the field of an optional selection is a text")
+            selected = self._select_field(expr, operand, name, optional=True)
+            self.overloads[expr.id] = ("select_optional_field",)
+            return self.variables.resolve(selected)
         if function not in self._watched:
             return self._resolve_call(expr)
         self._formats += function == FORMAT
@@ -167,15 +173,6 @@ class Visitor:
         self._formats -= function == FORMAT
         self.calls.append(expr)
         return found
-
-    def _optional_select(self, expr: ast.Call) -> Type:
-        operand, field = expr.args
-        name = field.value if isinstance(field, ast.Literal) else None
-        if not isinstance(name, str):
-            raise TypeError("the field of an optional selection is a text")
-        selected = self._select_field(expr, operand, name, optional=True)
-        self.overloads[expr.id] = ("select_optional_field",)
-        return self.variables.resolve(selected)
 
     def _resolve_call(self, expr: ast.Call) -> Type:
         visits, types = _VISITS, self.types
@@ -207,7 +204,15 @@ class Visitor:
         self, expr: ast.Call, signatures: Signatures, member: bool, arguments: list[Type]
     ) -> Type:
         if signatures.name in ("_&&_", "_||_"):
-            return self._logical(expr, signatures, arguments)
+            # `&&` and `||`: what is wrong with an operand is said at the operand.
+            right = True
+            for each, found in zip(expr.args, arguments, strict=True):
+                if not self.variables.assign(found, BOOL):
+                    self._mismatch(each, BOOL, found)
+                    right = False
+            if right:
+                self.overloads[expr.id] = (signatures.globals[0].overload.id,)
+            return BOOL if right else ERROR
         resolution = resolve_overloads(signatures, member, tuple(arguments), self.variables)
         if not resolution.ids:
             shown = format_call([self.variables.close(argument) for argument in arguments], member)
@@ -218,17 +223,6 @@ class Visitor:
             return ERROR
         self.overloads[expr.id] = resolution.ids
         return resolution.returns
-
-    def _logical(self, expr: ast.Call, signatures: Signatures, arguments: list[Type]) -> Type:
-        """`&&` and `||`: what is wrong with an operand is said at the operand."""
-        right = True
-        for each, found in zip(expr.args, arguments, strict=True):
-            if not self.variables.assign(found, BOOL):
-                self._mismatch(each, BOOL, found)
-                right = False
-        if right:
-            self.overloads[expr.id] = (signatures.globals[0].overload.id,)
-        return BOOL if right else ERROR
 
     def _list(self, expr: ast.ListLiteral) -> Type:
         element: Type | None = None

@@ -7,55 +7,26 @@ extension of the reference implementation, for expressions that have nothing to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Final
 
 from chartkit.engine.cel.declarations import Environment, Variable
 from chartkit.engine.cel.types import DYN
 
-
-def _standard(_name: str) -> Environment:
-    from chartkit.engine.cel.environments.standard import make_environment
-
-    return make_environment()
-
-
-def _kubernetes(name: str) -> Environment:
-    from chartkit.engine.cel.environments.kubernetes import make_environment
-
-    return make_environment(name)
-
-
-def _kyverno(name: str) -> Environment:
-    from chartkit.engine.cel.environments.kyverno import make_environment
-
-    return make_environment(name)
-
-
-_MAKERS: Final[Mapping[str, Callable[[str], Environment]]] = {
-    "k8s": _kubernetes,
-    "vap": _kubernetes,
-    "map": _kubernetes,
-    "vpol": _kyverno,
-    "mpol": _kyverno,
-    "gpol": _kyverno,
-    "dpol": _kyverno,
-    "ivpol": _kyverno,
-    "ivpol-json": _kyverno,
-    "matchimage": _kyverno,
-    "nvpol": _kyverno,
-    "nmpol": _kyverno,
-    "ngpol": _kyverno,
-    "ndpol": _kyverno,
-    "nivpol": _kyverno,
-    "standard": _standard,
+_ROOMS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("k8s", "vap", "map"), "kubernetes"),
+    **dict.fromkeys(("vpol", "mpol", "gpol", "dpol", "ivpol", "ivpol-json"), "kyverno"),
+    **dict.fromkeys(("matchimage", "nvpol", "nmpol", "ngpol", "ndpol", "nivpol"), "kyverno"),
+    "standard": "standard",
 }
 
 
 @cache
 def _environment(name: str) -> Environment:
-    return _MAKERS[name](name)
+    made: Environment = import_module(f"{__name__}.{_ROOMS[name]}").make_environment(name)
+    return made
 
 
 class _Environments(Mapping[str, Environment]):
@@ -65,13 +36,13 @@ class _Environments(Mapping[str, Environment]):
         return _environment(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MAKERS)
+        return iter(_ROOMS)
 
     def __len__(self) -> int:
-        return len(_MAKERS)
+        return len(_ROOMS)
 
     def __contains__(self, name: object) -> bool:
-        return name in _MAKERS
+        return name in _ROOMS
 
 
 ENVIRONMENTS: Final[Mapping[str, Environment]] = _Environments()

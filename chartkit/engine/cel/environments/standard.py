@@ -34,6 +34,6 @@ _LIBRARIES: Final[tuple[Library, ...]] = (
 )
 
 
-def make_environment() -> Environment:
+def make_environment(name: str) -> Environment:
     """The environment `standard`."""
-    return environment("standard", _LIBRARIES)
+    return environment(name, _LIBRARIES)

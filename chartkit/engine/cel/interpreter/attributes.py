@@ -34,9 +34,21 @@ def find(value: Value, key: Value) -> Value:
         place = list_index(key)
         return value[place] if 0 <= place < len(value) else MISSING  # type: ignore[arg-type, index]
     if isinstance(value, dict):
-        return _find_computed(value, key)
-    if kind is Struct:
-        return _find_field(value, key)  # type: ignore[arg-type]
+        if isinstance(value, KeyedMap):
+            return find_key(value, key, MISSING)
+        if key.__class__ is not str:
+            return MISSING
+        # Of a map that computes its values `get` and `in` would not ask for one.
+        try:
+            return value[key]
+        except KeyError:
+            return MISSING
+    if isinstance(value, Struct):
+        if value.unset and key not in value.unset:
+            if value.type.name == _JSON_PATCH:
+                raise _NoFieldOfPatchError(key)
+            raise CelError(f"no such field: {key}" if isinstance(key, str) else "no such overload")
+        return value.fields.get(key, MISSING) if isinstance(key, str) else MISSING
     return MISSING
 
 
@@ -47,27 +59,6 @@ class _NoFieldOfPatchError(CelError):
     def __init__(self, key: Value) -> None:
         self.key = key if isinstance(key, str) else f"%!s({go_type(key)}={show(key)})"
         super().__init__(f"unsupported field: {self.key}")
-
-
-def _find_field(value: Struct, key: Value) -> Value:
-    """The field of an object; raises `CelError` for one that an object of Go has not."""
-    if value.unset and key not in value.unset:
-        if value.type.name == _JSON_PATCH:
-            raise _NoFieldOfPatchError(key)
-        raise CelError(f"no such field: {key}" if isinstance(key, str) else "no such overload")
-    return value.fields.get(key, MISSING) if isinstance(key, str) else MISSING
-
-
-def _find_computed(value: dict[Value, Value], key: Value) -> Value:
-    """The member of a map that computes its values; `get` and `in` would not ask it to."""
-    if isinstance(value, KeyedMap):
-        return find_key(value, key, MISSING)
-    if key.__class__ is not str:
-        return MISSING
-    try:
-        return value[key]
-    except KeyError:
-        return MISSING
 
 
 def member(value: Value, key: Value) -> Value:

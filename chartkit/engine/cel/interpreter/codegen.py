@@ -164,16 +164,12 @@ def _comprehension(writer: Generator, fold: ast.Comprehension, scope: Scope) -> 
         raise Unsupported
     writer.weight += 3
     if shape.kind is ShapeKind.BIND:
-        return _bind(writer, fold, scope)
+        value = writer.visit(fold.accu_init, scope)
+        name = writer.local()
+        inner = {**scope, fold.accu_var: Code(name, value.kind, document=value.document)}
+        result = writer.visit(fold.result, inner)
+        return Code(f"(lambda {name}: {result.text})({value.text})", result.kind)
     return _loop(writer, fold, shape, scope)
-
-
-def _bind(writer: Generator, fold: ast.Comprehension, scope: Scope) -> Code:
-    value = writer.visit(fold.accu_init, scope)
-    name = writer.local()
-    inner = {**scope, fold.accu_var: Code(name, value.kind, document=value.document)}
-    result = writer.visit(fold.result, inner)
-    return Code(f"(lambda {name}: {result.text})({value.text})", result.kind)
 
 
 def _loop(writer: Generator, fold: ast.Comprehension, shape: Shape, scope: Scope) -> Code:
@@ -198,16 +194,6 @@ def _loop(writer: Generator, fold: ast.Comprehension, shape: Shape, scope: Scope
     weight, writer.weight = writer.weight, before
     through = "_pairs" if fold.iter_var2 else "_items"
     rounds = f"for {variables} in {through}({source.text}, {writer.meter()}, {weight})"
-    return _shaped(shape, rounds, predicate, value, key)
-
-
-def _optional(writer: Generator, expr: ast.Expr | None, scope: Scope) -> Code | None:
-    return None if expr is None else writer.visit(expr, scope)
-
-
-def _shaped(
-    shape: Shape, rounds: str, predicate: Code | None, value: Code | None, key: Code | None
-) -> Code:
     if value is None:
         assert predicate is not None
         name = _QUESTIONS[shape.kind]
@@ -216,6 +202,10 @@ def _shaped(
     if key is None:
         return Code(f"[{value.text} {rounds}{chosen}]", list)
     return Code(f"_mapping(({key.text}, {value.text}) {rounds}{chosen})", dict)
+
+
+def _optional(writer: Generator, expr: ast.Expr | None, scope: Scope) -> Code | None:
+    return None if expr is None else writer.visit(expr, scope)
 
 
 _VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {

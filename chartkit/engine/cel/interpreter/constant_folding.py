@@ -140,7 +140,15 @@ class _Folder:
             overload = dispatch_for(self._environment, function, ids).find(args)
             return self._settle(expr, overload.implementation(*args))
         if function == "@in" and self._optimize and known[1]:
-            return self._membership(expr, arguments[1])
+            members = arguments[1]
+            if self._checked.overloads.get(expr.id) != ("in_list",):
+                return False
+            values = self._value(members)
+            if not values:
+                return self._settle(expr, False)
+            if isinstance(values, list) and all(value.__class__ in _HASHED for value in values):
+                self.folded.memberships.add(expr.id)
+            return False
         if function in _INDEXING and known[1]:
             self._check_key(arguments[1])
         has_pattern = function in PATTERNS or (self._optimize and function == "matches")
@@ -157,16 +165,6 @@ class _Folder:
         opaque = isinstance(key, Opaque) and key.__class__ not in (Duration, Timestamp)
         if key.__class__ not in _HASHED and not read and not opaque:
             raise CelError(f"invalid qualifier type: {go_type(key)}")
-
-    def _membership(self, expr: ast.Call, members: ast.Expr) -> bool:
-        if self._checked.overloads.get(expr.id) != ("in_list",):
-            return False
-        values = self._value(members)
-        if not values:
-            return self._settle(expr, False)
-        if isinstance(values, list) and all(value.__class__ in _HASHED for value in values):
-            self.folded.memberships.add(expr.id)
-        return False
 
 
 _VISITS: Final[dict[type, Callable[[_Folder, Any], bool]]] = {

@@ -189,9 +189,23 @@ def _guard_of(type_: Type) -> Guard | None:
     if kind in _ANYTHING:
         return None
     if kind is TypeKind.LIST:
-        return _list_guard(type_)
+        inner = _guard_of(type_.parameters[0]) if type_.parameters else None
+        if inner is None:
+            return lambda value: value.__class__ is list
+        return lambda value: value.__class__ is list and (not value or inner(value[0]))
     if kind is TypeKind.MAP:
-        return _map_guard(type_)
+        key, member = map(_guard_of, type_.parameters) if type_.parameters else (None, None)
+        if key is None and member is None:
+            return lambda value: isinstance(value, dict)
+
+        def fits(value: Value) -> bool:
+            if not isinstance(value, dict):
+                return False
+            for first in value:
+                return (key is None or key(first)) and (member is None or member(value[first]))
+            return True
+
+        return fits
     if kind is TypeKind.WRAPPER:
         return _wrapper_guard(type_)
     expected = _CLASSES.get(kind)
@@ -207,28 +221,6 @@ def _looks_inside(type_: Type) -> bool:
     return type_.kind in (TypeKind.LIST, TypeKind.MAP) and any(
         _guard_of(parameter) is not None for parameter in type_.parameters
     )
-
-
-def _list_guard(type_: Type) -> Guard:
-    inner = _guard_of(type_.parameters[0]) if type_.parameters else None
-    if inner is None:
-        return lambda value: value.__class__ is list
-    return lambda value: value.__class__ is list and (not value or inner(value[0]))
-
-
-def _map_guard(type_: Type) -> Guard:
-    key, member = map(_guard_of, type_.parameters) if type_.parameters else (None, None)
-    if key is None and member is None:
-        return lambda value: isinstance(value, dict)
-
-    def fits(value: Value) -> bool:
-        if not isinstance(value, dict):
-            return False
-        for first in value:
-            return (key is None or key(first)) and (member is None or member(value[first]))
-        return True
-
-    return fits
 
 
 def _wrapper_guard(type_: Type) -> Guard | None:

@@ -49,7 +49,17 @@ def shape_of(fold: Comprehension) -> Shape | None:
     if not isinstance(step, Call):
         return None
     if isinstance(initial, Literal):
-        return _logical(fold, initial, step)
+        value, condition = initial.value, fold.loop_condition
+        collects = _accumulates(step) and _is_accumulator(fold.result)
+        if step.function == "_&&_" and value is True and collects and _goes_on(condition):
+            return Shape(ShapeKind.ALL, step.args[1])
+        if step.function == "_||_" and value is False and collects and _stops_when_true(condition):
+            return Shape(ShapeKind.ANY, step.args[1])
+        if step.function == "_?_:_" and value == 0 and value.__class__ is int:
+            counts = isinstance(step.args[1], Call) and step.args[1].function == "_+_"
+            if counts and _is_literal(condition, True) and _compares_with_one(fold.result):
+                return Shape(ShapeKind.ONE, step.args[0])
+        return None
     if not _is_accumulator(fold.result) or not _is_literal(fold.loop_condition, True):
         return None
     predicate: Expr | None = None
@@ -68,20 +78,6 @@ def shape_of(fold: Comprehension) -> Shape | None:
 def _is_bind(fold: Comprehension) -> bool:
     empty = isinstance(fold.iter_range, ListLiteral) and not fold.iter_range.elements
     return empty and _is_literal(fold.loop_condition, False)
-
-
-def _logical(fold: Comprehension, initial: Literal, step: Call) -> Shape | None:
-    value, condition = initial.value, fold.loop_condition
-    collects = _accumulates(step) and _is_accumulator(fold.result)
-    if step.function == "_&&_" and value is True and collects and _goes_on(condition):
-        return Shape(ShapeKind.ALL, step.args[1])
-    if step.function == "_||_" and value is False and collects and _stops_when_true(condition):
-        return Shape(ShapeKind.ANY, step.args[1])
-    if step.function == "_?_:_" and value == 0 and value.__class__ is int:
-        counts = isinstance(step.args[1], Call) and step.args[1].function == "_+_"
-        if counts and _is_literal(condition, True) and _compares_with_one(fold.result):
-            return Shape(ShapeKind.ONE, step.args[0])
-    return None
 
 
 def _goes_on(condition: Expr) -> bool:

@@ -86,7 +86,11 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
         inner = optional_path(writer, expr.operand, scope)
         field: str | int = expr.field
     elif isinstance(expr, Call) and expr.function in _INDEXES:
-        found = _constant_key(writer, expr)
+        key = expr.args[1]
+        value = writer.folded.constants.get(key.id)
+        if value is None and isinstance(key, Literal):
+            value = key.value
+        found = value if value.__class__ in (str, int) else None
         if found is None:
             return None
         field = found
@@ -102,14 +106,6 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
 
 
 _INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
-
-
-def _constant_key(writer: Writer, expr: Call) -> str | int | None:
-    key = expr.args[1]
-    value = writer.folded.constants.get(key.id)
-    if value is None and isinstance(key, Literal):
-        value = key.value
-    return value if value.__class__ in (str, int) else None
 
 
 def _optional_select(writer: Writer, expr: Call, _args: Arguments, scope: Scope) -> Code | None:

@@ -291,7 +291,15 @@ class _Writer:
             case tree.Binary():
                 return self._binary(expr)
             case tree.Chain():
-                return self._chain(expr)
+                canonical = tree.chain(expr.operator, expr.terms)
+                if not isinstance(canonical, tree.Chain):
+                    return self._expr(canonical)
+                closer = _Level(_LEVELS[expr.operator] + 1)
+                terms = [
+                    self.item(term, least=closer, indented=_Indented.CHAIN)
+                    for term in canonical.terms
+                ]
+                return group(*separated(f" {expr.operator}", terms))
             case tree.Conditional():
                 return self._conditional(expr)
             case tree.Commented():
@@ -351,16 +359,6 @@ class _Writer:
         if level == _Level.SUM:
             return any(map(_is_braced, exprs)) or _level(exprs[1]) < level
         return any(map(is_breakable, documents))
-
-    def _chain(self, expr: tree.Chain) -> Document:
-        canonical = tree.chain(expr.operator, expr.terms)
-        if not isinstance(canonical, tree.Chain):
-            return self._expr(canonical)
-        closer = _Level(_LEVELS[expr.operator] + 1)
-        terms = [
-            self.item(term, least=closer, indented=_Indented.CHAIN) for term in canonical.terms
-        ]
-        return group(*separated(f" {expr.operator}", terms))
 
     def _conditional(self, expr: tree.Conditional, *, branch: bool = False) -> Document:
         condition = self._within(expr.condition, _Level.OR)

@@ -51,7 +51,15 @@ def _translated(pattern: str) -> str:
                 raise GlobError("unexpected end of input")
             out.append(re.escape(pattern[at]))
         elif char == "[":
-            text, at = _class(pattern, at)
+            # The class that begins at a `[`, and where it ends.
+            end = pattern.find("]", at + 2)
+            if end < 0:
+                raise GlobError("unexpected end of input")
+            inner = pattern[at + 1 : end]
+            negated = inner.startswith("!")
+            members = inner[1:] if negated else inner
+            body = members if re.fullmatch(r".-.", members) else re.escape(members)
+            text, at = f"[{'^' if negated else ''}{body}]", end
             out.append(text)
         elif char == "{":
             depth += 1
@@ -66,18 +74,6 @@ def _translated(pattern: str) -> str:
         at += 1
     # A brace that nothing closes ends with the glob.
     return "".join(out) + ")" * depth
-
-
-def _class(pattern: str, start: int) -> tuple[str, int]:
-    """The class that begins at a `[`, and where it ends."""
-    end = pattern.find("]", start + 2)
-    if end < 0:
-        raise GlobError("unexpected end of input")
-    inner = pattern[start + 1 : end]
-    negated = inner.startswith("!")
-    members = inner[1:] if negated else inner
-    body = members if re.fullmatch(r".-.", members) else re.escape(members)
-    return f"[{'^' if negated else ''}{body}]", end
 
 
 _REFERENCES: Final = "spec.matchImageReferences"

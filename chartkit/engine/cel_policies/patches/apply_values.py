@@ -69,10 +69,6 @@ def plain(value: Value) -> Json:
         return plain(value.value) if value.present else _NULL
     if isinstance(value, Type):
         return value.name
-    return _number_or_native(value)
-
-
-def _number_or_native(value: Value) -> Json:
     if isinstance(value, Uint):
         return Native("uint64", str(int(value)), hex(value))
     if isinstance(value, int):

@@ -23,7 +23,7 @@ _MEMBER_WEIGHT: Final = 5
 
 _CLAUSES: Final = frozenset("sdfebxXo")
 
-_ONLY: Final = {
+ONLY: Final = {
     "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
     "types, durations, and timestamps",
     "d": "decimal clause can only be used on integers",
@@ -42,16 +42,20 @@ _SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸�
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class Clause:
     """A clause of a text; kind: its letter; precision: None where it has none."""
 
     kind: str
     precision: int | None
 
 
-def _split(text: str) -> list[str | _Clause | CelError]:
+class UnfinishedClauseError(CelError):
+    """A percent sign at the end of a text."""
+
+
+def split_format(text: str) -> list[str | Clause | CelError]:
     """The plain parts and clauses of a text; a malformed clause is an error and the last part."""
-    parts: list[str | _Clause | CelError] = []
+    parts: list[str | Clause | CelError] = []
     start = 0
     while (at := text.find("%", start)) >= 0:
         parts.append(text[start:at])
@@ -68,9 +72,9 @@ def _split(text: str) -> list[str | _Clause | CelError]:
     return parts
 
 
-def _clause(text: str, at: int) -> tuple[_Clause, int]:
+def _clause(text: str, at: int) -> tuple[Clause, int]:
     if at >= len(text):
-        raise CelError("unexpected end of string")
+        raise UnfinishedClauseError("unexpected end of string")
     precision = None
     match = _PRECISION.match(text, at)
     if match:
@@ -81,7 +85,7 @@ def _clause(text: str, at: int) -> tuple[_Clause, int]:
         first = chr(text[at].encode("utf-8", "replace")[0])
         reason = f'unrecognized formatting clause "{first}"'
         raise CelError(f"could not parse formatting clause: {reason}")
-    return _Clause(text[at], precision), at + 1
+    return Clause(text[at], precision), at + 1
 
 
 def _precision(digits: str, ends: bool) -> int:
@@ -104,7 +108,7 @@ def format_text(text: str, arguments: list[Value]) -> str:
     """The text with a value for each clause; raises `CelError`."""
     parts: list[str] = []
     size = used = 0
-    for part in _split(text):
+    for part in split_format(text):
         if not isinstance(part, str):
             if used >= len(arguments):
                 raise CelError(f"index {used} out of range")
@@ -126,10 +130,10 @@ class _FormatError(CelError):
 
 
 def _refused(kind: str, value: Value) -> _FormatError:
-    return _FormatError(f"{_ONLY[kind]}, was given {type_of(value)}")
+    return _FormatError(f"{ONLY[kind]}, was given {type_of(value)}")
 
 
-def _string(value: Value, _: _Clause) -> str:
+def _string(value: Value, _: Clause) -> str:
     text = _Writer().text(value)
     if text is None:
         raise _refused("s", value)
@@ -198,7 +202,7 @@ def _member_text(value: Value) -> str:
     return f"b{text}" if isinstance(value, bytes) else text
 
 
-def _decimal(value: Value, _: _Clause) -> str:
+def _decimal(value: Value, _: Clause) -> str:
     if value.__class__ not in (int, Uint):
         raise _refused("d", value)
     return str(int(value))
@@ -217,7 +221,7 @@ def _not_finite(number: float) -> str:
     return "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
 
 
-def _fixed(value: Value, clause: _Clause) -> str:
+def _fixed(value: Value, clause: Clause) -> str:
     number = _double(value, "f")
     if not math.isfinite(number):
         return _not_finite(number)
@@ -226,7 +230,7 @@ def _fixed(value: Value, clause: _Clause) -> str:
     return f"{number or 0.0:,.{precision}f}"
 
 
-def _scientific(value: Value, clause: _Clause) -> str:
+def _scientific(value: Value, clause: Clause) -> str:
     number = _double(value, "e")
     # The precision is taken for the width, and six digits are always shown.
     width = _DEFAULT_PRECISION if clause.precision is None else clause.precision
@@ -238,19 +242,19 @@ def _scientific(value: Value, clause: _Clause) -> str:
     return f"{mantissa}×10{power}".rjust(width)
 
 
-def _binary(value: Value, _: _Clause) -> str:
+def _binary(value: Value, _: Clause) -> str:
     if value.__class__ not in (int, Uint, bool):
         raise _refused("b", value)
     return f"{value:b}"
 
 
-def _octal(value: Value, _: _Clause) -> str:
+def _octal(value: Value, _: Clause) -> str:
     if value.__class__ not in (int, Uint):
         raise _refused("o", value)
     return f"{value:o}"
 
 
-def _hexadecimal(value: Value, clause: _Clause) -> str:
+def _hexadecimal(value: Value, clause: Clause) -> str:
     if isinstance(value, str):
         value = value.encode("utf-8", "replace")
     if isinstance(value, bytes):
@@ -277,7 +281,7 @@ _TEXTS: Final[dict[type, Callable[..., str]]] = {
 _OWN_TEXTS: Final = frozenset({float, str, bytes, Timestamp, Duration})
 """The values that are written differently in a list or map."""
 
-_FORMATS: Final[dict[str, Callable[[Value, _Clause], str]]] = {
+_FORMATS: Final[dict[str, Callable[[Value, Clause], str]]] = {
     "s": _string,
     "d": _decimal,
     "f": _fixed,

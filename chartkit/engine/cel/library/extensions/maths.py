@@ -26,7 +26,6 @@ from chartkit.engine.cel.values import UINT_MAX, Uint, Value, checked_int
 from chartkit.go.strconv import wrapped
 
 _NUMBERS: Final = ("double", "int", "uint")
-_SIGN_BIT: Final = 2**63
 
 
 def _picker(name: str, better: Callable[[Any, Any], bool]) -> Callable[[Value, Value], Value]:

@@ -10,10 +10,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Implementation, Library, declared
+from chartkit.engine.cel.declarations import Implementation, Library
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member
+from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member, members
 from chartkit.engine.cel.library.printing import json_object, string_map
 from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import opaque
@@ -105,62 +105,7 @@ def _of_kind(code: Implementation) -> Implementation:
     return of_kind
 
 
-get = member(
-    "resource_get_string_string_string_string: "
-    "resource.Context.get(string, string, string, string) -> map(string, any)",
-    hosted=True,
-)(_get)
-
-get_of_kind = member(
-    "resource_get_gvr_string_string: "
-    "resource.Context.get(schema.GroupVersionResource, string, string) -> map(string, any)",
-    hosted=True,
-)(_of_kind(_get))
-
-list_all = member(
-    "resource_list_string_string_string: "
-    "resource.Context.list(string, string, string) -> map(string, any)",
-    hosted=True,
-)(_list)
-
-list_labelled = member(
-    "resource_list_string_string_string_map: "
-    "resource.Context.list(string, string, string, map(string, string)) -> map(string, any)",
-    hosted=True,
-)(_list)
-
-list_of_kind = member(
-    "list_resources_gvr_string: "
-    "resource.Context.list(schema.GroupVersionResource, string) -> map(string, any)",
-    hosted=True,
-)(_of_kind(_list))
-
-list_labelled_of_kind = member(
-    "list_resources_gvr_string_map: "
-    "resource.Context.list(schema.GroupVersionResource, string, map(string, string))"
-    " -> map(string, any)",
-    hosted=True,
-)(_of_kind(_list))
-
-post = member(
-    "resource_post_string_string_string_map: "
-    "resource.Context.post(string, string, string, map(string, any)) -> map(string, any)",
-    hosted=True,
-)(_post)
-
-post_outside = member(
-    "resource_post_string_string_map: "
-    "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
-    hosted=True,
-)(_post_outside)
-
-
-@member(
-    "convert_to_gvr_string_string: "
-    "resource.Context.toGVR(string, string) -> schema.GroupVersionResource",
-    hosted=True,
-)
-def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
+def _to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
     with Reraise("failed to map kind to resource: ", CelError, CelError):
         group, version = _parse_group_version(api_version)
         plural = host.plural(api_version, kind)
@@ -172,48 +117,75 @@ def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
 
 _UNSET: Final = MappingProxyType({"Group": "", "Version": "", "Resource": ""})
 
-LIBRARY = Library("kyverno.resource", overloads=declared(globals()), variables=_VARIABLES)
+_TO_GVR: Final = member(
+    "convert_to_gvr_string_string: "
+    "resource.Context.toGVR(string, string) -> schema.GroupVersionResource",
+    hosted=True,
+)(_to_gvr)
+
+LIBRARY = Library(
+    "kyverno.resource",
+    overloads=(
+        *members(
+            {
+                "resource_get_string_string_string_string: "
+                "resource.Context.get(string, string, string, string) -> map(string, any)": _get,
+                "resource_get_gvr_string_string: "
+                "resource.Context.get(schema.GroupVersionResource, string, string)"
+                " -> map(string, any)": _of_kind(_get),
+                "resource_list_string_string_string: "
+                "resource.Context.list(string, string, string) -> map(string, any)": _list,
+                "resource_list_string_string_string_map: "
+                "resource.Context.list(string, string, string, map(string, string))"
+                " -> map(string, any)": _list,
+                "list_resources_gvr_string: "
+                "resource.Context.list(schema.GroupVersionResource, string)"
+                " -> map(string, any)": _of_kind(_list),
+                "list_resources_gvr_string_map: "
+                "resource.Context.list(schema.GroupVersionResource, string, map(string, string))"
+                " -> map(string, any)": _of_kind(_list),
+                "resource_post_string_string_string_map: "
+                "resource.Context.post(string, string, string, map(string, any))"
+                " -> map(string, any)": _post,
+                "resource_post_string_string_map: "
+                "resource.Context.post(string, string, map(string, any))"
+                " -> map(string, any)": _post_outside,
+            },
+            hosted=True,
+        ),
+        *_TO_GVR,
+    ),
+    variables=_VARIABLES,
+)
 
 NAMESPACED_LIBRARY = Library(
     "kyverno.resource",
     overloads=(
-        *member(
-            "resource_list_string_string: "
-            "resource.Context.list(string, string) -> map(string, any)",
+        *members(
+            {
+                "resource_list_string_string: "
+                "resource.Context.list(string, string) -> map(string, any)": _own(_list),
+                "resource_list_string_string_map: "
+                "resource.Context.list(string, string, map(string, string))"
+                " -> map(string, any)": _own(_list),
+                "list_resources_gvr: "
+                "resource.Context.list(schema.GroupVersionResource)"
+                " -> map(string, any)": _of_kind(_own(_list)),
+                "list_resources_gvr_map: "
+                "resource.Context.list(schema.GroupVersionResource, map(string, string))"
+                " -> map(string, any)": _of_kind(_own(_list)),
+                "resource_get_string_string_string: "
+                "resource.Context.get(string, string, string) -> map(string, any)": _own(_get),
+                "resource_get_gvr_string: "
+                "resource.Context.get(schema.GroupVersionResource, string)"
+                " -> map(string, any)": _of_kind(_own(_get)),
+                "resource_post_string_string_map: "
+                "resource.Context.post(string, string, map(string, any))"
+                " -> map(string, any)": _own(partial(_post, position=3)),
+            },
             hosted=True,
-        )(_own(_list)),
-        *member(
-            "resource_list_string_string_map: "
-            "resource.Context.list(string, string, map(string, string)) -> map(string, any)",
-            hosted=True,
-        )(_own(_list)),
-        *member(
-            "list_resources_gvr: "
-            "resource.Context.list(schema.GroupVersionResource) -> map(string, any)",
-            hosted=True,
-        )(_of_kind(_own(_list))),
-        *member(
-            "list_resources_gvr_map: "
-            "resource.Context.list(schema.GroupVersionResource, map(string, string))"
-            " -> map(string, any)",
-            hosted=True,
-        )(_of_kind(_own(_list))),
-        *member(
-            "resource_get_string_string_string: "
-            "resource.Context.get(string, string, string) -> map(string, any)",
-            hosted=True,
-        )(_own(_get)),
-        *member(
-            "resource_get_gvr_string: "
-            "resource.Context.get(schema.GroupVersionResource, string) -> map(string, any)",
-            hosted=True,
-        )(_of_kind(_own(_get))),
-        *member(
-            "resource_post_string_string_map: "
-            "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
-            hosted=True,
-        )(_own(partial(_post, position=3))),
-        *to_gvr,
+        ),
+        *_TO_GVR,
     ),
     variables=_VARIABLES,
     documented="kyverno.resource, namespaced",

@@ -28,6 +28,11 @@ def member(signature: str, *, hosted: bool = False) -> _Declare:
     return declare
 
 
+def members(code: Mapping[str, Implementation], *, hosted: bool = False) -> tuple[Overload, ...]:
+    """Declares member functions by their signatures."""
+    return tuple(one for each in code for one in member(each, hosted=hosted)(code[each]))
+
+
 def prefixed(signature: str, *, hosted: bool = False, work: Work | None = None) -> _Declare:
     """Declares a function `prefix.name` and, as Kyverno had it first, `name` alone."""
 

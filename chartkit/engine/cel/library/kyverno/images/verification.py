@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Final
 
+from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
@@ -27,34 +28,48 @@ _NEVER: Final = timestamp_of_text("0001-01-01T00:00:00Z")
 _NOT_SET: Final = (None, "", 0, False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """source: the key in JSON; empty for a part that reads the whole."""
-
-    source: str
-    read: _Read
-
-
-def _struct(name: str, fields: Mapping[str, _Field]) -> _Read:
+def _struct(name: str) -> _Read:
+    """The reader of a Go struct, by its fields in `go_types.yaml`."""
     kind = types.struct(name)
+    fields: dict[str, tuple[str, _Read]] = {}
+    for field, written in _go_types()[name].items():
+        source, _, type_name = written.partition(" ")
+        fields[field] = source, _reader(type_name or "text")
 
     @lru_cache(maxsize=1)
     def zero() -> Struct:
-        return Struct(kind, {}, {go: field.read(None) for go, field in fields.items()})
+        return Struct(kind, {}, {field: read(None) for field, (_, read) in fields.items()})
 
     def read(body: Json) -> Value:
         unset = zero()
         if not isinstance(body, dict):
             return unset
         made: dict[str, Value] = {}
-        for go, field in fields.items():
-            written = body.get(field.source) if field.source else body
-            value = None if written in _NOT_SET else field.read(written)
+        for field, (source, read) in fields.items():
+            written = body if source == "." else body.get(source)
+            value = None if written in _NOT_SET else read(written)
             if value is not None and not (isinstance(value, Struct) and not value.fields):
-                made[go] = value
+                made[field] = value
         return Struct(kind, made, unset.unset)
 
     return read
+
+
+@cache
+def _go_types() -> Mapping[str, Mapping[str, str]]:
+    types_of_go: Body = parse_yaml(files(__package__).joinpath("go_types.yaml").read_text("utf-8"))
+    return types_of_go
+
+
+@cache
+def _reader(name: str) -> _Read:
+    """The reader of a type: one of `_READERS`, a list or map of one, or a struct."""
+    outer, _, inner = name.partition("(")
+    if outer == "list":
+        return _list(_reader(inner[:-1]))
+    if outer == "map":
+        return _map(_reader(inner[:-1]))
+    return _READERS.get(name) or _struct(name)
 
 
 def _number(value: Json) -> int:
@@ -96,133 +111,19 @@ def _time(value: Json) -> Value:
 
 def _digest(value: Json) -> Value:
     algorithm, _, digits = value.partition(":") if isinstance(value, str) else ("", "", "")
-    return _HASH({"algorithm": algorithm, "hex": digits})
+    return _reader("v1.Hash")({"algorithm": algorithm, "hex": digits})
 
 
-def _named(read: _Read, *names: str) -> dict[str, _Field]:
-    """Fields that JSON calls as Go does."""
-    return {name: _Field(name, read) for name in names}
-
-
-_TEXTS: Final = _list(text_of)
-_EMPTY: Final = _struct(".", {})
-_HASH: Final = _struct(
-    "v1.Hash", {"Algorithm": _Field("algorithm", text_of), "Hex": _Field("hex", text_of)}
-)
-_PLATFORM: Final = _struct(
-    "v1.Platform",
-    {
-        "Architecture": _Field("architecture", text_of),
-        "OS": _Field("os", text_of),
-        "OSVersion": _Field("os.version", text_of),
-        "OSFeatures": _Field("os.features", _TEXTS),
-        "Variant": _Field("variant", text_of),
-        "Features": _Field("features", _TEXTS),
-    },
-)
-_DESCRIPTOR: Final = _struct(
-    "v1.Descriptor",
-    {
-        "MediaType": _Field("mediaType", text_of),
-        "Size": _Field("size", _number),
-        "Digest": _Field("digest", _digest),
-        "Data": _Field("data", _octets),
-        "URLs": _Field("urls", _TEXTS),
-        "Annotations": _Field("annotations", _map(text_of)),
-        "Platform": _Field("platform", _PLATFORM),
-        "ArtifactType": _Field("artifactType", text_of),
-    },
-)
-_MANIFEST: Final = _struct(
-    "v1.Manifest",
-    {
-        "SchemaVersion": _Field("schemaVersion", _number),
-        "MediaType": _Field("mediaType", text_of),
-        "Config": _Field("config", _DESCRIPTOR),
-        "Layers": _Field("layers", _list(_DESCRIPTOR)),
-        "Annotations": _Field("annotations", _map(text_of)),
-        "Subject": _Field("subject", _DESCRIPTOR),
-        "ArtifactType": _Field("artifactType", text_of),
-    },
-)
-_HEALTH: Final = _struct(
-    "v1.HealthConfig",
-    {
-        **_named(_TEXTS, "Test"),
-        **_named(lambda value: Duration(_number(value)), "Interval", "Timeout", "StartPeriod"),
-        **_named(_number, "Retries"),
-    },
-)
-_RUNNING: Final = _struct(
-    "v1.Config",
-    {
-        **_named(_flag, "AttachStderr", "AttachStdin", "AttachStdout", "OpenStdin", "StdinOnce"),
-        **_named(_flag, "Tty", "ArgsEscaped", "NetworkDisabled"),
-        **_named(_TEXTS, "Cmd", "Entrypoint", "Env", "OnBuild", "Shell"),
-        **_named(_HEALTH, "Healthcheck"),
-        **_named(text_of, "Domainname", "Hostname", "Image", "User", "WorkingDir"),
-        **_named(text_of, "MacAddress", "StopSignal"),
-        **_named(_map(text_of), "Labels"),
-        **_named(_map(_EMPTY), "Volumes", "ExposedPorts"),
-    },
-)
-_HISTORY: Final = _struct(
-    "v1.History",
-    {
-        "Author": _Field("author", text_of),
-        "Created": _Field("created", _time),
-        "CreatedBy": _Field("created_by", text_of),
-        "Comment": _Field("comment", text_of),
-        "EmptyLayer": _Field("empty_layer", _flag),
-    },
-)
-_CONFIG: Final = _struct(
-    "v1.ConfigFile",
-    {
-        "Architecture": _Field("architecture", text_of),
-        "Author": _Field("author", text_of),
-        "Container": _Field("container", text_of),
-        "Created": _Field("created", _time),
-        "DockerVersion": _Field("docker_version", text_of),
-        "History": _Field("history", _list(_HISTORY)),
-        "OS": _Field("os", text_of),
-        "RootFS": _Field(
-            "rootfs",
-            _struct(
-                "v1.RootFS",
-                {"Type": _Field("type", text_of), "DiffIDs": _Field("diff_ids", _list(_digest))},
-            ),
-        ),
-        "Config": _Field("config", _RUNNING),
-        "OSVersion": _Field("os.version", text_of),
-        "Variant": _Field("variant", text_of),
-        "OSFeatures": _Field("os.features", _TEXTS),
-    },
-)
-_REFERENCE: Final = {
-    "Image": _Field("image", text_of),
-    "ResolvedImage": _Field("resolvedImage", text_of),
-    "Registry": _Field("registry", text_of),
-    "Repository": _Field("repository", text_of),
-    "Identifier": _Field("identifier", text_of),
-    "Tag": _Field("tag", text_of),
-    "Digest": _Field("digest", text_of),
+_READERS: Final[Mapping[str, _Read]] = {
+    "text": text_of,
+    "number": _number,
+    "flag": _flag,
+    "octets": _octets,
+    "duration": lambda value: Duration(_number(value)),
+    "time": _time,
+    "digest": _digest,
+    "doubles": doubles,
 }
-_DESCRIBED: Final = {
-    "ImageReference": _Field("", _struct("imagedataloader.ImageReference", _REFERENCE)),
-    **_REFERENCE,
-    "ImageIndex": _Field("imageIndex", doubles),
-    "Manifest": _Field("manifest", _MANIFEST),
-    "ConfigData": _Field("config", _CONFIG),
-}
-# What Go embeds can be named or passed over.
-_IMAGE: Final = _struct(
-    "imagedataloader.ImageData",
-    {
-        "ImageDescriptor": _Field("", _struct("imagedataloader.ImageDescriptor", _DESCRIBED)),
-        **_DESCRIBED,
-    },
-)
 
 
 def native_image(body: Body) -> Value:
@@ -231,10 +132,7 @@ def native_image(body: Body) -> Value:
     An answer of a user's context file may have its configuration as `configData`, as Kyverno's
     test files have it.
     """
-    return _IMAGE({"config": body.get("configData"), **body})
-
-
-_ATTESTED: Final = {"attestors": {"ci": {"name": "ci"}}}
+    return _reader("imagedataloader.ImageData")({"config": body.get("configData"), **body})
 
 
 @overload(

@@ -19,10 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from chartkit.engine.cel.ast import Expr
-from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.notation import parse_signature
 from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.types import Type, struct
@@ -157,23 +156,6 @@ class Variable:
     has_value: bool = False
 
 
-class CheckedExpression(Protocol):
-    """The input of a validator: the tree with the type and the overloads of each node."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def root(self) -> Expr: ...
-    @property
-    def types(self) -> Mapping[int, Type]: ...
-    @property
-    def overloads(self) -> Mapping[int, tuple[str, ...]]: ...
-
-
-Validator = Callable[[CheckedExpression], Sequence[Issue]]
-"""Finds literals that can never be right, after the types were checked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Library:
     """Functions, macros, types and names that come together; documented: the name of their section
@@ -184,7 +166,6 @@ class Library:
     macros: tuple[Macro, ...] = ()
     structs: tuple[StructType, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=lambda: MappingProxyType({}))
-    validators: tuple[Validator, ...] = ()
     documented: str = ""
 
 
@@ -215,7 +196,6 @@ class Environment:
     macros: Mapping[tuple[str, bool, int | None], Macro]
     structs: Mapping[str, StructType]
     variables: Mapping[str, Variable]
-    validators: tuple[Validator, ...]
     options: Options
     libraries: tuple[Library, ...]
     of_functions: dict[object, Any] = field(default_factory=dict, repr=False)
@@ -274,7 +254,6 @@ def environment(
         MappingProxyType(macros),
         MappingProxyType(structs),
         MappingProxyType(variables),
-        tuple(v for library in libraries for v in library.validators),
         options or Options(),
         libraries,
     )

@@ -37,8 +37,6 @@ def check(parsed: Parsed, environment: Environment, *, expected: tuple[Type, ...
         visitor.issues += validate_literals(checked, visitor.literals)
     if visitor.calls:
         visitor.issues += validate_calls(checked, environment, visitor.calls)
-    for validator in environment.validators:
-        visitor.issues += validator(checked)
     _raise(parsed, visitor.issues)
     if expected:
         actual = checked.output_type

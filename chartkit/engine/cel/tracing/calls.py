@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.host import Host
@@ -25,11 +24,26 @@ from chartkit.engine.cel.tracing.datum import (
 )
 from chartkit.engine.cel.tracing.selections import elements, is_list
 from chartkit.engine.cel.values import OptionalValue, Value, equal, same
-from chartkit.model import Body, Json
 
 
 class Unrepeatable(Exception):  # noqa: N818 - no error: a value that a trace does without
     """A question has an effect, or another answer each time."""
+
+
+def _repeated(question: str) -> Any:
+    def ask(self: RepeatHost, *arguments: Value) -> Any:
+        self.asked = True
+        return getattr(self.host, question)(*arguments)
+
+    return ask
+
+
+def _refused() -> Any:
+    def ask(self: RepeatHost, *_arguments: Value) -> Any:
+        self.asked = True
+        raise Unrepeatable
+
+    return ask
 
 
 class RepeatHost(Host):
@@ -41,60 +55,16 @@ class RepeatHost(Host):
     def __init__(self, host: Host) -> None:
         self.asked = False
         self.policy_namespace = host.policy_namespace
-        self._host = host
+        self.host = host
 
-    @property
-    def _world(self) -> Host:
-        self.asked = True
-        return self._host
-
-    def _unrepeatable(self) -> Unrepeatable:
-        self.asked = True
-        return Unrepeatable()
-
-    def get_resource(
-        self, api_version: str, resource: str, namespace: str, name: str, /
-    ) -> Body | None:
-        return self._world.get_resource(api_version, resource, namespace, name)
-
-    def list_resources(
-        self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
-    ) -> Body:
-        return self._world.list_resources(api_version, resource, namespace, labels)
-
-    def post_resource(self, _api: str, _resource: str, _namespace: str, _body: Body, /) -> Body:
-        raise self._unrepeatable()
-
-    def plural(self, api_version: str, kind: str, /) -> str:
-        return self._world.plural(api_version, kind)
-
-    def global_context(self, name: str, projection: str, /) -> Json:
-        return self._world.global_context(name, projection)
-
-    def http(
-        self, _method: str, _url: str, _headers: Mapping[str, str], _body: Json, _ca: str, /
-    ) -> Json:
-        raise self._unrepeatable()
-
-    def image_data(self, reference: str, /) -> Body:
-        return self._world.image_data(reference)
-
-    def generate(self, _namespace: str, _resources: Sequence[Body], /) -> None:
-        raise self._unrepeatable()
-
-    def verify_image(
-        self, _image: str, _attestation: str | None, _attestors: Sequence[Value], /
-    ) -> int:
-        raise self._unrepeatable()
-
-    def image_payload(self, _image: str, _attestation: str, /) -> Json:
-        raise self._unrepeatable()
-
-    def now(self) -> datetime:
-        return self._world.now()
-
-    def random_below(self, _limit: int, /) -> int:
-        raise self._unrepeatable()
+    get_resource = _repeated("get_resource")
+    list_resources = _repeated("list_resources")
+    plural = _repeated("plural")
+    global_context = _repeated("global_context")
+    image_data = _repeated("image_data")
+    now = _repeated("now")
+    post_resource = http = generate = _refused()
+    verify_image = image_payload = random_below = _refused()
 
 
 Call = Callable[[TraceFrame, tuple[Datum, ...]], Datum]

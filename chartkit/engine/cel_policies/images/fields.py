@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.calls import RepeatHost
+from chartkit.engine.cel.tracing.calls import RepeatHost, Unrepeatable
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, listed, unknown
 from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import traced
@@ -29,13 +29,13 @@ class RepeatImageHost(RepeatHost):
         self.asked = True
         count = self._images.counted(image, attestation, attestors)
         if count is None:
-            raise self._unrepeatable()
+            raise Unrepeatable
         return count
 
     def image_payload(self, image: str, attestation: str, /) -> Value:
         self.asked = True
         if not self._images.has_payload(image, attestation):
-            raise self._unrepeatable()
+            raise Unrepeatable
         return self._images.image_payload(image, attestation)
 
 

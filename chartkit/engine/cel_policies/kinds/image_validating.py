@@ -24,7 +24,7 @@ from chartkit.engine.cel_policies.evaluator import (
     Evaluator,
     audit_annotations,
 )
-from chartkit.engine.cel_policies.exceptions import RULE, CelException
+from chartkit.engine.cel_policies.exceptions import RULE, CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.images.attestors import (
     Attestors,
@@ -71,7 +71,7 @@ class ImageValidatingEvaluator(Evaluator):
         compiler.check()
         self._validations = compiler.validations(policy.validations)
         self._annotations = compiler.audit_annotations(policy.annotations_made)
-        self._exceptions = [(one, compiler.conditions(one.conditions)) for one in exceptions]
+        self._exceptions = Exceptions(exceptions, compiler)
         self._attestations = {one["name"]: one["name"] for one in spec.get("attestations") or ()}
         settings: Body = spec.get("validationConfigurations") or {}
         self._verifies_digest = settings.get("verifyDigest") is not False
@@ -91,9 +91,9 @@ class ImageValidatingEvaluator(Evaluator):
         try:
             if not holds(self._conditions, scope, host, policy.ignores_errors):
                 return None
-            excepted = self._excepted(scope, host)
-            if excepted is not None:
-                return excepted
+            allowed = self._exceptions.ask(scope, host, policy.ignores_errors)
+            if allowed.full:
+                return self._excepted(allowed.full)
             scope["variables"] = Variables(self._variables, scope, host)
             return self._evaluate_images(admission, scope, host)
         except CelError as error:
@@ -132,22 +132,11 @@ class ImageValidatingEvaluator(Evaluator):
         text = f"failed to evaluate policy: {error.message}"
         return self.result(Status.ERROR, text, EVALUATION, _reasons(host), fields)
 
-    def _excepted(self, scope: PolicyScope, host: Host) -> RuleResult | None:
-        applying: list[CelException] = []
-        for exception, programs in self._exceptions:
-            try:
-                applies = holds(programs, scope, host, self.policy.ignores_errors)
-            except CelError:
-                if applying:
-                    continue
-                raise
-            # One for some images or values has no effect: expressions cannot ask for it.
-            if applies and exception.is_full:
-                applying.append(exception)
-        if not applying:
-            return None
-        keys = ", ".join(cel_exception.key for cel_exception in applying)
-        names = ",".join(cel_exception.name for cel_exception in applying)
+    def _excepted(self, found: Sequence[CelException]) -> RuleResult:
+        # One for some images or values has no effect: expressions cannot ask for it.
+        applying = [exception for exception in found if exception.is_full]
+        keys = ", ".join(exception.key for exception in applying)
+        names = ",".join(exception.name for exception in applying)
         text = f"rule is skipped due to policy exception: {keys}"
         return self.result(Status.SKIP, text, RULE, {"exceptions": names})
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from chartkit.engine.cel.checker import check
-from chartkit.engine.cel.declarations import CheckedExpression
-from chartkit.engine.cel.errors import CelCompileError, Issue
+from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints
 
@@ -138,15 +135,3 @@ def test_inner_complaints_come_first_where_both_have_one_place() -> None:
         "index 1 out of range",
         "error during formatting: decimal clause can only be used on integers, was given string",
     ]
-
-
-def test_an_environments_own_validators() -> None:
-    def forbid_long(checked: CheckedExpression) -> list[Issue]:
-        return [Issue("too long", 2)] if len(checked.source) > 3 else []
-
-    among = replace(STRICT, validators=(forbid_long,))
-    assert complaints("1+1", among) == {}
-    assert complaints("1 + 1", among) == {3: "too long"}
-    assert complaints("1 + 'a'", among) == {
-        3: "found no matching overload for '_+_' applied to '(int, string)'"
-    }

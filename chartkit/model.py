@@ -51,7 +51,8 @@ class Places(Protocol):
 class Location:
     """A location in a file: line and column count from 1 (0: unknown), path is a JSON pointer.
 
-    places: of the document that it is in, None where there is no text, as in a cluster.
+    places: of the document that it is in, None where there is no text, as in a cluster; overlay:
+    the folder of the kustomization that builds the object here, empty for none.
     """
 
     file: str
@@ -59,6 +60,7 @@ class Location:
     column: int = 0
     path: str = ""
     places: Places | None = field(default=None, compare=False, repr=False)
+    overlay: str = field(default="", compare=False, repr=False)
 
     def within(self, pointer: str) -> Location:
         """Return the location of a field of the value here, or of its nearest existing parent;

@@ -1,8 +1,7 @@
 """Gives every recipe that installs chartkit the version of this checkout, and links to its schemas
 the address of the site.
 
-python -m tools.recipes: after a change of `__version__` in chartkit/__init__.py, or of `SITE` in
-chartkit/schemas/json_schema.py.
+python -m tools.recipes: after a change of `__version__` or `SITE` in chartkit/__init__.py.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from chartkit import __version__
-from chartkit.schemas.json_schema import SITE
+from chartkit import SITE, __version__
 
 ROOT = Path(__file__).parents[1]
 _TAG = re.compile(r"(chartkit@|\brev: )v\d+\.\d+\.\d+\b")

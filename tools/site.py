@@ -12,8 +12,8 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
 import chartkit.kyverno
+from chartkit import SITE
 from chartkit.cli.reports.schema import schema_of, schemas
-from chartkit.schemas.json_schema import SITE
 
 _SECTIONS: Final = {
     "Start": "start",

@@ -43,6 +43,7 @@ from chartkit.library.profiles import (
     resolve,
     with_parameters,
 )
+from chartkit.library.source_mistakes import placed
 from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
 from chartkit.project.settings import PolicyType
 
@@ -110,8 +111,7 @@ def fill(selection: Selection, form: PolicyType, kyverno: str) -> Iterator[Resou
         for key, value in general.items():
             check_for_policy(key, value, policy, given.location)
         values = policy.defaults | general | dict(given.parameters)
-        for body in _Filling(policy, values, form, kyverno, version).bodies():
-            yield Resource(_sorted(body), Location(policy.template.file, 1))
+        yield from _Filling(policy, values, form, kyverno, version).objects()
 
 
 def filled_folder(
@@ -128,8 +128,7 @@ def filled_folder(
             values[name] = value
     kyverno = releases.current().app_version.removeprefix("v")
     version = parse_version(kyverno, "Kyverno")
-    for body in _Filling(policy, values, form, kyverno, version).bodies():
-        yield Resource(_sorted(body), Location(policy.template.file, 1))
+    yield from _Filling(policy, values, form, kyverno, version).objects()
 
 
 def default_documents(file: Path) -> list[Document]:
@@ -158,8 +157,8 @@ class _Filling:
     kyverno: str
     version: Version
 
-    def bodies(self) -> Iterator[Body]:
-        """Yield the objects of the policy."""
+    def objects(self) -> Iterator[Resource]:
+        """Yield the objects of the policy, with the places of their fields in its files."""
         form = self.form
         cel = [] if form is PolicyType.CLUSTER else self._read(self.policy.cel)
         if form is PolicyType.ADMISSION and cel:
@@ -171,12 +170,14 @@ class _Filling:
                 is_served = self.version >= cel_policy_fields.KINDS[VALIDATING][0].since
                 form = PolicyType.VALIDATING if is_served else PolicyType.CLUSTER
         if form in (PolicyType.CLUSTER, PolicyType.BOTH) or self.policy.cel is None:
-            yield from map(self._cluster_policy, self._read(self.policy.template))
+            for body in self._read(self.policy.template):
+                yield placed(_sorted(self._cluster_policy(body)), self.policy.template)
         if form is PolicyType.BOTH:
             cel = [body for body in cel if body["kind"] == VALIDATING]
-        if form is not PolicyType.CLUSTER:
+        if form is not PolicyType.CLUSTER and self.policy.cel is not None:
             for body in cel:
-                yield from self._in_cel(body, form)
+                for each in self._in_cel(body, form):
+                    yield placed(_sorted(each), self.policy.cel)
 
     def _read(self, source: Source | None) -> list[Body]:
         if source is None:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import ClassVar, Final, Protocol, runtime_checkable
 
+from chartkit import SITE
 from chartkit.model import (
     Body,
     Diagnostic,
@@ -31,6 +32,7 @@ from chartkit.report.findings import (
 )
 from chartkit.report.model import ReportOptions, ResultCache, resource_id, rule_id
 
+_LINT: Final = "docs/reference/lint.md"
 FAILED: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 _LEVELS: Final = {
     Status.FAIL: Severity.ERROR,
@@ -154,10 +156,12 @@ def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None =
     name = diagnostic.rule_id
     rule = FindingRule(name, name)
     if explanation is not None:
-        page = f" See {explanation.page}#{name.lower()}." if explanation.page else ""
+        page = explanation.page
+        see = f" See {page}#{name.lower()}." if page else ""
+        html = (page or _LINT).removeprefix("docs/").replace(".md", ".html")
         rule = FindingRule(
             name, name, title=explanation.what, description=explanation.why,
-            remediation=explanation.do + page,
+            remediation=explanation.do + see, url=f"{SITE}{html}#{name.lower()}",
         )  # fmt: skip
     severity = diagnostic.severity
     return Finding(

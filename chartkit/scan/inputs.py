@@ -421,7 +421,7 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
             release=options.release,
             namespace=options.namespace,
             kube_version=options.kube_version,
-            api_versions=options.api_versions,
+            api_versions=(*_AGGREGATED, *options.api_versions),
         )
     except HelmMissingError as error:
         raise RenderError(error.message, Location(str(folder)), error.hint) from None
@@ -438,6 +438,8 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     return [in_namespace(resource, options.namespace) for resource in found]
 
 
+_AGGREGATED: Final = ("apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1/APIService")
+"""What every cluster serves and Helm's own list lacks, so that charts fall back to removed APIs."""
 _WAYS_OUT: Final = "--exclude leaves the chart out; scan and preview take values for it by -f"
 
 

@@ -186,25 +186,33 @@ def load_policies(
     source without any. A file of a folder that cannot be read becomes a diagnostic.
 
     A source is a file, a folder, a chart, or a profile by its name or file. Profiles and policies
-    of libraries take parameters (`name` or `policy.name`) and policy_type, their form; named: gives
-    a policy the location that messages name.
+    of libraries take parameters (`name` or `policy.name`) and policy_type, their form; raise
+    InputError for parameters if there are none of these. named: gives a policy the location that
+    messages name.
     """
     found = _read_among(given)
     written = list(found)
     profiled: set[int] = set()
     notes: list[Diagnostic] = []
+    are_unused = bool(parameters)
     for source in matching(sources):
         here, of_profile = read_policies(source, parameters, policy_type, notes.append)
         if not here:
             require_read(notes)
             raise InputError("holds no policy", Location(source), _profiles_hint())
+        if are_unused and (of_profile or any(_is_of_library(Path(r.location.file)) for r in here)):
+            are_unused = False
         here = list(map(named, here))
         found.extend(here)
         written.extend(() if of_profile else here)
         profiled.update(id(each) for each in here if of_profile)
+    location = Location(sources[0]) if sources else None
     if not any(map(_is_judging, found)):
-        location = Location(sources[0]) if sources else None
         raise InputError("holds no policy", location, _profiles_hint())
+    if are_unused:
+        message = f"no policy here takes the parameter '{next(iter(parameters))}'"
+        hint = "profiles and policies of a library have parameters; edit other policies"
+        raise InputError(message, location, hint)
     compiled = compile_all(found, around)
     of_profiles = (
         policy.policy.id for policy in compiled.policies if id(policy.policy.resource) in profiled

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -16,8 +18,8 @@ from chartkit.schemas.fits import fits
 from chartkit.suggestions import suggestion
 
 RULE_ID = "CK001"
-SITE = "https://chartkit.example.com/"
-"""The address of the documentation's site, which serves the schemas (`tools/site.py`)."""
+_FEW = 3
+"""The places of a key that a hint names."""
 _FOLDER = Path(__file__).parent / "files"
 _TYPES = {
     "object": "a mapping",
@@ -158,7 +160,7 @@ def _findings(error: Any) -> Iterator[_Finding]:
     elif error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
         for key in _unknown(error):
-            hint = _nested(key, known) or suggestion(key, known) or "known are " + ", ".join(known)
+            hint = _nested(key, known) or suggestion(key, known) or _elsewhere(key, known)
             yield [*path, key], f"unknown key '{key}'", hint
     elif error.validator == "required":
         yield from _missing(error, path)
@@ -195,6 +197,13 @@ def _nested(key: str, known: Iterable[str]) -> str | None:
     return (
         f"write '{rest}' below '{first}', a line for each step" if rest and first in known else None
     )
+
+
+def _elsewhere(key: str, known: Mapping[str, Any]) -> str:
+    """Return the hint for an unknown key: where it is one below a known key, else all of these."""
+    places = [f"'{each}.{key}'" for each in known if key in known[each].get("properties", {})]
+    few = places if len(places) <= _FEW else []
+    return f"did you mean {' or '.join(few)}?" if few else "known are " + ", ".join(known)
 
 
 def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:
@@ -253,7 +262,13 @@ def _hint(error: Any) -> str | None:
         return "YAML reads yes, no, on, off, y and n as true or false: quote the text"
     if isinstance(error.instance, float):
         return 'quote versions: YAML reads 1.10 as 1.1, and "1.10" as it is'
-    return f'quote it: "{error.instance}"' if isinstance(error.instance, int) else None
+    if not isinstance(error.instance, int):
+        return None
+    pattern, written = error.schema.get("pattern", ""), str(error.instance)
+    with suppress(re.error):  # JSON Schema's regular expressions are ECMAScript's.
+        if not re.search(pattern, written) and re.search(pattern, f"{written}s"):
+            return f"it is a duration with a unit: {written}s, or {written}m"
+    return f'quote it: "{written}"'
 
 
 def _enum_hint(error: Any) -> str | None:

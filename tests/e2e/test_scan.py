@@ -226,6 +226,10 @@ MISTAKES = [
     (("pod.yaml", "-o", "xml"), "unknown report format 'xml'"),
     (("pod.yaml", "--param", "x"), "--param 'x' is not NAME=VALUE"),
     (("pod.yaml", "--param", "nope=1"), "nope"),
+    (
+        ("pod.yaml", "-p", "policy.yaml", "--param", "tags=[]"),
+        "policy.yaml: no policy here takes the parameter 'tags'",
+    ),
     (("pod.yaml", "--param", "podSecurityVersion=1.24"), "podSecurityVersion"),
 ]
 

@@ -80,6 +80,22 @@ def test_a_violation_of_an_overlay_is_found_in_its_patch(folder: Path, path: str
     assert not done.err
 
 
+def test_what_overlays_have_of_one_base_is_shown_once(folder: Path) -> None:
+    base = folder / "deploy/base/deployment.yaml"
+    base.write_text(DEPLOYMENT.replace("spec: {cont", "spec: {hostNetwork: true, cont"), "utf-8")
+    (folder / "deploy/prd/kustomization.yaml").write_text("resources: [../base]\nlabels: []\n")
+    (folder / "deploy/qa").mkdir()
+    overlay = "nameSuffix: -qa\nresources: [../base]\n"
+    (folder / "deploy/qa/kustomization.yaml").write_text(overlay, "utf-8")
+    done = _scan(folder, "deploy")
+    assert "Deployment/shop/web-dev, Deployment/shop/web-qa  deploy/base/deployment.yaml:1" in (
+        done.out
+    )
+    assert "(deploy/dev, deploy/qa)" in done.out
+    assert done.out.count("web-qa") == 1
+    assert "fail: 4" in done.out
+
+
 @pytest.mark.slow
 def test_the_base_of_a_violation_and_what_several_processes_find(folder: Path) -> None:
     base = folder / "deploy/base/deployment.yaml"

@@ -76,7 +76,7 @@ def _project() -> Any:
 
 def schema_of(name: str) -> dict[str, Any]:
     """Return one of these schemas, with its address in the documentation's site."""
-    from chartkit.schemas.json_schema import SITE
+    from chartkit import SITE
 
     body = _schema(name)
     address = f"{SITE}schemas/{name}.schema.json"

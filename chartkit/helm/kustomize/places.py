@@ -219,7 +219,8 @@ class Origins:
         names = [name, *([base.name] if base else [])]
         patches = [patch for patch in self._patches if patch.is_for(kind, names)]
         places = BuiltPlaces(body, base, begin, patches, self.closure, self.tree)
-        return Resource(body, replace(begin, path="", places=places))
+        overlay = self._name(self.closure[0].folder)
+        return Resource(body, replace(begin, path="", places=places, overlay=overlay))
 
     def _origin(self, origin: Body, body: Body) -> tuple[Resource | None, Location]:
         """Return an object as its file has it, and its place."""

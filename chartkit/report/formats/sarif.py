@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import ClassVar, Final
 from urllib.parse import quote
 
-from chartkit import __version__
+from chartkit import SITE, __version__
 from chartkit.documents.unread import UNREAD
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
@@ -28,6 +28,8 @@ _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity
 _SCORES: Final = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.5", "info": "0.0"}
 """GitHub's `security-severity` of a policy's severity."""
 _KINDS: Final = {AcceptedAs.KNOWN: "external", AcceptedAs.SUPPRESSED: "inSource"}
+_REFUSED: Final = "troubleshooting.html#a-policy-refuses-an-object"
+"""The page about results of policies that have none of their own."""
 _FINGERPRINTS: Final = ("chartkit/v1", "primaryLocationLineHash")
 """The names of fingerprints: ours, and the one that GitHub would otherwise make of lines."""
 _INDEX: Final = re.compile(rb'^(\{"ruleId": "(?:[^"\\]|\\.)*", "ruleIndex": )(\d+)', re.MULTILINE)
@@ -178,7 +180,7 @@ def _rule(rule: FindingRule, level: Severity) -> Body:
         "shortDescription": {"text": title},
         "fullDescription": {"text": rule.description or title},
         "help": {"text": help_text},
-        **({"helpUri": rule.url} if rule.url else {}),
+        "helpUri": rule.url or SITE + (_REFUSED if rule.name or rule.kind else ""),
         "defaultConfiguration": {"level": _LEVELS[level]},
         "properties": properties,
     }

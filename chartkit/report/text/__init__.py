@@ -58,6 +58,7 @@ class TextWriter:
         self._accepted: Counter[AcceptedAs] = Counter()
         self._shown = _FAILING if options.quiet else _SHOWN
         self._known = ResultCache(self._parts)
+        self._built: dict[tuple[str, ...], list[Resource]] = {}
 
     def add(
         self,
@@ -84,15 +85,31 @@ class TextWriter:
         if not lines:
             return
         self._totals.add(found)
-        names = dict.fromkeys((shown(resource_id(resource)), str(resource.location)))
-        first, *place = names
-        bold = click.style(first, bold=True) if self._options.colour else first
-        lines.insert(0, "  ".join((bold, *place)))
         is_failing = any(result.status in _FAILING for result, _ in found)
+        if resource.location.overlay:
+            key = (str(resource.location), "failing" if is_failing else "", *lines)
+            self._built.setdefault(key, []).append(resource)
+        else:
+            self._write([resource], lines, is_failing)
+
+    def _write(self, alike: Sequence[Resource], lines: Sequence[str], is_failing: bool) -> None:
+        """Write the lines about an object, or about one of a base as several overlays build it."""
+        place = str(alike[0].location)
+        first = ", ".join(dict.fromkeys(shown(resource_id(each)) for each in alike))
+        head = [click.style(first, bold=True) if self._options.colour else first]
+        head += [place] if place != first else []
+        if len(alike) > 1:
+            head.append(f"({', '.join(shown(each.location.overlay) for each in alike)})")
         spool = self._failing if is_failing else self._others
-        spool.write(fold("\n".join([*lines, "", ""]), self._options.width))
+        spool.write(fold("\n".join(["  ".join(head), *lines, "", ""]), self._options.width))
+
+    def _write_built(self) -> None:
+        for (_, failing, *lines), alike in self._built.items():
+            self._write(alike, lines, bool(failing))
+        self._built.clear()
 
     def part(self) -> _Part:
+        self._write_built()
         made = {head: lines.part() for head, lines in self._made.items()}
         part = self._failing.part(), self._others.part(), made, self._totals, self._accepted
         self._made, self._totals, self._accepted = {}, Totals(), Counter()
@@ -111,6 +128,7 @@ class TextWriter:
         return acceptance.state is AcceptedAs.SUPPRESSED and not self._options.quiet
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        self._write_built()
         if not self._options.quiet:
             for head, lines in self._made.items():
                 yield f"{head}\n"

@@ -47,6 +47,7 @@ def test_sarif_names_each_rule_with_help_and_link() -> None:
     assert first["shortDescription"]["text"] == "Images have a digest"
     assert first["help"]["text"] == "A tag may move.\n\nWrite the digest."
     assert first["helpUri"] == "https://policies.example/p"
+    assert all(rule["helpUri"].startswith("https://") for rule in rules)
     assert first["properties"] == {
         "tags": ["security", "Pod Security", "CIS 5.2.3"],
         "security-severity": "8.0",

@@ -39,6 +39,16 @@ def test_values_are_for_a_chart_anywhere_below(tmp_path: Path) -> None:
     assert [each.name for each in found] == ["mine"]
 
 
+def test_charts_find_the_aggregation_that_every_cluster_serves(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    has = '.Capabilities.APIVersions.Has "apiregistration.k8s.io/v1"'
+    name = '{{ has "apps/v1" .Capabilities.APIVersions | ternary "both" "one" }}'
+    template = f"{{{{ if {has} }}}}\n{POD.replace('web', name)}\n{{{{ end }}}}\n"
+    (tmp_path / "templates" / "pod.yaml").write_text(template, "utf-8")
+    assert _names([str(tmp_path)]) == ["both"]
+
+
 def _names(paths: list[str]) -> list[str]:
     return [each.name for each in read_inputs(paths, io.StringIO(), print, ChartOptions())]
 

@@ -34,6 +34,7 @@ SCHEMA: dict[str, Any] = {
             "additionalProperties": False,
             "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
         },
+        "timing": {"properties": {"wait": {"type": "string", "pattern": "^[0-9]+(s|m)$"}}},
     },
 }
 
@@ -76,7 +77,8 @@ def found(text: str) -> list[str]:
             "zzz: a\n",
             [
                 "f.yaml:1: the file has no 'name'",
-                "f.yaml:1:1: unknown key 'zzz' (known are name, port, mode, names, either, some)",
+                "f.yaml:1:1: unknown key 'zzz' "
+                "(known are name, port, mode, names, either, some, timing)",
             ],
         ),
         (
@@ -86,6 +88,14 @@ def found(text: str) -> list[str]:
                 "(write 'path' below 'either', a line for each step)"
             ],
         ),
+        (
+            "name: a\ntiming: {wait: 300}\n",
+            [
+                "f.yaml:2:10: 'timing.wait' must be text, not 300 "
+                "(it is a duration with a unit: 300s, or 300m)"
+            ],
+        ),
+        ("name: a\nwait: 1s\n", ["f.yaml:2:1: unknown key 'wait' (did you mean 'timing.wait'?)"]),
         ("name: a\nsome: {}\n", ["f.yaml:2:1: 'some' is without effect (give one of a, b)"]),
         (
             "name: a\nsome: {c: 1}\n",
@@ -94,7 +104,8 @@ def found(text: str) -> list[str]:
         (
             "name: a\nzzz: 1\n",
             [
-                "f.yaml:2:1: unknown key 'zzz' (known are name, port, mode, names, either, some)",
+                "f.yaml:2:1: unknown key 'zzz' "
+                "(known are name, port, mode, names, either, some, timing)",
             ],
         ),
     ],

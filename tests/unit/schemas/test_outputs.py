@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from chartkit import SITE
 from chartkit.cli.reports.schema import schemas
 from chartkit.documents.reader import read_file
 from chartkit.model import mapping_at
@@ -156,7 +157,7 @@ def test_cases_follow_their_schema(path: Path) -> None:
 def test_schemas_have_an_address(name: str, tmp_path: Path) -> None:
     body = json.loads(chartkit(tmp_path, "schema", name).out)
     assert body.get("type") == "object" or "$ref" in body
-    assert body["$id"] == f"{json_schema.SITE}schemas/{name}.schema.json"
+    assert body["$id"] == f"{SITE}schemas/{name}.schema.json"
 
 
 def test_a_wrong_name_is_an_error_with_a_suggestion(tmp_path: Path) -> None:

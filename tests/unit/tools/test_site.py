@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from chartkit import SITE
 from chartkit.addons.operate.commands.facts import read_facts
 from chartkit.cli.reports.schema import schemas
-from chartkit.schemas.json_schema import SITE
 
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = """\

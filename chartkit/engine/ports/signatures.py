@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Final, Protocol
 
+from chartkit.documents.reader import read_file
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.go.fmt import go_json
 from chartkit.go.types import GoTypes
@@ -217,85 +220,25 @@ METHODS: Final = ("keys", "certificates", "keyless")
 
 _END_OF_KEY: Final = "-----END PUBLIC KEY-----"
 
-ATTESTOR_TYPES: Final = GoTypes(
-    {
-        "v1.AttestorSet": {"count": "int=int64", "entries": "[]v1.Attestor"},
-        "v1.Attestor": {
-            "keys": "v1.StaticKeyAttestor",
-            "certificates": "v1.CertificateAttestor",
-            "keyless": "v1.KeylessAttestor",
-            "attestor": "Raw",
-            "annotations": "map[string]string",
-            "repository": "string",
-            "signatureAlgorithm": "string",
-        },
-        "v1.StaticKeyAttestor": {
-            "publicKeys": "string",
-            "signatureAlgorithm": "string",
-            "kms": "string",
-            "secret": "v1.SecretReference",
-            "rekor": "v1.Rekor",
-            "ctlog": "v1.CTLog",
-        },
-        "v1.SecretReference": {"name": "string", "namespace": "string"},
-        "v1.CertificateAttestor": {
-            "cert": "string",
-            "certChain": "string",
-            "rekor": "v1.Rekor",
-            "ctlog": "v1.CTLog",
-        },
-        "v1.KeylessAttestor": {
-            "rekor": "v1.Rekor",
-            "ctlog": "v1.CTLog",
-            "issuer": "string",
-            "issuerRegExp": "string",
-            "subject": "string",
-            "subjectRegExp": "string",
-            "roots": "string",
-            "additionalExtensions": "map[string]string",
-        },
-        "v1.Rule": {"verifyImages": "[]v1.ImageVerification"},
-        "v1.ImageVerification": {
-            "type": "v1.ImageVerificationType=string",
-            "image": "string",
-            "imageReferences": "[]string",
-            "skipImageReferences": "[]string",
-            "key": "string",
-            "roots": "string",
-            "subject": "string",
-            "issuer": "string",
-            "additionalExtensions": "map[string]string",
-            "attestors": "[]v1.AttestorSet",
-            "attestations": "[]v1.Attestation",
-            "annotations": "map[string]string",
-            "repository": "string",
-            "cosignOCI11": "bool",
-            "mutateDigest": "bool",
-            "verifyDigest": "bool",
-            "validate": "v1.ValidateImageVerification",
-            "required": "bool",
-            "imageRegistryCredentials": "v1.ImageRegistryCredentials",
-        },
-        "v1.Attestation": {
-            "name": "string",
-            "type": "string",
-            "predicateType": "string",
-            "attestors": "[]v1.AttestorSet",
-            "conditions": "Raw",
-        },
-        "v1.ValidateImageVerification": {"message": "string", "deny": "v1.Deny"},
-        "v1.Deny": {"conditions": "Raw"},
-        "v1.ImageRegistryCredentials": {
-            "allowInsecureRegistry": "bool",
-            "providers": "[]string",
-            "secrets": "[]string",
-        },
-        "v1.Rekor": {"url": "string", "pubkey": "string", "ignoreTlog": "bool"},
-        "v1.CTLog": {"ignoreSCT": "bool", "pubkey": "string", "tsaCertChain": "string"},
+_TYPES: Final = Path(__file__).with_name("kyverno_types.yaml")
+
+
+@cache
+def kyverno_types() -> Mapping[str, Mapping[str, str]]:
+    """Return the types of Kyverno's API by name: those of their fields, which a `!` may mark."""
+    types: Mapping[str, Mapping[str, str]] = read_file(_TYPES)[0].body
+    return types
+
+
+@cache
+def attestor_types() -> GoTypes:
+    """Return the types that no schema checks before the rule runs: nested sets of attestors, and
+    entries whose variables were replaced."""
+    fields = {
+        name: {field.removesuffix("!"): kind for field, kind in one.items()}
+        for name, one in kyverno_types().items()
     }
-)
-"""The types that no schema checks before the rule runs: nested sets of attestors, and entries
-whose variables were replaced."""
+    return GoTypes(fields)
 
 
 def expanded(entries: Iterable[Body]) -> Sequence[Body]:
@@ -319,7 +262,7 @@ def nested_set(body: Json, path: str) -> Body:
     Raises EvaluationError in Kyverno's words for one of other types.
     """
     try:
-        return ATTESTOR_TYPES.decode("v1.AttestorSet", body)
+        return attestor_types().decode("v1.AttestorSet", body)
     except EvaluationError as error:
         raise EvaluationError(
             f"failed to unmarshal nested attestor {path}: failed to unmarshal attestor set "

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Rule
-from chartkit.engine.cluster_policy.policy_check.image_defaults import with_defaults
-from chartkit.engine.cluster_policy.policy_check.typed_json import attestor_json
-from chartkit.engine.ports.signatures import ATTESTOR_TYPES, METHODS
+from chartkit.engine.cluster_policy.policy_check.typed_json import typed_json, with_defaults
+from chartkit.engine.ports.signatures import METHODS, attestor_types, kyverno_types
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.model import Body
 
+_ENTRY: Final = {"$ref": "ImageVerification"}
 _ONE_METHOD: Final = "keys, certificates, keyless, or a nested attestor is required"
 _ALGORITHMS: Final = ("", "sha224", "sha256", "sha384", "sha512")
 
@@ -32,14 +32,14 @@ def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
                 f"{path}.mutateDigest: Invalid value: true: "
                 "mutateDigest must be set to false for ‘Audit’ failure action"
             ] = None
-        faults.update(dict.fromkeys(_block_faults(with_defaults(block), path)))
+        faults.update(dict.fromkeys(_block_faults(with_defaults(_ENTRY, block), path)))
     if not faults:
         return None
     return next(iter(faults)) if len(faults) == 1 else f"[{', '.join(faults)}]"
 
 
 def _block_faults(block: Body, path: str) -> Iterator[str]:
-    whole = attestor_json("ImageVerification", block)
+    whole = typed_json("v1.ImageVerification", block)
     from chartkit.engine.cluster_policy.verify_images.blocks import converted
 
     read = converted(block)
@@ -64,7 +64,7 @@ def _sets_faults(body: Body, path: str) -> Iterator[str]:
 
 
 def _set_faults(body: Body, path: str) -> Iterator[str]:
-    invalid = f"{path}: Invalid value: {attestor_json('AttestorSet', body)}"
+    invalid = f"{path}: Invalid value: {typed_json('v1.AttestorSet', body)}"
     entries = body.get("entries") or ()
     if (body.get("count") or 0) > len(entries):
         yield f"{invalid}: Count cannot exceed length of entries"
@@ -76,7 +76,7 @@ def _set_faults(body: Body, path: str) -> Iterator[str]:
 
 def _entry_faults(entry: Body, path: str) -> Iterator[str]:
     if sum(entry.get(name) is not None for name in (*METHODS, "attestor")) != 1:
-        yield f"{path}: Invalid value: {attestor_json('Attestor', entry)}: {_ONE_METHOD}"
+        yield f"{path}: Invalid value: {typed_json('v1.Attestor', entry)}: {_ONE_METHOD}"
     for method, fault in (
         ("keys", _keys_fault),
         ("certificates", _certificates_fault),
@@ -87,14 +87,15 @@ def _entry_faults(entry: Body, path: str) -> Iterator[str]:
             continue
         text = fault(body)
         if text is not None:
-            yield f"{path}.{method}: Invalid value: {attestor_json(method, body)}: {text}"
+            shown = typed_json(kyverno_types()["v1.Attestor"][method], body)
+            yield f"{path}.{method}: Invalid value: {shown}: {text}"
     if entry.get("attestor") is not None:
         yield from _nested_faults(entry["attestor"], f"{path}.attestor")
 
 
 def _nested_faults(body: Body, path: str) -> Iterator[str]:
     try:
-        decoded = ATTESTOR_TYPES.decode("v1.AttestorSet", body)
+        decoded = attestor_types().decode("v1.AttestorSet", body)
     except EvaluationError as error:
         shown = go_json(body)
         text = f"failed to unmarshal attestor set {shown}: {error.message}"

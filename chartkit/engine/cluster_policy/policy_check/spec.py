@@ -17,7 +17,7 @@ from chartkit.engine.cluster_policy.policy import (
     Rule,
     RuleKind,
 )
-from chartkit.engine.cluster_policy.policy_check.typed_json import rule_json, selector_json
+from chartkit.engine.cluster_policy.policy_check.typed_json import SELECTOR, rule_json, typed_json
 from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, generation_faults
 from chartkit.engine.kubernetes.selectors import LabelSelector, selector_problem
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
@@ -295,7 +295,7 @@ def _selector_faults(selector: LabelSelector, body: Body, place: str) -> Iterato
     if not problem and not (selector.labels or selector.expressions):
         problem = "The requirements are not specified in selector"
     if problem:
-        yield f"{place}.selector: Invalid value: {selector_json(body)}: {problem}"
+        yield f"{place}.selector: Invalid value: {typed_json(SELECTOR, body)}: {problem}"
 
 
 def _target_namespace_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:

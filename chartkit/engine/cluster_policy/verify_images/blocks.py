@@ -13,10 +13,10 @@ from typing import Final
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import (
-    ATTESTOR_TYPES,
     METHODS,
     Credentials,
     VerificationRequest,
+    attestor_types,
     expanded,
     nested_set,
     read_credentials,
@@ -236,7 +236,7 @@ def read_blocks(bodies: Sequence[Body]) -> tuple[ImageBlock, ...]:
 
     Raises EvaluationError, with Go's text, where variables gave something of another type.
     """
-    rule = ATTESTOR_TYPES.decode("v1.Rule", {"verifyImages": list(bodies)})
+    rule = attestor_types().decode("v1.Rule", {"verifyImages": list(bodies)})
     return tuple(map(_read, rule["verifyImages"]))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from chartkit.documents.reader import Document, read_file
-from chartkit.engine.cli_files.fields import API_CALLS, GLOBAL_ENTRIES, METADATA, Shape, decoded
+from chartkit.engine.cli_files.fields import API_CALLS, GLOBAL_ENTRIES, METADATA, decoded
 from chartkit.engine.cli_files.user_files import read_values
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Json, Location
@@ -250,7 +250,7 @@ def _read(path: Path, document: Document) -> TestFile:
     )
 
 
-def _decoded(document: Document, body: Body, key: str, shape: Shape) -> Any:
+def _decoded(document: Document, body: Body, key: str, shape: str) -> Any:
     return decoded(body.get(key), shape, key, document.locate(key))
 
 

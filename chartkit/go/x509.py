@@ -9,12 +9,15 @@ import base64
 import binascii
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from chartkit.documents.reader import read_file
 from chartkit.go import GoError
 from chartkit.model import Body, Json
 
@@ -60,68 +63,16 @@ def _is_certificate(data: bytes) -> bool:
     return True
 
 
-_LISTS: Final = (
-    *("CRLDistributionPoints", "DNSNames", "EmailAddresses", "ExcludedDNSDomains"),
-    *("ExcludedEmailAddresses", "ExcludedIPRanges", "ExcludedURIDomains", "ExtKeyUsage"),
-    *("Extensions", "ExtraExtensions", "IPAddresses", "IssuingCertificateURL", "OCSPServer"),
-    *("PermittedDNSDomains", "PermittedEmailAddresses", "PermittedIPRanges"),
-    *("PermittedURIDomains", "Policies", "PolicyIdentifiers", "PolicyMappings", "URIs"),
-    *("UnhandledCriticalExtensions", "UnknownExtKeyUsage", "SubjectKeyId", "AuthorityKeyId"),
-)
-_NUMBERS: Final = (
-    *("InhibitAnyPolicy", "InhibitPolicyMapping", "KeyUsage"),
-    *("MaxPathLen", "RequireExplicitPolicy"),
-)
-_FLAGS: Final = (
-    *("BasicConstraintsValid", "InhibitAnyPolicyZero", "InhibitPolicyMappingZero", "IsCA"),
-    *("MaxPathLenZero", "PermittedDNSDomainsCritical", "RequireExplicitPolicyZero"),
-)
 _SUBJECT_NAMES: Final = ("DNSNames", "EmailAddresses", "IPAddresses", "URIs")
-_SIGNATURES: Final = {
-    "1.2.840.113549.1.1.4": 2,
-    "1.2.840.113549.1.1.5": 3,
-    "1.3.14.3.2.29": 3,
-    "1.2.840.113549.1.1.11": 4,
-    "1.2.840.113549.1.1.12": 5,
-    "1.2.840.113549.1.1.13": 6,
-    "1.2.840.10040.4.3": 7,
-    "2.16.840.1.101.3.4.3.2": 8,
-    "1.2.840.10045.4.1": 9,
-    "1.2.840.10045.4.3.2": 10,
-    "1.2.840.10045.4.3.3": 11,
-    "1.2.840.10045.4.3.4": 12,
-    "1.3.101.112": 16,
-}
 _PSS: Final = "1.2.840.113549.1.1.10"
-_PSS_HASHES: Final = {"sha256": 13, "sha384": 14, "sha512": 15}
 _EXTENSION_REQUEST: Final = "1.2.840.113549.1.9.14"
-_NAME_LISTS: Final = {
-    "2.5.4.6": "Country",
-    "2.5.4.7": "Locality",
-    "2.5.4.8": "Province",
-    "2.5.4.9": "StreetAddress",
-    "2.5.4.10": "Organization",
-    "2.5.4.11": "OrganizationalUnit",
-    "2.5.4.17": "PostalCode",
-}
-_NAME_TEXTS: Final = {"2.5.4.3": "CommonName", "2.5.4.5": "SerialNumber"}
-_KEY_USAGES: Final = (
-    *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment"),
-    *("key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
-)
-_USAGES: Final = {
-    "2.5.29.37.0": 0,
-    **{f"1.3.6.1.5.5.7.3.{number}": number for number in range(1, 10)},
-    "1.3.6.1.4.1.311.10.3.3": 10,
-    "2.16.840.1.113730.4.1": 11,
-    "1.3.6.1.4.1.311.2.1.22": 12,
-    "1.3.6.1.4.1.311.61.1.1": 13,
-}
-_ACCESS_FIELDS: Final = {
-    "1.3.6.1.5.5.7.48.1": "OCSPServer",
-    "1.3.6.1.5.5.7.48.2": "IssuingCertificateURL",
-}
 _POLICY_MAPPINGS: Final = "2.5.29.33"
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    table: Mapping[str, Any] = read_file(Path(__file__).with_name("x509.yaml"))[0].body
+    return table
 
 
 class CertificateError(GoError):
@@ -161,9 +112,7 @@ def decode_pem(text: str) -> tuple[str, Body]:
 
 
 def _certificate(certificate: x509.Certificate) -> Body:
-    fields: Body = dict.fromkeys(_LISTS)
-    fields.update(dict.fromkeys(_NUMBERS, 0))
-    fields.update(dict.fromkeys(_FLAGS, False))
+    fields: Body = dict(_table()["certificate"])
     fields["RawTBSCertificate"] = _encoded(certificate.tbs_certificate_bytes)
     fields["SerialNumber"] = certificate.serial_number
     fields["Version"] = certificate.version.value + 1
@@ -208,9 +157,9 @@ def _add_common(fields: Body, signed: x509.Certificate | x509.CertificateSigning
     fields["Raw"] = _encoded(signed.public_bytes(Encoding.DER))
     fields["Signature"] = _encoded(signed.signature)
     algorithm = signed.signature_algorithm_oid.dotted_string
-    fields["SignatureAlgorithm"] = _SIGNATURES.get(algorithm, 0)
+    fields["SignatureAlgorithm"] = _table()["signatures"].get(algorithm, 0)
     if algorithm == _PSS and signed.signature_hash_algorithm:
-        number = _PSS_HASHES.get(signed.signature_hash_algorithm.name, 0)
+        number = _table()["pssHashes"].get(signed.signature_hash_algorithm.name, 0)
         fields["SignatureAlgorithm"] = number
     fields["RawSubject"] = _encoded(signed.subject.public_bytes())
     fields["Subject"] = _name(signed.subject)
@@ -227,16 +176,17 @@ def _add_common(fields: Body, signed: x509.Certificate | x509.CertificateSigning
 
 
 def _name(name: x509.Name) -> Body:
-    fields: Body = dict.fromkeys((*_NAME_LISTS.values(), "Names", "ExtraNames"))
-    fields.update(dict.fromkeys(_NAME_TEXTS.values(), ""))
+    lists, texts = _table()["nameLists"], _table()["nameTexts"]
+    fields: Body = dict.fromkeys((*lists.values(), "Names", "ExtraNames"))
+    fields.update(dict.fromkeys(texts.values(), ""))
     for attribute in name:
         dotted, value = attribute.oid.dotted_string, attribute.value
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
         _append(fields, "Names", {"Type": _numbers(dotted), "Value": text})
-        if dotted in _NAME_TEXTS:
-            fields[_NAME_TEXTS[dotted]] = text
-        elif dotted in _NAME_LISTS:
-            _append(fields, _NAME_LISTS[dotted], text)
+        if dotted in texts:
+            fields[texts[dotted]] = text
+        elif dotted in lists:
+            _append(fields, lists[dotted], text)
     return fields
 
 
@@ -268,13 +218,13 @@ def _add_extension(fields: Body, extension: x509.Extension[Any]) -> bool:
             fields["MaxPathLen"] = -1 if length is None else length
             fields["MaxPathLenZero"] = length == 0
         case x509.KeyUsage() as usage:
-            for bit, name in enumerate(_KEY_USAGES):
+            for bit, name in enumerate(_table()["keyUsages"]):
                 # The last two are only there where keys are agreed on.
                 with suppress(ValueError):
                     fields["KeyUsage"] |= getattr(usage, name) << bit
         case x509.ExtendedKeyUsage() as usages:
             for usage in usages:
-                number = _USAGES.get(usage.dotted_string)
+                number = _table()["extendedKeyUsages"].get(usage.dotted_string)
                 if number is None:
                     _append(fields, "UnknownExtKeyUsage", _numbers(usage.dotted_string))
                 else:
@@ -298,7 +248,7 @@ def _add_other(fields: Body, extension: x509.Extension[Any]) -> bool:
                 _add_addresses(fields, "CRLDistributionPoints", point.full_name or ())
         case x509.AuthorityInformationAccess() as accesses:
             for access in accesses:
-                field = _ACCESS_FIELDS.get(access.access_method.dotted_string)
+                field = _table()["accessFields"].get(access.access_method.dotted_string)
                 if field:
                     _add_addresses(fields, field, (access.access_location,))
         case x509.CertificatePolicies() as policies:

@@ -5,9 +5,11 @@ The tables follow the API reference of Kubernetes 1.35 and the resources that Ky
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from chartkit.model import Body, Resource
@@ -45,77 +47,16 @@ def kind_of(resource: Resource) -> GroupVersionKind:
     return GroupVersionKind(*parse_api_version(resource.api_version), resource.kind)
 
 
-_CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {
-    "": ("ComponentStatus", "Namespace", "Node", "PersistentVolume"),
-    ADMISSION_GROUP: (
-        "MutatingAdmissionPolicy",
-        "MutatingAdmissionPolicyBinding",
-        "MutatingWebhookConfiguration",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration",
-    ),
-    CRD_GROUP: ("CustomResourceDefinition",),
-    "apiregistration.k8s.io": ("APIService",),
-    "authentication.k8s.io": ("SelfSubjectReview", "TokenReview"),
-    "authorization.k8s.io": (
-        "SelfSubjectAccessReview",
-        "SelfSubjectRulesReview",
-        "SubjectAccessReview",
-    ),
-    "certificates.k8s.io": ("CertificateSigningRequest", "ClusterTrustBundle"),
-    "flowcontrol.apiserver.k8s.io": ("FlowSchema", "PriorityLevelConfiguration"),
-    "networking.k8s.io": ("IPAddress", "IngressClass", "ServiceCIDR"),
-    "node.k8s.io": ("RuntimeClass",),
-    "policy": ("PodSecurityPolicy",),
-    "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding"),
-    "resource.k8s.io": ("DeviceClass", "DeviceTaintRule", "ResourceSlice"),
-    "scheduling.k8s.io": ("PriorityClass",),
-    "storage.k8s.io": (
-        "CSIDriver",
-        "CSINode",
-        "StorageClass",
-        "VolumeAttachment",
-        "VolumeAttributesClass",
-    ),
-    KYVERNO_GROUP: (
-        "ClusterAdmissionReport",
-        "ClusterBackgroundScanReport",
-        "ClusterCleanupPolicy",
-        "ClusterPolicy",
-        "GlobalContextEntry",
-    ),
-    CEL_GROUP: (
-        "DeletingPolicy",
-        "GeneratingPolicy",
-        "ImageValidatingPolicy",
-        "MutatingPolicy",
-        "ValidatingPolicy",
-    ),
-    "reports.kyverno.io": ("ClusterEphemeralReport",),
-    "wgpolicyk8s.io": ("ClusterPolicyReport",),
-    "openreports.io": ("ClusterReport",),
-}
+_TABLE: Final = json.loads(Path(__file__).with_name("scopes.json").read_text("utf-8"))
+_CLUSTER_SCOPED: Final[dict[str, list[str]]] = _TABLE["clusterScoped"]
+_ONLY_NAMESPACED: Final = frozenset(_TABLE["onlyNamespaced"])
+"""Kubernetes' own groups without a cluster-scoped kind."""
+_IRREGULAR: Final[dict[str, str]] = _TABLE["irregularPlurals"]
 
 CLUSTER_SCOPED: Final = frozenset(
     (group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds
 )
 """The group and kind of cluster-scoped objects."""
-
-_ONLY_NAMESPACED: Final = frozenset(("coordination.k8s.io", "discovery.k8s.io", "events.k8s.io"))
-"""Kubernetes' own groups without a cluster-scoped kind."""
-
-_IRREGULAR: Final = {
-    "ComponentStatus": "componentstatuses",
-    "EndpointSlice": "endpointslices",
-    "Endpoints": "endpoints",
-    "Ingress": "ingresses",
-    "IngressClass": "ingressclasses",
-    "NetworkPolicy": "networkpolicies",
-    "PriorityClass": "priorityclasses",
-    "RuntimeClass": "runtimeclasses",
-    "StorageClass": "storageclasses",
-}
 
 
 @dataclass(frozen=True, slots=True)

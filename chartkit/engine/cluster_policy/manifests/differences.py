@@ -8,82 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Final
 
+from chartkit.documents.reader import read_file
 from chartkit.go.fmt import go_json, go_sprint
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.model import Body, Json, item_number, text_of
+from chartkit.model import Body, Json, item_number, mapping_at, text_of
 
-_METADATA: Final = (
-    *("namespace", "labels.app.kubernetes.io/instance", "managedFields.*", "resourceVersion"),
-    *("selfLink", "finalizers", "creationTimestamp", "uid", "generation"),
-    *(
-        f"annotations.{name}"
-        for name in (
-            "control-plane.alpha.kubernetes.io/leader",
-            "kubectl.kubernetes.io/last-applied-configuration",
-            "namespace",
-            "deprecated.daemonset.template.generation",
-            "deployment.kubernetes.io/revision",
-        )
-    ),
-)
-_SPEC: Final = (
-    *(
-        f"containers.*.{name}"
-        for name in ("imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
-    ),
-    *("dnsPolicy", "restartPolicy", "schedulerName", "terminationGracePeriodSeconds"),
-)
-_POLICY: Final = (
-    "metadata.annotations.pod-policies.kyverno.io/autogen-controllers",
-    "spec.failurePolicy",
-    "spec.background",
-    "spec.validationFailureAction",
-)
-_ALWAYS: Final = (
-    "status",
-    *(f"metadata.{name}" for name in _METADATA),
-    *(f"spec.{name}" for name in _SPEC),
-)
-_BY_KIND: Final[Mapping[str, Sequence[str]]] = {
-    "Pod": (
-        "spec.volumes.*.name",
-        "spec.volumes.*.projected.*",
-        "spec.volumes.*.configMap.defaultMode",
-        "spec.containers.*.volumeMounts.*",
-        "spec.tolerations.*",
-        "spec.enableServiceLinks",
-        "spec.preemptionPolicy",
-        "spec.priority",
-        "spec.serviceAccount",
-    ),
-    "Deployment": (
-        "spec.progressDeadlineSeconds",
-        "spec.revisionHistoryLimit",
-        "spec.strategy.*",
-        "spec.template.metadata.creationTimestamp",
-        "spec.containers.*.ports.*.protocol",
-        "spec.containers.*.resources",
-        "spec.securityContext",
-    ),
-    "CustomResourceDefinition": ("spec.conversion.strategy", "spec.names.listKind"),
-    "Service": (
-        "spec.ports.*.nodePort",
-        "spec.clusterIP",
-        "spec.clusterIPs.0",
-        "spec.sessionAffinity",
-        "spec.type",
-        "spec.ipFamilies.*",
-        "spec.ipFamilyPolicy",
-        "spec.internalTrafficPolicy",
-    ),
-    "ClusterPolicy": _POLICY,
-    "Policy": _POLICY,
-    "ServiceAccount": ("secrets.*.name", "imagePullSecrets.*.name"),
-}
+_TABLE: Final = Path(__file__).with_name("ignored_fields.yaml")
+_EVERY: Final = "every"
 _SIGNING: Final = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
 _PARTS: Final = ("group", "version", "kind", "name", "namespace")
+
+
+@cache
+def _table() -> Mapping[str, Sequence[str]]:
+    table: Mapping[str, Sequence[str]] = read_file(_TABLE)[0].body
+    return table
 
 
 def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[str]:
@@ -91,8 +34,7 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
 
     domain: of the annotations with the signature; listed: `ignoreFields` of the rule.
     """
-    metadata = body.get("metadata")
-    named = metadata if isinstance(metadata, dict) else {}
+    named = mapping_at(body, "metadata")
     group, _, version = text_of(body.get("apiVersion")).rpartition("/")
     reference = {
         "group": group,
@@ -102,7 +44,8 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
         "namespace": text_of(named.get("namespace")),
     }
     fields = [f"metadata.annotations.{domain}/{name}" for name in _SIGNING]
-    fields += [*_ALWAYS, *_BY_KIND.get(reference["kind"], ())]
+    table = _table()
+    fields += [*table[_EVERY], *table.get(reference["kind"], ())]
     if reference["kind"] == "Route" and reference["group"] == "route.openshift.io":
         fields.append("spec.host")
     for one in listed:

@@ -141,8 +141,9 @@ class Configuration:
         """
         yield from self.filtered(resource, subresource)
         yield from self._by_namespace(resource, namespace_labels)
+        own: Mapping[str, str] = mapping_at(resource.body, "metadata", "labels")
         for part in selector_parts(self.object_selector):
-            if not compile_selector(part)(_labels(resource.body)):
+            if not compile_selector(part)(own):
                 yield Reason(OBJECT_SELECTOR, selector_text(part))
         attributes = Attributes(Request(resource, namespace_labels=namespace_labels or {}))
         for name, condition in self.conditions:
@@ -170,7 +171,8 @@ class Configuration:
     ) -> Iterator[Reason]:
         kind = kind_of(resource)
         if kind == _NAMESPACE:
-            known: Mapping[str, str] = {**_labels(resource.body), NAME_LABEL: resource.name}
+            own = mapping_at(resource.body, "metadata", "labels")
+            known: Mapping[str, str] = {**own, NAME_LABEL: resource.name}
         elif is_cluster_scoped(kind) or not resource.namespace:
             return
         else:
@@ -225,12 +227,6 @@ def _selector(body: Json) -> LabelSelector | None:
         return read_selector(body)
     except (AttributeError, KeyError, TypeError):
         return None
-
-
-def _labels(body: Body) -> Mapping[str, str]:
-    metadata = body.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return labels if isinstance(labels, dict) else {}
 
 
 def _holds(condition: WebhookConditions, attributes: Attributes) -> bool:

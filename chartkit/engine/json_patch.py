@@ -272,7 +272,7 @@ class Document:
         """A member; None as well for the container itself (an empty key). Raises `PatchError`."""
         if not key:
             # The library reads its own text anew: what is done there is lost.
-            return opened(self._original) if container is self.root else None
+            return copied(self._original) if container is self.root else None
         if isinstance(container, dict):
             if key not in container:
                 raise KeyMissingError(f"unable to get nonexistent key: {key}: {MISSING_VALUE}")
@@ -307,13 +307,6 @@ def located(found: tuple[Container | None, str], fault: str) -> tuple[Container,
     if container is None:
         raise PatchError(f"{fault}: {MISSING_VALUE}")
     return container, key
-
-
-def opened(value: Json) -> Json:
-    """A copy that can be changed, its keys sorted as JSON has them."""
-    if isinstance(value, dict):
-        return {key: opened(value[key]) for key in sorted(value)}
-    return [opened(one) for one in value] if isinstance(value, list) else value
 
 
 def closed(value: Json) -> Json:

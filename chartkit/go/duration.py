@@ -95,6 +95,13 @@ def _leading_fraction(digits: str) -> tuple[int, float]:
     return value, scale
 
 
+def in_seconds(nanoseconds: int) -> float:
+    """Go's `Duration.Seconds`."""
+    whole, rest = divmod(abs(nanoseconds), SECOND)
+    total = float(whole) + float(rest) / 1e9
+    return -total if nanoseconds < 0 else total
+
+
 def format_duration(nanoseconds: int) -> str:
     """The duration as Go prints it: `1h0m0s`, `1.5s`, `20ms`, `0s`."""
     sign = "-" if nanoseconds < 0 else ""

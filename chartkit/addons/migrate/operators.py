@@ -25,13 +25,12 @@ from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, Select
 from chartkit.engine.cluster_policy.conditions.comparison import (
-    SECOND,
     read_duration,
     read_float,
     seconds_of,
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.duration import HOUR, MINUTE, duration_or_none, format_duration
+from chartkit.go.duration import HOUR, MINUTE, SECOND, duration_or_none, format_duration
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Json, leaves
 

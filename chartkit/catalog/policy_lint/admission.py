@@ -9,7 +9,6 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
-from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
 from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, CelKind, resource_name
 from chartkit.engine.scalars.wildcard import compile_wildcard
@@ -88,7 +87,7 @@ def is_fail_closed(subject: Subject) -> bool:
 
 def _of_rules(policy: Policy) -> Iterator[Asked]:
     for index, rule in enumerate(policy.rules):
-        for path, each in filters_of(rule):
+        for path, each in rule.filters():
             if path[0] != "match" or not _WRITES.intersection(each.operations or (ANY,)):
                 continue
             for number, text in enumerate(each.kinds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule, read_rule
 from chartkit.engine.kubernetes.kinds import CONTROLLERS, CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.model import Body, FieldPath, Json
 from chartkit.schemas.kind_selectors import is_version
@@ -93,7 +93,7 @@ def unextended(rules: Sequence[Rule]) -> Iterator[tuple[int, FieldPath, str]]:
             yield index, ("generate",), "a rule of the policy generates"
         if _has_json_patch(rule.mutate):
             yield index, ("mutate",), "a rule of the policy mutates with patchesJson6902"
-        for path, one in _filters(rule.match, rule.exclude):
+        for path, one in rule.filters():
             special = {
                 "name": bool(one.name),
                 "names": bool(one.names),
@@ -117,14 +117,6 @@ def _has_json_patch(mutate: Body | None) -> bool:
     return bool(mutate.get("patchesJson6902")) or any(
         one.get("patchesJson6902") for one in mutate.get("foreach") or ()
     )
-
-
-def _filters(match: Match, exclude: Match | None) -> Iterator[tuple[FieldPath, ResourceFilter]]:
-    for key, block in (("match", match), ("exclude", exclude)):
-        if block is not None:
-            yield (key,), block.direct
-            yield from (((key, "any", at), one) for at, one in enumerate(block.any))
-            yield from (((key, "all", at), one) for at, one in enumerate(block.all))
 
 
 def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:

@@ -219,8 +219,7 @@ def source_labels(source: Body) -> dict[str, str]:
 def _reference(role: str, body: Body) -> dict[str, str]:
     key = key_of(body)
     group, version = parse_api_version(key.api_version)
-    metadata = body.get("metadata")
-    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    uid = mapping_at(body, "metadata").get("uid")
     return {
         f"{_PREFIX}{role}-group": group,
         f"{_PREFIX}{role}-version": version,

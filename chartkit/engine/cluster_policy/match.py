@@ -18,7 +18,7 @@ from chartkit.engine.ports.services import coerced_texts
 from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.engine.why import Asked
-from chartkit.model import Body, FieldPath, text_of
+from chartkit.model import FieldPath, mapping_at, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 
@@ -31,8 +31,7 @@ class Facts:
         self.operation = str(request.operation)
         self.namespace_labels = request.namespace_labels
         self.user = request.user
-        metadata = request.resource.body.get("metadata")
-        self._metadata: Body = metadata if isinstance(metadata, dict) else {}
+        self._metadata = mapping_at(request.resource.body, "metadata")
 
     @cached_property
     def own_name(self) -> str:

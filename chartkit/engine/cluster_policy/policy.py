@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
-from chartkit.model import Body, Json, Location, Resource, RuleType
+from chartkit.model import Body, FieldPath, Json, Location, Resource, RuleType
 
 
 class RuleKind(StrEnum):
@@ -84,6 +84,12 @@ class Match:
         filters = (self.direct, *self.all, *self.any)
         return tuple(kind for resource_filter in filters for kind in resource_filter.kinds)
 
+    def filters(self) -> Iterator[tuple[FieldPath, ResourceFilter]]:
+        """Yield its filters with their paths."""
+        yield from ((("any", at), one) for at, one in enumerate(self.any))
+        yield from ((("all", at), one) for at, one in enumerate(self.all))
+        yield (), self.direct
+
 
 @dataclass(frozen=True, slots=True)
 class ActionOverride:
@@ -135,6 +141,12 @@ class Rule:
     skip_background_requests: bool = True
     location: Location = field(default_factory=lambda: Location("<memory>"))
     body: Body = field(default_factory=dict)
+
+    def filters(self) -> Iterator[tuple[FieldPath, ResourceFilter]]:
+        """Yield the filters of match and exclude, with their paths in the rule."""
+        for name, block in (("match", self.match), ("exclude", self.exclude)):
+            if block is not None:
+                yield from (((name, *path), one) for path, one in block.filters())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter
 from chartkit.engine.cluster_policy.policy_check.places import misspelt_requests, unknown_functions
-from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, filters_of
+from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.engine.kubernetes.selectors import compile_selector, never_fits
@@ -31,7 +31,7 @@ _Fault = tuple[FieldPath, str, str]
 def unmatched(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
     """Yield a warning for each part of a filter that no object can pass."""
     for index, rule in enumerate(policy.rules):
-        for path, resource_filter in filters_of(rule):
+        for path, resource_filter in rule.filters():
             for below, text, hint in _faults(resource_filter, cluster_wide):
                 pointer = pointer_of("spec", "rules", index, *path, "resources", *below)
                 location = policy.resource.location.within(pointer)
@@ -143,6 +143,6 @@ def _members(value: Json) -> Iterator[tuple[str | int, Json]]:
 def _selectors(policy: Policy) -> Iterator[tuple[FieldPath, str]]:
     """Yield each kind that rules match or exclude, with its path."""
     for index, rule in enumerate(policy.rules):
-        for path, one in filters_of(rule):
+        for path, one in rule.filters():
             for at, kind in enumerate(one.kinds):
                 yield ("spec", "rules", index, *path, "resources", "kinds", at), kind

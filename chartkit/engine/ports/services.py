@@ -24,7 +24,7 @@ from chartkit.engine.kubernetes.kinds import (
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.wording import shortened
 
 MOST_BYTES: Final = 10_000_000
@@ -142,15 +142,9 @@ class ObjectKey(NamedTuple):
 
 def key_of(body: Body) -> ObjectKey:
     """The key of an object; what is missing or no text is empty."""
-    metadata = body.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    parts = (
-        body.get("apiVersion"),
-        body.get("kind"),
-        metadata.get("namespace"),
-        metadata.get("name"),
-    )
-    return ObjectKey(*(text_of(part) for part in parts))
+    metadata = mapping_at(body, "metadata")
+    own = (body.get("apiVersion"), body.get("kind"))
+    return ObjectKey(*map(text_of, (*own, metadata.get("namespace"), metadata.get("name"))))
 
 
 class Cluster:
@@ -229,8 +223,7 @@ EMPTY: Final = Cluster()
 
 def labels_of(body: Body) -> Mapping[str, str]:
     """An object's labels, as Kubernetes reads them."""
-    metadata = body.get("metadata")
-    return coerced_texts(metadata.get("labels") if isinstance(metadata, dict) else None)
+    return coerced_texts(mapping_at(body, "metadata").get("labels"))
 
 
 def coerced_texts(value: Json) -> Mapping[str, str]:

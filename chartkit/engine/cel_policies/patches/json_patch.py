@@ -21,11 +21,11 @@ from chartkit.engine.json_patch import (
     PatchError,
     add,
     closed,
+    copied,
     decode,
     equal,
     index_of,
     located,
-    opened,
     put,
 )
 from chartkit.errors import Reraise
@@ -121,7 +121,7 @@ class _Document:
     __slots__ = ("_left", "root")
 
     def __init__(self, body: Body) -> None:
-        self.root: Container = opened(body)
+        self.root: Container = copied(body)
         self._left = _MOST_COPIED
 
     def find(self, path: str) -> tuple[Container | None, str]:

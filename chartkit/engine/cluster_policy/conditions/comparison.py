@@ -6,8 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from chartkit.engine.cluster_policy.pattern.scalar import go_number, is_number, number_equals
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.go.duration import duration_or_none
+from chartkit.go.duration import SECOND, duration_or_none, in_seconds
 from chartkit.go.fmt import go_sprint
 from chartkit.go.quantity import quantity_or_none
 from chartkit.go.strconv import (
@@ -16,15 +17,13 @@ from chartkit.go.strconv import (
     as_floats,
     or_none,
     parse_float,
-    parse_int,
     truncate_to_int64,
+    wrapped,
 )
 from chartkit.model import Json
 
 Compare = Callable[[Json], bool]
 Prepare = Callable[[Json], Compare]
-
-SECOND = 1_000_000_000
 
 
 def never(_: Json) -> bool:
@@ -32,20 +31,9 @@ def never(_: Json) -> bool:
     return False
 
 
-def is_number(value: Json) -> bool:
-    """Return whether a value is a JSON number; a boolean is none."""
-    return isinstance(value, int | float) and value is not True and value is not False
-
-
 def sprint(value: Json) -> str:
     """The value as Go's `fmt.Sprint` writes it, numbers being float64 unless marked."""
-    if isinstance(value, str):
-        return value
-    if value is True or value is False:
-        return "true" if value else "false"
-    if isinstance(value, Int64):
-        return str(int(value))
-    return go_sprint(as_floats(value))
+    return value if isinstance(value, str) else go_sprint(as_floats(value))
 
 
 def read_duration(value: Json) -> int | None:
@@ -56,7 +44,6 @@ def read_duration(value: Json) -> int | None:
 
 
 read_float = or_none(parse_float)
-read_int = or_none(parse_int)
 
 
 def pair_durations(key: Json, value: Json) -> tuple[float, float] | None:
@@ -78,14 +65,7 @@ def seconds_of(value: Json) -> int | None:
     if not is_number(value):
         return None
     whole = value if isinstance(value, Int64) else truncate_to_int64(as_float(value))
-    return (whole * SECOND + 2**63) % 2**64 - 2**63
-
-
-def in_seconds(nanoseconds: int) -> float:
-    """Go's `Duration.Seconds`."""
-    whole, rest = divmod(abs(nanoseconds), SECOND)
-    total = float(whole) + float(rest) / 1e9
-    return -total if nanoseconds < 0 else total
+    return wrapped(whole * SECOND)
 
 
 def equals(value: Json) -> Compare:
@@ -153,26 +133,11 @@ _QUANTITY_START = frozenset("+-.0123456789")
 def _other_equals(key: Json, value: Json) -> bool:
     if isinstance(key, bool):
         return isinstance(value, bool) and key == value
-    if isinstance(key, Int64):
-        if isinstance(value, Int64):
-            return key == value
-        if is_number(value):
-            number = as_float(value)
-            return number.is_integer() and truncate_to_int64(number) == key
-        return isinstance(value, str) and read_int(value) == key
     if is_number(key):
-        return _float_equals(as_float(key), value)
+        return number_equals(go_number(key), value)
     if isinstance(key, dict):
         return isinstance(value, dict) and _deep_equal(key, value)
     return isinstance(value, list) and _deep_equal(key, value)
-
-
-def _float_equals(key: float, value: Json) -> bool:
-    if isinstance(value, Int64):
-        return key.is_integer() and truncate_to_int64(key) == value
-    if is_number(value):
-        return key == as_float(value)
-    return isinstance(value, str) and read_float(value) == key
 
 
 def _deep_equal(left: Json, right: Json) -> bool:

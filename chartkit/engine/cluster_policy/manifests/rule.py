@@ -36,7 +36,7 @@ from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError, Reraise, raising
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json, RuleResult, Status, pointer_of
+from chartkit.model import Body, Json, RuleResult, Status, mapping_at, pointer_of
 
 _DOMAIN: Final = "cosign.sigstore.dev"
 _NO_BUNDLE: Final = "manifests in registries are not looked at, only those in annotations"
@@ -145,10 +145,7 @@ def _judge(verifies: Sequence[_Verify], judged: _Object) -> tuple[Status, str]:
 
 
 def _annotations(body: Body) -> Mapping[str, str]:
-    metadata = body.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(annotations, dict):
-        return {}
+    annotations = mapping_at(body, "metadata", "annotations")
     return {key: value for key, value in annotations.items() if isinstance(value, str)}
 
 

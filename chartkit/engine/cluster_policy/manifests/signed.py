@@ -17,7 +17,7 @@ from chartkit.engine.ports.signatures import BlobSource, LoggedBlob, SignatureEr
 from chartkit.errors import EvaluationError, InputError, LookupFailed
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import UnsupportedValueError, go_json
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
 """The most bytes of an unpacked message; the API server accepts no larger object."""
@@ -177,16 +177,11 @@ def _candidates(body: Body, manifests: Sequence[Json]) -> Sequence[Body]:
 def _identity(body: Body) -> tuple[str, Json]:
     version = body.get("apiVersion")
     group = version.rpartition("/")[0] if isinstance(version, str) else ""
-    return group, _metadata(body).get("name")
+    return group, mapping_at(body, "metadata").get("name")
 
 
 def _namespace(body: Body) -> str:
-    return _metadata(body).get("namespace") or ""
-
-
-def _metadata(body: Body) -> Body:
-    metadata = body.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
+    return mapping_at(body, "metadata").get("namespace") or ""
 
 
 FAILED: Final = "failed to verify signature"

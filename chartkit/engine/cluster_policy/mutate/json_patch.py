@@ -25,9 +25,9 @@ from chartkit.engine.json_patch import (
     KeyMissingError,
     PatchError,
     add,
+    copied,
     equal,
     located,
-    opened,
     put,
     remove,
 )
@@ -222,7 +222,7 @@ def _value(text: str) -> Json:
         except JsonError as error:
             raise PatchError("failed to decode patches: invalid state detected") from error
     try:
-        return opened(parse_yaml(text))
+        return copied(parse_yaml(text))
     except InputError as error:
         problem = yaml_problem(text) or f"yaml: {error.message}"
         raise PatchError(f"failed to convert patchesJSON6902 to JSON: {problem}") from error

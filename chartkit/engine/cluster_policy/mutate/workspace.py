@@ -16,7 +16,7 @@ from operator import is_, itemgetter
 from typing import Any, Final, NamedTuple, Protocol
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.json_patch import copied, opened
+from chartkit.engine.json_patch import copied
 from chartkit.model import Body, Json
 
 _TABLE: Final = "merge_keys.json"
@@ -245,7 +245,7 @@ class Workspace:
     def opened(self, resource: Body) -> Json:
         """An object with its keys sorted, for reading alone; the last one is not read again."""
         if resource is not self._resource:
-            self._resource, self._opened = resource, opened(resource)
+            self._resource, self._opened = resource, copied(resource)
             self._order = KeyOrder()
         self._order.sort()
         return self._opened

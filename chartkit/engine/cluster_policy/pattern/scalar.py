@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
@@ -144,48 +144,29 @@ def compile_scalar(pattern: Json) -> Holds:
         return lambda value: value is pattern
     if isinstance(pattern, str):
         return _compile_text(pattern)
-    if isinstance(pattern, Int64):
-        return _compile_whole(pattern)
-    return _compile_float(as_float(pattern))
+    return partial(number_equals, go_number(pattern))
 
 
 def _is_zero(value: Json) -> bool:
     return not value and not isinstance(value, dict | list)
 
 
-def _is_number(value: Json) -> bool:
+def is_number(value: Json) -> bool:
+    """Return whether a value is a JSON number; a boolean is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _compile_whole(pattern: int) -> Holds:
-    def holds(value: Json) -> bool:
-        if isinstance(value, str):
-            return _int(value) == pattern
-        if not _is_number(value):
-            return False
-        number = go_number(value)
-        if isinstance(number, float):
-            return number.is_integer() and truncate_to_int64(number) == pattern
-        return number == pattern
-
-    return holds
-
-
-def _compile_float(pattern: float) -> Holds:
-    is_whole = pattern.is_integer()
-    truncated = truncate_to_int64(pattern)
-
-    def holds(value: Json) -> bool:
-        if isinstance(value, str):
-            return _float(value) == pattern
-        if not _is_number(value):
-            return False
-        number = go_number(value)
-        if isinstance(number, float):
-            return number == pattern
-        return is_whole and number == truncated
-
-    return holds
+def number_equals(number: Int64 | float, value: Json) -> bool:
+    """Return whether a number equals a value: an int64 or float64, or the text of one."""
+    if isinstance(value, str):
+        return (_int if isinstance(number, Int64) else _float)(value) == number
+    if not is_number(value):
+        return False
+    other = go_number(value)
+    if isinstance(other, Int64) is isinstance(number, Int64):
+        return other == number
+    real, whole = (number, other) if isinstance(other, Int64) else (other, number)
+    return float(real).is_integer() and truncate_to_int64(real) == whole
 
 
 def _compile_text(pattern: str) -> Holds:

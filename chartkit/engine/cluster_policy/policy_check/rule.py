@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chartkit.engine.cluster_policy.conditions.parse import check_conditions
-from chartkit.engine.cluster_policy.policy import Match, Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check.actions import (
     action_fault,
     json_patch_fault,
@@ -14,6 +14,7 @@ from chartkit.engine.cluster_policy.policy_check.actions import (
 )
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.context.variables.syntax import find_variables
+from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.model import Body, Json, text_of, value_at
 
@@ -95,21 +96,10 @@ METADATA_ONLY: Final = (
 def kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     """Return the fault of the kinds of a policy's rules, in Kyverno's words."""
     for index, rule in enumerate(rules):
-        for name, block in (("match", rule.match), ("exclude", rule.exclude)):
-            if block is None:
-                continue
-            for place, kinds in _listed(block):
-                if fault := _fault(kinds, policy.background, rule):
-                    return f"path: spec.rules[{index}].{name}.{place}kinds: {fault}"
+        for path, one in rule.filters():
+            if fault := _fault(one.kinds, policy.background, rule):
+                return f"path: {show_path(('spec', 'rules', index, *path, 'kinds'))}: {fault}"
     return None
-
-
-def _listed(block: Match) -> Iterable[tuple[str, tuple[str, ...]]]:
-    for at, resource_filter in enumerate(block.any):
-        yield f"any[{at}].", resource_filter.kinds
-    for at, resource_filter in enumerate(block.all):
-        yield f"all[{at}].", resource_filter.kinds
-    yield "", block.direct.kinds
 
 
 def _fault(kinds: tuple[str, ...], background: bool, rule: Rule) -> str | None:

@@ -6,12 +6,13 @@ Every fault is found, in the API server's form `path: Kind of fault: what`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import getitem
 from typing import Final
 
 from chartkit.engine.cluster_policy.autogen import ANNOTATION
 from chartkit.engine.cluster_policy.policy import (
     ActionOverride,
-    Match,
     Policy,
     ResourceFilter,
     Rule,
@@ -19,6 +20,7 @@ from chartkit.engine.cluster_policy.policy import (
 )
 from chartkit.engine.cluster_policy.policy_check.typed_json import SELECTOR, rule_json, typed_json
 from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, generation_faults
+from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.kubernetes.selectors import LabelSelector, selector_problem
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Body, Json
@@ -232,9 +234,11 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
     if matches_nothing(rule):
         shown = rule_json(rule.body, policy.resource.api_version)
         yield f"{place}: Invalid value: {shown}: Rule is matching an empty set"
-    yield from _block_faults(rule.match, rule.body.get("match"), f"{place}.match", policy)
-    if rule.exclude is not None:
-        yield from _block_faults(rule.exclude, rule.body.get("exclude"), f"{place}.exclude", policy)
+    whole: Json = body
+    for path, one in rule.filters():
+        where = f"{place}.{show_path(path)}"
+        written: Json = reduce(getitem, path, whole)
+        yield from _filter_faults(one, written, where, policy)
     yield from _target_namespace_faults(policy, rule, place)
     security: Body = rule.validate.pod_security or {}
     for index, one in enumerate(security.get("exclude") or ()):
@@ -246,14 +250,6 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
                 f'{where}.controlName: Invalid value: "{name}": Invalid control name defined at '
                 "the given level"
             )
-
-
-def _block_faults(block: Match, body: Json, place: str, policy: Policy) -> Iterator[str]:
-    for name, filters in (("any", block.any), ("all", block.all)):
-        for index, resource_filter in enumerate(filters):
-            where = f"{place}.{name}[{index}]"
-            yield from _filter_faults(resource_filter, body[name][index], where, policy)
-    yield from _filter_faults(block.direct, body, place, policy)
 
 
 def _filter_faults(one: ResourceFilter, body: Json, place: str, policy: Policy) -> Iterator[str]:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.context.context import Context, QueryError
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.engine.context.variables.syntax import has_references, has_variable
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import InputError, Reraise
 from chartkit.go.fmt import go_json
@@ -93,25 +94,15 @@ def variables_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
 def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     """Return the fault of a background policy that uses data of admission requests only."""
     for index, rule in enumerate(rules):
-        for name, block in (("match", rule.match), ("exclude", rule.exclude)):
-            place = _user_filter(block) if block is not None else None
-            if place:
-                return f"invalid variable used at path: spec/rules[{index}]/{name}/{place}"
+        for path, one in rule.filters():
+            if field := _user_field(one):
+                place = show_path(("spec", "rules", index, *path, field)).replace(".", "/")
+                return f"invalid variable used at path: {place}"
     if any(rule.kind is RuleKind.MUTATE_EXISTING for rule in policy.rules):
         return None
     for variable in _variables_in(policy.resource.body):
         if _OF_USERS.search(variable):
             return f"variable {variable} is not allowed"
-    return None
-
-
-def _user_filter(block: Match) -> str | None:
-    named = [("", block.direct)]
-    named += [(f"any[{at}]/", one) for at, one in enumerate(block.any)]
-    named += [(f"all[{at}]/", one) for at, one in enumerate(block.all)]
-    for place, resource_filter in named:
-        if what := _user_field(resource_filter):
-            return place + what
     return None
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.model import Body, Diagnostic, Severity, pointer_of
+from chartkit.model import Body, Diagnostic, FieldPath, Severity, pointer_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 IsClusterWide = Callable[[str], bool | None]
@@ -146,7 +147,6 @@ _SUBRESOURCE_KINDS: Final = frozenset({"Scale", "TokenRequest"}) | {
 }
 """The kinds that only subresources of Kubernetes' own resources have."""
 _HINT: Final = "Kyverno's webhook refuses the policy when it is created: a cluster never has it"
-_Path = tuple[str | int, ...]
 
 
 def webhook_refusals(
@@ -162,16 +162,14 @@ def webhook_refusals(
 
 def _faults(
     policy: Policy, cluster_wide: IsClusterWide, problems: Sequence[str]
-) -> Iterator[tuple[_Path, str]]:
+) -> Iterator[tuple[FieldPath, str]]:
     if problems:
         text = f"match conditions compilation errors: [{' '.join(problems)}]"
         yield ("spec", "webhookConfiguration", "matchConditions"), text
     for index, rule in enumerate(policy.rules):
-        for path, resource_filter in filters_of(rule):
+        for path, resource_filter in rule.filters():
             at = ("spec", "rules", index, *path)
-            shown = ""
-            for part in at:
-                shown += f"[{part}]" if isinstance(part, int) else f".{part}" if shown else part
+            shown = show_path(at)
             for number, kind in enumerate(resource_filter.kinds):
                 where = (*at, "resources", "kinds", number)
                 if policy.namespace and cluster_wide(kind):
@@ -188,16 +186,6 @@ def _faults(
                         where,
                         f"path: {shown}.kinds: background scan enabled with subresource {kind}",
                     )
-
-
-def filters_of(rule: Rule) -> Iterator[tuple[_Path, ResourceFilter]]:
-    """Yield the filters of a rule's match and exclude blocks, with their paths in the rule."""
-    blocks: list[tuple[str, Match | None]] = [("match", rule.match), ("exclude", rule.exclude)]
-    for name, block in blocks:
-        if block is not None:
-            yield from (((name, "any", at), one) for at, one in enumerate(block.any))
-            yield from (((name, "all", at), one) for at, one in enumerate(block.all))
-            yield (name,), block.direct
 
 
 def _is_scanned(policy: Policy, rule: Rule) -> bool:

@@ -80,8 +80,7 @@ def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
 def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
     """The Secrets with which an image is pulled, as `namespace/name`: those that the objects on
     the way to it name."""
-    metadata = resource.get("metadata")
-    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    namespace = mapping_at(resource, "metadata").get("namespace")
     found: list[str] = []
     value: Json = resource
     for step in image.path:

@@ -8,15 +8,15 @@ from functools import reduce
 from chartkit.engine.jmespath.declaration import ItemsList, function, is_number
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.go.duration import (
-    MAX_DURATION,
     SECOND,
     DurationError,
     format_duration,
+    in_seconds,
     parse_duration,
 )
 from chartkit.go.fmt import format_float
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.go.strconv import NumberError, parse_float, truncate_to_int64
+from chartkit.go.strconv import NumberError, parse_float, truncate_to_int64, wrapped
 from chartkit.model import Json
 
 
@@ -50,18 +50,6 @@ def _zero_divisor(name: str) -> FunctionError:
     return function_error(name, "Zero divisor passed")
 
 
-def _duration(nanoseconds: int) -> str:
-    """The text of a duration, which wraps around as int64 does."""
-    wrapped = (nanoseconds + MAX_DURATION + 1) % (2 * (MAX_DURATION + 1)) - MAX_DURATION - 1
-    return format_duration(wrapped)
-
-
-def _seconds(duration: int) -> float:
-    whole = abs(duration) // SECOND
-    seconds = float(whole) + float(abs(duration) % SECOND) / 1e9
-    return -seconds if duration < 0 else seconds
-
-
 def _from_seconds(seconds: float) -> str:
     return format_duration(truncate_to_int64(seconds * float(SECOND)))
 
@@ -75,7 +63,7 @@ def _sum(left: Json, right: Json, name: str) -> Json:
     if isinstance(first, Quantity) and isinstance(second, Quantity):
         return str(first + second)
     if isinstance(first, _Duration) and isinstance(second, _Duration):
-        return _duration(first + second)
+        return format_duration(wrapped(first + second))
     if isinstance(first, float) and isinstance(second, float):
         return first + second
     raise _mismatch(name)
@@ -104,7 +92,7 @@ def subtract(left: Json, right: Json) -> Json:
     if isinstance(first, Quantity) and isinstance(second, Quantity):
         return str(first - second)
     if isinstance(first, _Duration) and isinstance(second, _Duration):
-        return _duration(first - second)
+        return format_duration(wrapped(first - second))
     if isinstance(first, float) and isinstance(second, float):
         return first - second
     raise _mismatch("subtract")
@@ -122,7 +110,7 @@ def multiply(left: Json, right: Json) -> Json:
         raise _mismatch("multiply")
     if isinstance(first, Quantity):
         return str(first * _scalar_quantity(second))
-    return _from_seconds(_seconds(int(first)) * second)
+    return _from_seconds(in_seconds(int(first)) * second)
 
 
 @function("divide(any, any) any", "divide('2Gi', '512Mi')")
@@ -138,11 +126,11 @@ def divide(left: Json, right: Json) -> Json:
             raise _zero_divisor("divide")
         if isinstance(first, Quantity):
             return _quantity_quotient(first, _scalar_quantity(second))
-        return _from_seconds(_seconds(int(first)) / second)
+        return _from_seconds(in_seconds(int(first)) / second)
     if isinstance(first, Quantity) and isinstance(second, Quantity):
         return _quotient(float(first), float(second))
     if isinstance(first, _Duration) and isinstance(second, _Duration):
-        return _quotient(_seconds(first), _seconds(second))
+        return _quotient(in_seconds(first), in_seconds(second))
     raise _mismatch("divide")
 
 

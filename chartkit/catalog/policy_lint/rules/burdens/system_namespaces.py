@@ -8,7 +8,6 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.engine import ENFORCE
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.cluster_policy.policy_check.webhook import filters_of
 from chartkit.model import Diagnostic, Severity
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
@@ -43,7 +42,7 @@ validate:
             return
         for index, rule in enumerate(policy.rules):
             narrows = any(
-                one.namespaces or one.namespace_selector is not None for _, one in filters_of(rule)
+                one.namespaces or one.namespace_selector is not None for _, one in rule.filters()
             )
             if _enforces(policy, rule) and not narrows:
                 message = f"rule {rule.name}: enforces in all namespaces, kube-system among them"

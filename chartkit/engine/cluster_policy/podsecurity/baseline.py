@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.pod import (
-    Container,
     FieldError,
     Pod,
     Violation,
@@ -106,33 +105,26 @@ def _probed_hosts(container: Body, path: str) -> Iterator[tuple[str, str]]:
 
 def privileged(pod: Pod) -> Violation | None:
     """No container is privileged."""
-    bad = [one for one in pod.containers if (one.security or {}).get("privileged")]
-    if not bad:
+    errors = pod.setting("privileged", lambda security: security.get("privileged") or None)
+    if not errors:
         return None
-    names = counted("container", (container.name for container in bad))
-    return Violation(
-        "privileged",
-        f"{names} must not set securityContext.privileged=true",
-        tuple(container.forbidden("privileged", True) for container in bad),
-    )
+    detail = f"{setters(errors)} must not set securityContext.privileged=true"
+    return Violation("privileged", detail, errors)
 
 
 def proc_mount(pod: Pod) -> Violation | None:
     """`/proc` is masked as it is by default."""
-    bad: list[tuple[Container, str]] = []
-    for container in pod.containers:
-        mount = (container.security or {}).get("procMount")
-        if mount is not None and mount != "Default":
-            bad.append((container, mount))
-    if not bad:
+
+    def bad(security: Body) -> str | None:
+        mount: str | None = security.get("procMount")
+        return None if mount == "Default" else mount
+
+    errors = pod.setting("procMount", bad)
+    if not errors:
         return None
-    names = counted("container", (one.name for one, _ in bad))
-    mounts = quoted(sorted({mount for _, mount in bad}))
-    return Violation(
-        "procMount",
-        f"{names} must not set securityContext.procMount to {mounts}",
-        tuple(one.forbidden("procMount", mount) for one, mount in bad),
-    )
+    mounts = quoted(sorted({str(error.value) for error in errors}))
+    detail = f"{setters(errors)} must not set securityContext.procMount to {mounts}"
+    return Violation("procMount", detail, errors)
 
 
 DEFAULT_CAPABILITIES: Final = frozenset(
@@ -156,42 +148,31 @@ def added_capabilities(
     pod: Pod, allowed: frozenset[str]
 ) -> tuple[str, tuple[FieldError, ...]] | None:
     """Return the capabilities beyond the allowed ones: in words, and the fields; None for none."""
-    names, errors = [], []
-    every: set[str] = set()
-    for container in pod.containers:
-        added = ((container.security or {}).get("capabilities") or {}).get("add") or ()
-        if bad := set(added) - allowed:
-            names.append(container.name)
-            every |= bad
-            errors.append(container.forbidden("capabilities.add", tuple(sorted(bad))))
-    if not names:
+
+    def bad(security: Body) -> tuple[str, ...] | None:
+        added = (security.get("capabilities") or {}).get("add") or ()
+        return tuple(sorted(set(added) - allowed)) or None
+
+    errors = pod.setting("capabilities.add", bad)
+    if not errors:
         return None
+    every = sorted({name for error in errors for name in error.values})
     detail = (
-        f"{counted('container', names)} must not include {quoted(sorted(every))} "
-        "in securityContext.capabilities.add"
+        f"{setters(errors)} must not include {quoted(every)} in securityContext.capabilities.add"
     )
-    return detail, tuple(errors)
+    return detail, errors
 
 
 def windows_host_process(pod: Pod) -> Violation | None:
     """Neither pod nor container is a Windows HostProcess."""
-    bad = [
-        container
-        for container in pod.containers
-        if ((container.security or {}).get("windowsOptions") or {}).get("hostProcess")
-    ]
-    is_own = bool((pod.security.get("windowsOptions") or {}).get("hostProcess"))
-    errors = [container.forbidden("windowsOptions.hostProcess", True) for container in bad]
-    if is_own:
-        errors.insert(0, FieldError("spec.securityContext.windowsOptions.hostProcess", True))
+    errors = pod.setting(
+        "windowsOptions.hostProcess",
+        lambda security: (security.get("windowsOptions") or {}).get("hostProcess") or None,
+    )
     if not errors:
         return None
-    named = " and ".join(setters(is_own, bad))
-    return Violation(
-        "hostProcess",
-        f"{named} must not set securityContext.windowsOptions.hostProcess=true",
-        tuple(errors),
-    )
+    detail = f"{setters(errors)} must not set securityContext.windowsOptions.hostProcess=true"
+    return Violation("hostProcess", detail, errors)
 
 
 def sysctls(allowed: frozenset[str]) -> Judge:

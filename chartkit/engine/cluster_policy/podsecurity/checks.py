@@ -14,7 +14,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity import baseline, profiles, restricted
 from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
-from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding, Pod
+from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Pod, Violation
 from chartkit.engine.cluster_policy.podsecurity.restricted import unless_windows
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Body
@@ -164,14 +164,13 @@ def _forms(level: str, version: str) -> Iterator[tuple[Check, tuple[int, Judge]]
             yield check, check.form(minor)
 
 
-def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Finding]:
+def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Violation]:
     """Return the findings of the checks in a pod."""
     findings = []
     for check, judge in chosen:
         violation = judge(pod)
         if violation is not None:
-            reason, detail = violation.reason, violation.detail
-            findings.append(Finding(check, reason, detail, violation.errors, violation.places))
+            findings.append(replace(violation, check=check))
     return findings
 
 
@@ -191,7 +190,7 @@ class Exclusion:
     field: str
     values: Wildcards
 
-    def lift(self, findings: Sequence[Finding], pod: Pod) -> list[Finding]:
+    def lift(self, findings: Sequence[Violation], pod: Pod) -> list[Violation]:
         """Return the remaining findings in a pod.
 
         The checks are run again on what the exclusion speaks of; each field error there takes
@@ -243,8 +242,8 @@ def compile_exclusion(body: Body, chosen: Chosen) -> Exclusion:
 
 
 def lift_all(
-    exclusions: Sequence[Exclusion], findings: Sequence[Finding], pod: Pod
-) -> list[Finding]:
+    exclusions: Sequence[Exclusion], findings: Sequence[Violation], pod: Pod
+) -> list[Violation]:
     """Return the findings that remain after every exclusion."""
     left = list(findings)
     for exclusion in exclusions:

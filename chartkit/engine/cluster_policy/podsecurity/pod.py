@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -63,6 +63,25 @@ class Pod:
     def security(self) -> Body:
         """The pod's `securityContext`; empty if missing."""
         return self.spec.get("securityContext") or {}
+
+    def owners(self) -> Iterator[tuple[str, str | None, Body]]:
+        """Yield each `securityContext` with its path, and the name of its container; the pod's own
+        is first, without a name."""
+        yield "spec.securityContext", None, self.security
+        for one in self.containers:
+            yield f"{one.path}.securityContext", one.name, one.security or {}
+
+    def setting(self, field: str, bad: Callable[[Body], BadValue | None]) -> tuple[FieldError, ...]:
+        """Return the errors of a field of every `securityContext`.
+
+        bad: the value that it must not have; None for none.
+        """
+        found = ((path, name, bad(security)) for path, name, security in self.owners())
+        return tuple(
+            FieldError(f"{path}.{field}", value, name)
+            for path, name, value in found
+            if value is not None
+        )
 
     @property
     def is_windows(self) -> bool:
@@ -186,25 +205,15 @@ def _shown(value: BadValue) -> str:
 class Violation:
     """The reason why a check forbids a pod.
 
-    detail: names containers and values; errors: None where a check tells no fields; places: the
-    paths of the fields then, which Kyverno does not show.
+    check: its id; detail: names containers and values; errors: None where a check tells no fields;
+    places: the paths of the fields then, which Kyverno does not show.
     """
 
     reason: str
     detail: str
     errors: tuple[FieldError, ...] | None = None
     places: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A violation of one check, by the check's id."""
-
-    check: str
-    reason: str
-    detail: str
-    errors: tuple[FieldError, ...] | None
-    places: tuple[str, ...] = ()
+    check: str = ""
 
 
 def quoted(items: Iterable[str]) -> str:
@@ -224,10 +233,12 @@ def counted(word: str, items: Iterable[str]) -> str:
     return f"{plural(word, len(found))} {quoted(found)}"
 
 
-def setters(pod: bool, containers: Iterable[Container]) -> list[str]:
-    """The parts that set a field: the pod, and containers by their names."""
-    names = [container.name for container in containers]
-    return [*(["pod"] if pod else []), *([counted("container", names)] if names else [])]
+def setters(errors: Iterable[FieldError]) -> str:
+    """The parts that set a field, by its errors: the pod, and containers by their names."""
+    owners = [error.container for error in errors]
+    names = [name for name in owners if name is not None]
+    parts = ("pod" if None in owners else "", counted("container", names) if names else "")
+    return " and ".join(filter(None, parts))
 
 
 def using(word: str, names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ Source of the rules: as in `baseline`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
@@ -16,6 +16,7 @@ from chartkit.engine.cluster_policy.podsecurity.pod import (
     counted,
     plural,
     quoted,
+    setters,
 )
 from chartkit.go.fmt import go_json
 from chartkit.model import Body
@@ -27,23 +28,21 @@ APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 
 def app_armor(pod: Pod) -> Violation | None:
     """AppArmor is the runtime's default or a local profile, by field and by annotation."""
-    setters, values, errors = _bad_types(pod, "appArmorProfile")
+    errors = _bad_types(pod, "appArmorProfile")
     annotations = [
         (key, value)
         for key, value in sorted(pod.annotations.items())
         if key.startswith(APPARMOR) and not _is_allowed(value, "", "runtime/default")
     ]
-    shown = sorted(values)
-    if annotations:
-        shown += [f"{key}={go_json(value)}" for key, value in annotations]
-        setters.append(plural("annotation", len(annotations)))
-        errors += [_annotation(key, value) for key, value in annotations]
-    if not setters:
+    if not (errors or annotations):
         return None
+    shown = _values(errors) + [f"{key}={go_json(value)}" for key, value in annotations]
+    named = plural("annotation", len(annotations)) if annotations else ""
     return Violation(
         plural("forbidden AppArmor profile", len(shown)),
-        f"{' and '.join(setters)} must not set AppArmor profile type to {quoted(shown)}",
-        tuple(errors),
+        f"{' and '.join(filter(None, (setters(errors), named)))} must not set AppArmor profile "
+        f"type to {quoted(shown)}",
+        (*errors, *(_annotation(key, value) for key, value in annotations)),
     )
 
 
@@ -55,26 +54,20 @@ def _annotation(key: str, value: str) -> FieldError:
     return FieldError(f"metadata.annotations[{key}]", value)
 
 
-def _bad_types(pod: Pod, profile: str) -> tuple[list[str], set[str], list[FieldError]]:
-    """Return the owners of profiles that are not allowed, the profiles, and the fields."""
-    setters: list[str] = []
-    values: set[str] = set()
-    errors: list[FieldError] = []
-    own = pod.security.get(profile)
-    if own is not None and own.get("type") not in ALLOWED:
-        setters.append("pod")
-        values.add(own.get("type") or "")
-        errors.append(FieldError(f"spec.securityContext.{profile}.type", own.get("type") or ""))
-    names = []
-    for container in pod.containers:
-        given = (container.security or {}).get(profile)
-        if given is not None and given.get("type") not in ALLOWED:
-            names.append(container.name)
-            values.add(given.get("type") or "")
-            errors.append(container.forbidden(f"{profile}.type", given.get("type") or ""))
-    if names:
-        setters.append(counted("container", names))
-    return setters, values, errors
+def _bad_types(pod: Pod, profile: str) -> tuple[FieldError, ...]:
+    """Return the errors of profiles that are not allowed."""
+
+    def bad(security: Body) -> str | None:
+        given = security.get(profile)
+        if given is None or given.get("type") in ALLOWED:
+            return None
+        return given.get("type") or ""
+
+    return pod.setting(f"{profile}.type", bad)
+
+
+def _values(errors: Iterable[FieldError]) -> list[str]:
+    return sorted({str(error.value) for error in errors})
 
 
 SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
@@ -100,26 +93,22 @@ def seccomp_annotations(pod: Pod) -> Violation | None:
 
 def seccomp_if_set(pod: Pod) -> Violation | None:
     """A seccomp profile that is set is the runtime's default or local."""
-    setters, values, errors = _bad_types(pod, "seccompProfile")
-    return _seccomp_violation(setters, values, errors) if setters else None
-
-
-def _seccomp_violation(setters: list[str], values: set[str], errors: list[FieldError]) -> Violation:
+    errors = _bad_types(pod, "seccompProfile")
+    if not errors:
+        return None
     return Violation(
         "seccompProfile",
-        f"{' and '.join(setters)} must not set securityContext.seccompProfile.type to "
-        f"{quoted(sorted(values))}",
-        tuple(errors),
+        f"{setters(errors)} must not set securityContext.seccompProfile.type to "
+        f"{quoted(_values(errors))}",
+        errors,
     )
 
 
 def seccomp_required(pod: Pod) -> Violation | None:
     """Every container has a seccomp profile, its own or the pod's, that is allowed."""
-    setters, values, errors = _bad_types(pod, "seccompProfile")
-    if setters:
-        return _seccomp_violation(setters, values, errors)
-    if pod.security.get("seccompProfile") is not None:
-        return None
+    bad = seccomp_if_set(pod)
+    if bad is not None or pod.security.get("seccompProfile") is not None:
+        return bad
     missing = [one for one in pod.containers if (one.security or {}).get("seccompProfile") is None]
     if not missing:
         return None
@@ -136,27 +125,16 @@ def selinux(types: frozenset[str]) -> Judge:
     """SELinux types are container types, and neither user nor role is set."""
 
     def judge(pod: Pod) -> Violation | None:
-        setters, errors = [], []
-        if own := list(_selinux_errors(pod.security, "spec.", None, types)):
-            setters.append("pod")
-            errors += own
-        names = []
-        for container in pod.containers:
-            place = f"{container.path}."
-            found = list(_selinux_errors(container.security or {}, place, container.name, types))
-            if found:
-                names.append(container.name)
-                errors += found
-        if names:
-            setters.append(counted("container", names))
-        if not setters:
+        errors: list[FieldError] = []
+        owners: list[FieldError] = []
+        for path, container, security in pod.owners():
+            found = list(_selinux_errors(security, path, container, types))
+            errors += found
+            owners += found[:1]
+        if not errors:
             return None
-        return Violation(
-            "seLinuxOptions",
-            f"{' and '.join(setters)} set forbidden securityContext.seLinuxOptions: "
-            f"{_selinux_values(errors)}",
-            tuple(errors),
-        )
+        detail = f"{setters(owners)} set forbidden securityContext.seLinuxOptions: "
+        return Violation("seLinuxOptions", detail + _selinux_values(errors), tuple(errors))
 
     return judge
 
@@ -170,7 +148,7 @@ def _selinux_errors(
     for field in ("type", "user", "role"):
         value = options.get(field) or ""
         if value not in types if field == "type" else value:
-            yield FieldError(f"{place}securityContext.seLinuxOptions.{field}", value, container)
+            yield FieldError(f"{place}.seLinuxOptions.{field}", value, container)
 
 
 def _selinux_values(errors: list[FieldError]) -> str:

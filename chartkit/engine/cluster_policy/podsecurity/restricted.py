@@ -78,45 +78,30 @@ def _kept(container: Container) -> FieldError | None:
 
 def run_as_non_root(pod: Pod) -> Violation | None:
     """Every container runs as another user than root, by its own word or the pod's."""
-    own = pod.security.get("runAsNonRoot")
-    bad: list[Container] = []
-    silent: list[Container] = []
-    for container in pod.containers:
-        said = (container.security or {}).get("runAsNonRoot")
-        if said is False:
-            bad.append(container)
-        elif said is None and not own:
-            silent.append(container)
-    errors = [FieldError("spec.securityContext.runAsNonRoot", False)] if own is False else []
-    errors += [one.forbidden("runAsNonRoot", False) for one in bad]
+    errors = pod.setting(
+        "runAsNonRoot", lambda security: False if security.get("runAsNonRoot") is False else None
+    )
+    silent = [one for one in pod.containers if (one.security or {}).get("runAsNonRoot") is None]
     details = []
     if errors:
-        named = " and ".join(setters(own is False, bad))
-        details.append(f"{named} must not set securityContext.runAsNonRoot=false")
-    if silent:
+        details.append(f"{setters(errors)} must not set securityContext.runAsNonRoot=false")
+    if silent and not pod.security.get("runAsNonRoot"):
         names = counted("container", (one.name for one in silent))
         details.append(f"pod or {names} must set securityContext.runAsNonRoot=true")
-        errors += [one.missing("runAsNonRoot") for one in silent]
+        errors += tuple(one.missing("runAsNonRoot") for one in silent)
     if not details:
         return None
-    return Violation("runAsNonRoot != true", "\n".join(details), tuple(errors))
+    return Violation("runAsNonRoot != true", "\n".join(details), errors)
 
 
 def run_as_user(pod: Pod) -> Violation | None:
     """Neither pod nor container sets the user 0."""
-    is_own = _is_root(pod.security)
-    bad = [container for container in pod.containers if _is_root(container.security or {})]
-    errors = [FieldError("spec.securityContext.runAsUser", 0)] if is_own else []
-    errors += [container.forbidden("runAsUser", 0) for container in bad]
+    errors = pod.setting(
+        "runAsUser", lambda security: 0 if security.get("runAsUser") == 0 else None
+    )
     if not errors:
         return None
-    named = " and ".join(setters(is_own, bad))
-    return Violation("runAsUser=0", f"{named} must not set runAsUser=0", tuple(errors))
-
-
-def _is_root(security: Body) -> bool:
-    user = security.get("runAsUser")
-    return user is not None and user == 0
+    return Violation("runAsUser=0", f"{setters(errors)} must not set runAsUser=0", errors)
 
 
 ALLOWED_VOLUMES: Final = (

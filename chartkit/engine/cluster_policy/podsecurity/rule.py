@@ -18,7 +18,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     find,
     lift_all,
 )
-from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding, read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Violation, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.validate import allow_existing
 from chartkit.engine.context.context import Context, extract_images
@@ -177,7 +177,7 @@ class _Standard:
         return check
 
 
-def _group(found: Finding, prefix: str | None) -> str:
+def _group(found: Violation, prefix: str | None) -> str:
     errors = []
     for error in found.errors or ():
         path = error.path if prefix is None else error.path.replace("spec", prefix)
@@ -186,7 +186,7 @@ def _group(found: Finding, prefix: str | None) -> str:
     return f"(Forbidden reason: {found.reason}, field error list: [{', '.join(errors)}])"
 
 
-def _control(found: Finding, image_of: Callable[[str], str]) -> str:
+def _control(found: Violation, image_of: Callable[[str], str]) -> str:
     match = next(_NAMED_CONTAINERS.find_groups(found.detail), None)
     images = None
     if match is not None:
@@ -222,7 +222,7 @@ def _record(
     recorder: Recorder,
     body: Body,
     kind: str,
-    found: tuple[Sequence[Finding], Sequence[Finding], Sequence[Finding]],
+    found: tuple[Sequence[Violation], Sequence[Violation], Sequence[Violation]],
 ) -> None:
     """Record the controls that an object violates; found: all, those that the rule's `exclude`
     leaves, and those that exceptions leave of them."""
@@ -253,11 +253,11 @@ _OF_THE_POD: Final = {
 """The field of the pod that speaks for all of its containers, by check."""
 
 
-def _fields_of(findings: Sequence[Finding], kind: str, origins: Origins) -> Iterator[FieldPath]:
+def _fields_of(findings: Sequence[Violation], kind: str, origins: Origins) -> Iterator[FieldPath]:
     return _paths_of(findings, kind, origins.judged)
 
 
-def _paths_of(findings: Sequence[Finding], kind: str, judged: Traced) -> Iterator[FieldPath]:
+def _paths_of(findings: Sequence[Violation], kind: str, judged: Traced) -> Iterator[FieldPath]:
     """Yield the fields, in the order of the findings; kind: that of the object judged."""
     for finding in findings:
         errors = finding.errors or ()

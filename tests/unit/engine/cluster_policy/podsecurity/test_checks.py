@@ -13,7 +13,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     choose,
     find,
 )
-from chartkit.engine.cluster_policy.podsecurity.pod import Finding, read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import Violation, read_pod
 from chartkit.model import Body, Resource
 
 SECURE: Body = {
@@ -34,7 +34,9 @@ def pod(security: Body | None = None, **spec: Any) -> Resource:
     return Resource({"apiVersion": "v1", "kind": "Pod", **body})
 
 
-def found(resource: Resource, level: str = "restricted", version: str = "latest") -> list[Finding]:
+def found(
+    resource: Resource, level: str = "restricted", version: str = "latest"
+) -> list[Violation]:
     return find(choose(level, version), read_pod(resource))
 
 

@@ -37,19 +37,15 @@ def _stop(text: str) -> int:
             continue
         if character != "=" or filled < 2:
             return at - 1
-        return _padding_error(data, at, filled)
+        at = _skip_line_ends(data, at)
+        if filled == 2:
+            if at == len(data):
+                return len(data)
+            if data[at] != "=":
+                return at - 1
+            at = _skip_line_ends(data, at + 1)
+        return at
     return at - filled
-
-
-def _padding_error(data: str, at: int, filled: int) -> int:
-    at = _skip_line_ends(data, at)
-    if filled == 2:
-        if at == len(data):
-            return len(data)
-        if data[at] != "=":
-            return at - 1
-        at = _skip_line_ends(data, at + 1)
-    return at
 
 
 def _skip_line_ends(data: str, at: int) -> int:

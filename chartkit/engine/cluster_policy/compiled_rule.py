@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.budget import FEW, Budget
+from chartkit.engine.budget import FEW
 from chartkit.engine.cluster_policy.conditions import Conditions
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.handler import Checked, ExceptedHandler, Handler
@@ -61,17 +61,14 @@ class CompiledRule:
             result = self._answer(Status.ERROR, _TOO_DEEP)
         budget = base.budget
         if budget.whole - budget.steps > FEW or budget.bytes_left != budget.whole_bytes:
-            return self._settled(result, budget)
+            # The result of a rule that has taken much; an error where it was too much.
+            problem = budget.end()
+            if problem is None:
+                return result
+            result = self._answer(Status.ERROR, problem.message)
+            return replace(result, patched={}) if self.rule.kind is RuleKind.MUTATE else result
         budget.steps = budget.whole
         return result
-
-    def _settled(self, result: RuleResult | None, budget: Budget) -> RuleResult | None:
-        """The result of a rule that has taken much; an error where it was too much."""
-        problem = budget.end()
-        if problem is None:
-            return result
-        result = self._answer(Status.ERROR, problem.message)
-        return replace(result, patched={}) if self.rule.kind is RuleKind.MUTATE else result
 
     def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
         if request.operation is Operation.DELETE and self.rule.kind is RuleKind.MANIFESTS:

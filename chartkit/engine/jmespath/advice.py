@@ -55,10 +55,6 @@ def advice(message: str, expression: str = "") -> str | None:
     for error, part, hint in _ERRORS:
         if re.search(error, message, re.DOTALL) and re.search(part, text):
             return hint
-    return _unknown_name(message, text)
-
-
-def _unknown_name(message: str, text: str) -> str | None:
     if called := re.search(r"unknown function: (\w+)", message):
         from chartkit.engine.jmespath.functions import FUNCTIONS
 

@@ -57,7 +57,15 @@ def parse_version(text: str) -> Version:
     numbers = _number(parts[0], "major"), _number(parts[1], "minor"), _number(patch, "patch")
     if dash:
         for part in prerelease.split("."):
-            _check_prerelease(part)
+            if not part:
+                raise SemverError("Prerelease is empty")
+            if _DIGITS.issuperset(part):
+                if len(part) > 1 and part[0] == "0":
+                    message = "Numeric PreRelease version must not contain leading zeroes"
+                    raise SemverError(f"{message} {quote(part)}")
+                _uint64(part)
+            elif not _ALPHANUMERIC.issuperset(part):
+                raise SemverError(f"Invalid character(s) found in prerelease {quote(part)}")
     if plus:
         for part in build.split("."):
             if not part:
@@ -83,18 +91,6 @@ def _uint64(digits: str) -> int:
     if len(digits) > 20 or int(digits) > _MAX_UINT64:
         raise SemverError(f"strconv.ParseUint: parsing {quote(digits)}: value out of range")
     return int(digits)
-
-
-def _check_prerelease(part: str) -> None:
-    if not part:
-        raise SemverError("Prerelease is empty")
-    if _DIGITS.issuperset(part):
-        if len(part) > 1 and part[0] == "0":
-            message = "Numeric PreRelease version must not contain leading zeroes"
-            raise SemverError(f"{message} {quote(part)}")
-        _uint64(part)
-    elif not _ALPHANUMERIC.issuperset(part):
-        raise SemverError(f"Invalid character(s) found in prerelease {quote(part)}")
 
 
 @lru_cache(maxsize=1024)

@@ -32,7 +32,23 @@ def compile_wildcard(pattern: str) -> Matcher:
     if not pattern.strip("*"):
         return lambda _: True
     if "?" not in pattern:
-        return _compile_stars(pattern.split("*"))
+        parts = pattern.split("*")
+        first, *middle, last = parts
+        middle = [part for part in middle if part]
+        least = sum(map(len, parts))
+
+        def matches(text: str) -> bool:
+            if len(text) < least or not text.startswith(first) or not text.endswith(last):
+                return False
+            position, end = len(first), len(text) - len(last)
+            for part in middle:
+                position = text.find(part, position, end)
+                if position < 0:
+                    return False
+                position += len(part)
+            return True
+
+        return matches
     match = re2.compile(regular_expression(pattern)).fullmatch
     return lambda text: match(text) is not None
 
@@ -42,22 +58,3 @@ def regular_expression(pattern: str) -> str:
     escaped = _SPECIAL.sub(r"\\\1", pattern)
     middle = escaped.replace("?", ".").replace("*", ".*")
     return f"(?s)^{middle}$"
-
-
-def _compile_stars(parts: list[str]) -> Matcher:
-    first, *middle, last = parts
-    middle = [part for part in middle if part]
-    least = sum(map(len, parts))
-
-    def matches(text: str) -> bool:
-        if len(text) < least or not text.startswith(first) or not text.endswith(last):
-            return False
-        position, end = len(first), len(text) - len(last)
-        for part in middle:
-            position = text.find(part, position, end)
-            if position < 0:
-                return False
-            position += len(part)
-        return True
-
-    return matches

@@ -120,37 +120,29 @@ def remove_anchors(value: Json, is_anchored: bool) -> bool:
     is_anchored: whether it stands under an anchor, so that a scalar is none of the patch.
     """
     if isinstance(value, dict):
-        return _remove_from_object(value)
+        left = False
+        for anchor in anchored(value, CONDITIONS):
+            if remove_anchors(take(value, anchor), True):
+                del value[str(anchor)]
+            else:
+                left = True
+        if left:
+            for anchor in anchored(value, CONDITIONS):
+                rename(value, str(anchor), anchor.key)
+        for key in list(value):
+            if remove_anchors(value[key], False):
+                del value[key]
+        return not value
     if isinstance(value, list):
-        return _remove_from_list(value)
+        was_empty = not value
+        # Kyverno counts on while elements go: what it takes out is not always what it looked at.
+        for index, element in enumerate(list(value)):
+            if has_anchors(element, HANDLED) or remove_anchors(element, False):
+                if index >= len(value):
+                    raise PatchError("the list loses more elements to anchors than it has")
+                del value[index]
+        return not value and not was_empty
     return is_anchored
-
-
-def _remove_from_object(patch: Body) -> bool:
-    left = False
-    for anchor in anchored(patch, CONDITIONS):
-        if remove_anchors(take(patch, anchor), True):
-            del patch[str(anchor)]
-        else:
-            left = True
-    if left:
-        for anchor in anchored(patch, CONDITIONS):
-            rename(patch, str(anchor), anchor.key)
-    for key in list(patch):
-        if remove_anchors(patch[key], False):
-            del patch[key]
-    return not patch
-
-
-def _remove_from_list(patch: list[Json]) -> bool:
-    was_empty = not patch
-    # Kyverno counts on while elements go: what it takes out is not always what it looked at.
-    for index, element in enumerate(list(patch)):
-        if has_anchors(element, HANDLED) or remove_anchors(element, False):
-            if index >= len(patch):
-                raise PatchError("the list loses more elements to anchors than it has")
-            del patch[index]
-    return not patch and not was_empty
 
 
 _MOST_PATTERNS: Final = 1024

@@ -61,15 +61,19 @@ def compile_expression(text: str) -> Expression:
     node = parse(text)
     search = compile_node(node)
     if makes_go_values(node):
-        from chartkit.engine.jmespath.declaration import to_json
-
-        def find(value: Json, budget: Budget) -> Json:
-            found = search(value, budget)
-            budget.weigh(found, "the value of an expression")
-            return to_json(found)
-
-        search = find
+        search = _converted(search)
     return Expression(text, frozenset(_roots(node)), QUERY + node.weight, search)
+
+
+def _converted(search: Search) -> Search:
+    from chartkit.engine.jmespath.declaration import to_json
+
+    def find(value: Json, budget: Budget) -> Json:
+        found = search(value, budget)
+        budget.weigh(found, "the value of an expression")
+        return to_json(found)
+
+    return find
 
 
 def makes_go_values(node: Node) -> bool:

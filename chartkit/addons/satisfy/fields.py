@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -51,8 +52,22 @@ _CHOICES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
 }
 """The values of fields that an API server takes alone, by the ends of their paths."""
+_FILLED: Final = "containers"
+"""The list that an API server takes with an element alone."""
 _RESTARTED: Final = frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"))
 """The kinds whose Pods are always started again."""
+
+UNUSUAL: Final = frozenset(("ephemeralContainers", "hostUsers", "os"))
+"""Fields that few manifests have: a rule that takes something else as well is met by that."""
+_OBJECTS: Final[dict[str, Body]] = {
+    "meta.v1.OwnerReference": {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "app",
+        "uid": "00000000-0000-0000-0000-000000000001",
+    },
+}
+"""Values of the required fields of objects, by the type in the table of kinds."""
 
 _Types = Callable[[Json], bool]
 _TYPES: Final[dict[str, tuple[_Types, tuple[Json, ...]]]] = {
@@ -99,14 +114,22 @@ def type_test(kind: GroupVersionKind, path: FieldPath) -> Test | None:
     if name.startswith(LIST):
         inner = name.removeprefix(LIST)
         item = _TYPES[inner][1][:1] if inner in _TYPES else ({},)
+        if path[-1:] == (_FILLED,):
+            return _typed(lambda value: isinstance(value, list) and value != [], ([{}],))
         return _typed(lambda value: isinstance(value, list), (*examples, [], list(item)))
     if name not in _TYPES:
-        is_object = name.startswith(MAP) or bool(fields_of(name))
-        return _typed(lambda value: isinstance(value, dict), (*examples, {})) if is_object else None
+        if not (name.startswith(MAP) or fields_of(name)):
+            return None
+        test = _typed(lambda value: isinstance(value, dict), (*examples, {}))
+        return replace(test, holds=_is_object) if path[-2:] == (_FILLED, 0) else test
     if choices := _choices(kind, path):
         return _typed(lambda value: value in choices, choices, is_closed=True)
     holds, values = _TYPES[name]
     return _typed(holds, (*filter(holds, examples), *values), name, is_closed=name == "bool")
+
+
+def _is_object(value: Json) -> bool:
+    return isinstance(value, dict)
 
 
 def _choices(kind: GroupVersionKind, path: FieldPath) -> tuple[str, ...]:
@@ -166,7 +189,7 @@ def _filled(name: str, value: Json, before: Json) -> Json:
     if known is None:
         for key, field in types.items():
             if field.required and key not in filled:
-                filled[key] = _sample(key, field.type)
+                filled[key] = _OBJECTS.get(name, {}).get(key) or _sample(key, field.type)
     return filled
 
 

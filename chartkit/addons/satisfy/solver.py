@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
-from chartkit.addons.satisfy.fields import type_test
+from chartkit.addons.satisfy.fields import UNUSUAL, type_test
 from chartkit.addons.satisfy.formula import (
     All,
     Any,
@@ -157,13 +158,17 @@ class Solver:
             self._truths[key] = truth(formula, self._body, scope), formula
         return self._truths[key][0]
 
+    def _rank(self, part: Formula, scope: Scope) -> tuple[bool, int]:
+        """Return the rank of a way of a choice: a field that few manifests have comes last."""
+        found = self._truth(part, scope)
+        return not found and is_unusual(part), _RANKS[found]
+
     def _branches(
         self, formula: Formula, scope: Scope, state: _State
     ) -> Iterator[tuple[list[Goal], _State]]:
         """Yield the ways of a choice, what the object does already first."""
         if isinstance(formula, Any):
-            ranked = sorted(formula.parts, key=lambda part: _RANKS[self._truth(part, scope)])
-            for part in ranked:
+            for part in sorted(formula.parts, key=lambda part: self._rank(part, scope)):
                 yield [(part, scope)], state
             return
         assert isinstance(formula, Some)
@@ -282,6 +287,22 @@ def _has_container(test: Test) -> bool:
 _IDENTITY: Final = (("apiVersion",), ("kind",))
 """The fields whose change would make another object."""
 _RANKS: Final = {True: 0, False: 1, None: 2}
+
+
+@lru_cache(maxsize=2048)
+def is_unusual(formula: Formula) -> bool:
+    """Report whether a formula wants a field to be there that few manifests have."""
+    match formula:
+        case Atom():
+            return not (UNUSUAL.isdisjoint(formula.place.steps) or formula.test.holds(MISSING))
+        case All():
+            return any(map(is_unusual, formula.parts))
+        case Any():
+            return bool(formula.parts) and all(map(is_unusual, formula.parts))
+        case Some():
+            return is_unusual(formula.part)
+        case _:
+            return False
 
 
 def apply(body: Json, solution: Solution) -> Json:

@@ -56,7 +56,9 @@ def _faults(policy: CelPolicy) -> Iterator[_Fault]:
     for name, selector in selectors:
         if selector is not None and (problem := never_fits(selector, wildcards=False)):
             yield f"{_PATH}.{name}", f"no object fits the {name}: {problem}", "correct it"
-    if namespaces is not None and rules and all(map(_is_cluster_scoped, rules)):
+    # An API server writes an empty selector where a policy has none.
+    has_selector = namespaces is not None and (namespaces.labels or namespaces.expressions)
+    if has_selector and rules and all(map(_is_cluster_scoped, rules)):
         text = "the resources are cluster-scoped: namespaceSelector has no effect on them"
         yield f"{_PATH}.namespaceSelector", text, "remove it"
 

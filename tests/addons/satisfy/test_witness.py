@@ -43,6 +43,21 @@ def test_each_profile_has_a_witness_of_each_kind(profile: str, form: str, kind: 
     found = find(Requests.of(_policies(profile, form), []), skeleton(kind), 5)
     assert found.witness is not None, found.left
     kubernetes_validate.validate(found.witness.body, "1.35", strict=True)
+    assert not _unusual(found.witness.body)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_witness_of_admission_policies(profile: str) -> None:
+    form = "ValidatingAdmissionPolicy"
+    found = find(Requests.of(_policies(profile, form), []), skeleton("Deployment"), 5)
+    assert found.witness is not None, found.left
+    assert not _unusual(found.witness.body)
+
+
+def _unusual(body: Any) -> bool:
+    """Report whether an object has what few people write, or no container."""
+    text = json.dumps(body)
+    return '"os"' in text or '"hostUsers"' in text or '"image"' not in text
 
 
 def test_a_witness_shows_the_rule_of_each_line(tmp_path: Path) -> None:

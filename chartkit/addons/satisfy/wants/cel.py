@@ -217,7 +217,7 @@ class _Translation:
     def _child(self, term: Term, name: str | int) -> Term:
         if not isinstance(term, FieldTerm) or term.function:
             raise NotReadError
-        if term.default is not MISSING and term.default not in ({}, []):
+        if term.default is not MISSING and term.default not in (None, {}, []):
             raise NotReadError
         return FieldTerm(term.place.child(name if isinstance(name, str) else int(name)))
 

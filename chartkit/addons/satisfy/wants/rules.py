@@ -265,8 +265,9 @@ def _of_form(policy: CompiledCelPolicy, form: CelPolicy) -> Want:
         if names or constraints.excluded or constraints.namespace_selector is not None:
             applies.append(Unknown("matchConstraints"))
     passes = _of_expressions(form.spec, source, "validations")
-    if policy.policy.kind != "ValidatingPolicy" and policy.policy.kind != (
-        "ValidatingAdmissionPolicy"
-    ):
-        passes = Unknown(str(policy.policy.kind))
-    return Want(policy, policy.policy.id, "", all_of(*applies), conditions, passes, source)
+    kind, rule = policy.policy.kind, ""
+    if kind == "ValidatingAdmissionPolicy":
+        rule = policy.policy.name
+    elif kind != "ValidatingPolicy":
+        passes = Unknown(kind)
+    return Want(policy, policy.policy.id, rule, all_of(*applies), conditions, passes, source)

@@ -60,6 +60,7 @@ def witness(
     from chartkit.addons.satisfy.witness.report import report
     from chartkit.addons.satisfy.witness.run import Starts, find
     from chartkit.errors import InputError
+    from chartkit.model import Severity
     from chartkit.scan.requests import load_requests
 
     output.parsed()
@@ -76,4 +77,5 @@ def witness(
     found = [find(requests, each, seconds) for each in objects]
     show(report(found), output)
     failed = any(each.witness is None for each in found)
-    raise SystemExit(notes.exit_code(failed or bool(requests.policies.diagnostics)))
+    is_refused = any(each.severity is Severity.ERROR for each in requests.policies.diagnostics)
+    raise SystemExit(notes.exit_code(failed or is_refused))

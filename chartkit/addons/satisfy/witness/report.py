@@ -74,8 +74,9 @@ def _closest(reasons: Mapping[FieldPath, tuple[Reason, ...]]) -> dict[FieldPath,
 
 
 def _name(reason: Reason) -> str:
-    name = reason.policy.rpartition("/")[2] if not reason.rule else reason.policy
-    return f"{name}/{written_name(reason.rule)}" if reason.rule else name
+    name = reason.policy.rpartition("/")[2]
+    is_alone = reason.rule in ("", name)
+    return name if is_alone else f"{reason.policy}/{written_name(reason.rule)}"
 
 
 def _rule(result: RuleResult) -> str:

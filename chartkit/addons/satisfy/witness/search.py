@@ -151,23 +151,24 @@ class Search:
         none, or others than before."""
         solver = Solver(body, kind_of(self.skeleton))
         goal: Formula = all_of(*(want.repair for want in active.values()))
-        failing: dict[RuleKey, RuleResult] = {}
-        changed = body
+        # The first of the ways after which the fewest rules fail.
+        best, left = body, dict[RuleKey, RuleResult]()
+        is_refuted = False
         try:
             for solution in islice(solver.solutions(goal), _MOST_WAYS):
                 changed = completed(kind_of(self.skeleton), apply(body, solution), body)
                 failing = self.failing(changed)
                 if not failing or not failing.keys() <= active.keys():
                     return changed, failing
+                if not left or len(failing) < len(left):
+                    best, left = changed, failing
                 if time.monotonic() > self._deadline:
                     break
             else:
-                is_refuted = not failing and solver.is_complete
-                left = tuple(failing.values())
-                return NotDecided(left, tuple(active.values()), changed, is_refuted)
+                is_refuted = not left and solver.is_complete
         except SearchLimitError:
             pass
-        return NotDecided(tuple(failing.values()), tuple(active.values()), changed)
+        return NotDecided(tuple(left.values()), tuple(active.values()), best, is_refuted)
 
     def failing(self, body: Body) -> dict[RuleKey, RuleResult]:
         """Return the results that refuse an object, by rule."""

@@ -16,7 +16,6 @@ from chartkit.engine.cel.library.kubernetes import (
     authz,
     cidr,
     ip,
-    jsonpatch,
     lists,
     mutation,
     naming,
@@ -50,7 +49,7 @@ BASE: Final[tuple[Library, ...]] = (
 _MORE: Final[Mapping[str, tuple[Library, ...]]] = {
     "k8s": (),
     "vap": (or_value.LIBRARY,),
-    "map": (mutation.LIBRARY, jsonpatch.LIBRARY),
+    "map": (mutation.LIBRARY, mutation.JSON_PATCH_LIBRARY),
 }
 
 _VARIABLES: Final = MappingProxyType(

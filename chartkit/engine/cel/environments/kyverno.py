@@ -23,7 +23,6 @@ from chartkit.engine.cel.library.extensions import (
     encoders,
     maths,
     optionals,
-    protos,
     regexes,
     sets,
     strings,
@@ -33,7 +32,6 @@ from chartkit.engine.cel.library.kubernetes import (
     admission,
     cidr,
     ip,
-    jsonpatch,
     lists,
     mutation,
     naming,
@@ -42,24 +40,8 @@ from chartkit.engine.cel.library.kubernetes import (
     semver,
     urls,
 )
-from chartkit.engine.cel.library.kyverno import (
-    generator,
-    globalcontext,
-    gzip,
-    hash,
-    http,
-    json,
-    math,
-    or_value,
-    random,
-    resource,
-    time,
-    transform,
-    user,
-    x509,
-    yaml,
-)
-from chartkit.engine.cel.library.kyverno.images import data, references, verification
+from chartkit.engine.cel.library.kyverno import gzip, json, or_value, resource, values, world
+from chartkit.engine.cel.library.kyverno.images import references, verification
 from chartkit.engine.cel.types import DYN, STRING, Type
 
 _EXTENSIONS: Final[tuple[Library, ...]] = (
@@ -68,7 +50,7 @@ _EXTENSIONS: Final[tuple[Library, ...]] = (
     encoders.LIBRARY,
     cel_lists.LIBRARY,
     maths.LIBRARY,
-    protos.LIBRARY,
+    bindings.PROTOS_LIBRARY,
     sets.LIBRARY,
     strings.LIBRARY,
     regexes.LIBRARY,
@@ -84,16 +66,16 @@ _EXTENSIONS: Final[tuple[Library, ...]] = (
 """The extensions of every kind, in Kyverno's order."""
 
 _SHARED: Final[tuple[Library, ...]] = (
-    globalcontext.LIBRARY,
+    world.GLOBAL_CONTEXT,
     references.LIBRARY,
-    data.LIBRARY,
-    hash.LIBRARY,
-    math.LIBRARY,
+    world.IMAGE_DATA,
+    values.HASH,
+    values.MATH,
     json.LIBRARY,
-    yaml.LIBRARY,
-    random.LIBRARY,
-    time.LIBRARY,
-    transform.LIBRARY,
+    values.YAML,
+    values.RANDOM,
+    values.TIME,
+    values.TRANSFORM,
     gzip.LIBRARY,
 )
 
@@ -149,8 +131,8 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         *_ADMISSION,
         _exceptions(),
         *_SHARED,
-        user.LIBRARY,
-        x509.LIBRARY,
+        values.USER,
+        values.X509,
     ),
     "mpol": (
         *_CLUSTER,
@@ -158,10 +140,10 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         *_ADMISSION,
         mutation.LIBRARY,
         _exceptions(),
-        jsonpatch.LIBRARY,
+        mutation.JSON_PATCH_LIBRARY,
         *_SHARED,
-        x509.LIBRARY,
-        user.LIBRARY,
+        values.X509,
+        values.USER,
     ),
     "gpol": (
         *_PLAIN,
@@ -169,7 +151,7 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         *_ADMISSION,
         _exceptions(),
         *_SHARED,
-        x509.LIBRARY,
+        values.X509,
     ),
     "dpol": (
         *_PLAIN,
@@ -178,7 +160,7 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         mutation.LIBRARY,
         _variables("kyverno.exceptions", exceptions=types.struct("compiler.Exception")),
         *_SHARED,
-        x509.LIBRARY,
+        values.X509,
     ),
     "ivpol": (
         *_CLUSTER,
@@ -186,7 +168,7 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         _IMAGES,
         *_SHARED,
         verification.LIBRARY,
-        user.LIBRARY,
+        values.USER,
     ),
     "ivpol-json": (
         *_CLUSTER,
@@ -195,7 +177,7 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         _IMAGES,
         *_SHARED,
         verification.LIBRARY,
-        user.LIBRARY,
+        values.USER,
     ),
     "matchimage": (*_PLAIN, _variables("kyverno.reference", ref=STRING), references.LIBRARY),
 }
@@ -226,9 +208,9 @@ def _libraries(kind: str, namespaced: bool) -> tuple[Library, ...]:
     if kind != "matchimage":
         # In this order: of a function that both have, the first one's type shows.
         libraries.append(resource.NAMESPACED_LIBRARY if namespaced else resource.LIBRARY)
-        libraries.append(http.LIBRARY)
+        libraries.append(world.HTTP)
     if kind == _GENERATING:
-        libraries.append(generator.NAMESPACED_LIBRARY if namespaced else generator.LIBRARY)
+        libraries.append(world.NAMESPACED_GENERATOR if namespaced else world.GENERATOR)
         libraries.append(_request_types())
     # The cluster's environment has some of what every kind adds: it counts once.
     return tuple({library.name: library for library in libraries}.values())

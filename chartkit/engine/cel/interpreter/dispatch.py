@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.declarations import Environment, Overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.standard.ordering import UNDECLARED
+from chartkit.engine.cel.library.standard.operators import UNDECLARED
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import LIST_DYN, Type, TypeKind
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of

@@ -13,15 +13,15 @@ from chartkit.engine.cel.library.extensions import (
     lists,
     maths,
     optionals,
-    protos,
     two_variable,
 )
 from chartkit.engine.cel.library.kyverno import or_value
 from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.outlines import outline
 
-FAMILIES = (standard, two_variable, optionals, bindings, lists, maths, protos)
-MACROS = environment("macros", tuple(each.LIBRARY for each in FAMILIES))
+FAMILIES = (standard, two_variable, optionals, bindings, lists, maths)
+LIBRARIES = (*(each.LIBRARY for each in FAMILIES), bindings.PROTOS_LIBRARY)
+MACROS = environment("macros", LIBRARIES)
 
 EXPANSIONS = [
     ("has(a.b)", "has(a, b)"),

@@ -10,7 +10,7 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import bounded, bounded_work
-from chartkit.engine.cel.library.standard.conversions import text_of_bool, text_of_bytes
+from chartkit.engine.cel.library.standard.functions import text_of_bool, text_of_bytes
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Uint, Value, type_of

@@ -1,1 +1,1 @@
-"""Kubernetes' own libraries, as its API server 1.36 has them; one `LIBRARY` a module."""
+"""Kubernetes' own libraries, as its API server 1.36 has them."""

@@ -1,4 +1,4 @@
-"""The types that mutations are written with: `Object{…}` and `JSONPatch{…}`.
+"""The types that mutations are written with: `Object{…}` and `JSONPatch{…}`; keys in paths.
 
 `Object` and every name below it (`Object.spec.template`) take any field; that a name fits its
 place in the object is judged when the mutation is applied.
@@ -11,8 +11,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, StructType
+from chartkit.engine.cel.declarations import Library, StructType, overload
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import DYN, STRING, struct
 from chartkit.engine.cel.values import Struct, Uint, Value
@@ -57,3 +58,10 @@ LIBRARY: Final = Library(
         ),
     ),
 )
+
+
+_escape_key = overload(
+    "string_jsonpatch_escapeKey_string: jsonpatch.escapeKey(string) -> string", cost=of_first
+)(lambda key: key.replace("~", "~0").replace("/", "~1"))
+
+JSON_PATCH_LIBRARY: Final = Library("kubernetes.jsonpatch", overloads=(_escape_key,))

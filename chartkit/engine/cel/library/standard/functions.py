@@ -1,11 +1,20 @@
-"""Values of one type made from another: `int('1')`, `string(1.5)`, `timestamp(0)`, `type(x)`."""
+"""Functions: values of one type made from another (`int('1')`, `string(1.5)`, `timestamp(0)`,
+`type(x)`); `contains`, `startsWith`, `endsWith` and `matches` of texts; the parts of timestamps and
+durations: `getFullYear`, `getHours` …
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterator
+from typing import Final
+
 from chartkit.engine.cel import times, types
-from chartkit.engine.cel.declarations import Overload, overload, overloads
+from chartkit.engine.cel.declarations import Implementation, Overload, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.searching import is_found, of_search
+from chartkit.engine.cel.times import Duration, Timestamp, in_zone
 from chartkit.engine.cel.values import (
     UINT_MAX,
     Opaque,
@@ -17,8 +26,9 @@ from chartkit.engine.cel.values import (
     type_of,
     uint_of_double,
 )
-from chartkit.go.duration import SECOND
+from chartkit.go.duration import HOUR, MILLISECOND, MINUTE, SECOND
 from chartkit.go.fmt import format_float
+from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.go.strconv import NumberError, parse_float, parse_int
 
 _BOOLS = {
@@ -106,7 +116,7 @@ def _timestamp_of_seconds(value: int) -> times.Timestamp:
     return times.checked_timestamp(value * SECOND)
 
 
-OVERLOADS: tuple[Overload, ...] = (
+_CONVERSIONS: Final = (
     *overloads(
         {
             "bool_to_bool: bool(bool) -> bool": _same,
@@ -153,3 +163,86 @@ OVERLOADS: tuple[Overload, ...] = (
         }
     ),
 )
+
+
+def _matches(text: str, pattern: str) -> bool:
+    try:
+        return is_found(compile_regex(pattern), text)
+    except RegexError as error:
+        raise CelError(str(error)) from None
+
+
+_TEXTS: Final = (
+    overload("contains_string: string.contains(string) -> bool", cost=costs.of_search)(
+        operator.contains
+    ),
+    *overloads(
+        {
+            "ends_with_string: string.endsWith(string) -> bool": str.endswith,
+            "starts_with_string: string.startsWith(string) -> bool": str.startswith,
+        },
+        cost=costs.of_second,
+    ),
+    *overloads(
+        {
+            "matches: matches(string, string) -> bool": _matches,
+            "matches_string: string.matches(string) -> bool": _matches,
+        },
+        cost=costs.of_matching,
+        work=of_search,
+    ),
+)
+
+
+_Part = Callable[[Timestamp], int]
+
+
+def _whole_seconds(duration: Duration) -> int:
+    # By way of a double, as Go has it: the last of many digits may be rounded.
+    return int(duration.seconds)
+
+
+_PARTS: dict[str, tuple[str, _Part]] = {
+    "getFullYear": ("year", lambda time: time.moment.date[0]),
+    "getMonth": ("month", lambda time: time.moment.date[1] - 1),
+    "getDayOfYear": ("day_of_year", lambda time: time.day_of_year),
+    "getDayOfMonth": ("day_of_month", lambda time: time.moment.date[2] - 1),
+    "getDate": ("day_of_month_1_based", lambda time: time.moment.date[2]),
+    "getDayOfWeek": ("day_of_week", lambda time: time.moment.weekday),
+    "getHours": ("hours", lambda time: time.time_of_day[0]),
+    "getMinutes": ("minutes", lambda time: time.time_of_day[1]),
+    "getSeconds": ("seconds", lambda time: time.time_of_day[2]),
+    "getMilliseconds": ("milliseconds", lambda time: time.time_of_day[3] // MILLISECOND),
+}
+_DURATIONS: dict[str, tuple[str, Callable[[Duration], int]]] = {
+    "getHours": ("hours", lambda duration: duration.whole(HOUR)),
+    "getMinutes": ("minutes", lambda duration: duration.whole(MINUTE)),
+    "getSeconds": ("seconds", _whole_seconds),
+    "getMilliseconds": ("milliseconds", lambda duration: duration.whole(MILLISECOND)),
+}
+
+
+def _in_utc(part: _Part) -> Implementation:
+    def in_utc(time: Timestamp) -> int:
+        return part(in_zone(time, "UTC"))
+
+    return in_utc
+
+
+def _in_zone(part: _Part) -> Implementation:
+    def zoned(time: Timestamp, zone: str) -> int:
+        return part(in_zone(time, zone))
+
+    return zoned
+
+
+def _overloads() -> Iterator[Overload]:
+    for function, (id, part) in _PARTS.items():
+        yield overload(f"timestamp_to_{id}: timestamp.{function}() -> int")(_in_utc(part))
+        zoned = "seconds_tz" if id == "seconds" else f"{id}_with_tz"
+        yield overload(f"timestamp_to_{zoned}: timestamp.{function}(string) -> int")(_in_zone(part))
+    for function, (unit, count) in _DURATIONS.items():
+        yield overload(f"duration_to_{unit}: duration.{function}() -> int")(count)
+
+
+OVERLOADS: Final = (*_CONVERSIONS, *_TEXTS, *_overloads())

@@ -152,10 +152,10 @@ def parse_signature(text: str) -> Signature:
     parameters = _types(inner)
     member = before is not None and (before in _TYPES or before.endswith(")"))
     if member:
-        parameters = (_type(before), *parameters)
+        parameters = (parse_type(before), *parameters)
     elif before is not None:
         function = f"{before}.{function}"
-    return Signature(id, function, parameters, _type(returns), member)
+    return Signature(id, function, parameters, parse_type(returns), member)
 
 
 @cache
@@ -167,10 +167,11 @@ def _types(text: str) -> tuple[Type, ...]:
             parts[-1] += f", {piece}"
         else:
             parts.append(piece)
-    return tuple(map(_type, parts))
+    return tuple(map(parse_type, parts))
 
 
-def _type(text: str) -> Type:
+def parse_type(text: str) -> Type:
+    """The type of a text; raises `ValueError` for one that nothing declares."""
     known = _TYPES.get(text)
     if known is not None:
         return known

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten, of_templates
+from chartkit.engine.cel_policies.autogen import (
+    Rewrite,
+    extended,
+    mutations_rewritten,
+    of_templates,
+)
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
@@ -124,57 +129,48 @@ def _digest(image: Body) -> str:
 
 _Exceptions = tuple[CelException, ...]
 _Evaluators = tuple[Evaluator, ...]
-_Compiler = Callable[[CelPolicy, _Exceptions], _Evaluators]
 _Binder = Callable[[CelPolicy, Sequence[Resource]], _Evaluators]
 
 
-def _validating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
-    environment = _environment("vpol", policy)
-    forms = (policy, *extended(policy))
-    evaluators = [ValidatingEvaluator(form, environment, exceptions) for form in forms]
-    return (*evaluators, *_of_templates(policy, evaluators[0]))
+class _Kind(NamedTuple):
+    """A kind of Kyverno's; environment: the name of its own; rewrite: how the specification is
+    rewritten for pod controllers, None as `extended` does it."""
 
+    phase: Phase
+    environment: str
+    evaluator: Callable[[CelPolicy, Environment, _Exceptions], Evaluator]
+    rewrite: Rewrite | None = None
 
-def _mutating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
-    environment = _environment("mpol", policy)
-    forms = (policy, *extended(policy, mutations_rewritten))
-    evaluators = [MutatingEvaluator(form, environment, exceptions) for form in forms]
-    return (*evaluators, *_of_templates(policy, evaluators[0]))
-
-
-def _image_validating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
-    environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
-    forms = (policy, *extended(policy))
-    found = [ImageValidatingEvaluator(form, environment, exceptions) for form in forms]
-    evaluators = (*found, *_of_templates(policy, found[0]))
-    settings = policy.spec.get("validationConfigurations") or {}
-    if policy.json or settings.get("mutateDigest") is False:
-        return evaluators
-    return (*evaluators, *(DigestEvaluator(form, environment, exceptions) for form in forms))
-
-
-def _of_templates(policy: CelPolicy, pods: Evaluator) -> tuple[Evaluator, ...]:
-    form = of_templates(policy)
-    return () if form is None else (TemplateEvaluator(form, pods),)
-
-
-def _generating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
-    environment = _environment("gpol", policy)
-    return (GeneratingEvaluator(policy, environment, exceptions),)
+    def compiled(self, policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
+        """The evaluators of the policy, of its forms for pod controllers and custom kinds."""
+        environment = _environment(self.environment, policy)
+        if policy.kind is CelKind.GENERATING:
+            return (self.evaluator(policy, environment, exceptions),)
+        forms = (policy, *extended(policy, self.rewrite))
+        evaluators = [self.evaluator(form, environment, exceptions) for form in forms]
+        form_of_templates = of_templates(policy)
+        if form_of_templates is not None:
+            evaluators.append(TemplateEvaluator(form_of_templates, evaluators[0]))
+        settings = policy.spec.get("validationConfigurations") or {}
+        adds_digests = not policy.json and settings.get("mutateDigest") is not False
+        if policy.kind is CelKind.IMAGE_VALIDATING and adds_digests:
+            evaluators += [DigestEvaluator(form, environment, exceptions) for form in forms]
+        return tuple(evaluators)
 
 
 def _environment(name: str, policy: CelPolicy) -> Environment:
     """The environment of a kind; a policy of a namespace has functions that stay in it."""
+    if name == "ivpol" and policy.json:
+        return ENVIRONMENTS["ivpol-json"]
     return ENVIRONMENTS[f"n{name}" if policy.namespace else name]
 
 
-_KINDS: Final[dict[CelKind, tuple[Phase, _Compiler]]] = {
-    CelKind.VALIDATING: (Phase.VALIDATE, _validating),
-    CelKind.MUTATING: (Phase.MUTATE, _mutating),
-    CelKind.IMAGE_VALIDATING: (Phase.VALIDATE, _image_validating),
-    CelKind.GENERATING: (Phase.GENERATE, _generating),
+_KINDS: Final[dict[CelKind, _Kind]] = {
+    CelKind.VALIDATING: _Kind(Phase.VALIDATE, "vpol", ValidatingEvaluator),
+    CelKind.MUTATING: _Kind(Phase.MUTATE, "mpol", MutatingEvaluator, mutations_rewritten),
+    CelKind.IMAGE_VALIDATING: _Kind(Phase.VALIDATE, "ivpol", ImageValidatingEvaluator),
+    CelKind.GENERATING: _Kind(Phase.GENERATE, "gpol", GeneratingEvaluator),
 }
-"""The phase of each kind of Kyverno's, and its compiler; it takes the policy's exceptions."""
 _BOUND: Final[dict[CelKind, tuple[Phase, _Binder]]] = {
     CelKind.MUTATING_ADMISSION: (Phase.MUTATE, compile_mutating_admission),
     CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, compile_validating_admission),
@@ -201,9 +197,8 @@ def compile_cel_policy(
         phase, bound = _BOUND[policy.kind]
         evaluators = bound(policy, bindings)
     else:
-        phase, compiler = _KINDS[policy.kind]
-        excepting = exceptions_of(policy, exceptions)
-        evaluators = compiler(policy, excepting)
+        kind, excepting = _KINDS[policy.kind], exceptions_of(policy, exceptions)
+        phase, evaluators = kind.phase, kind.compiled(policy, excepting)
     phases = frozenset(phase if one.phase is None else one.phase for one in evaluators)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
     return CompiledCelPolicy(policy, phases or frozenset({phase}), evaluators, scored, excepting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
@@ -33,17 +34,9 @@ from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.values import OptionalValue, Value, same
 
 
-def conjunction(left: Step, right: Step) -> Step:
-    """`left && right`: false where either is, even where the other fails."""
-    return _junction(left, right, False)
-
-
-def disjunction(left: Step, right: Step) -> Step:
-    """`left || right`: true where either is, even where the other fails."""
-    return _junction(left, right, True)
-
-
-def _junction(left: Step, right: Step, decisive: bool) -> Step:
+def junction(decisive: bool, left: Step, right: Step) -> Step:
+    """`left && right`: false (decisive) where either is, even where the other fails; or
+    `left || right`: true where either is."""
     neutral = not decisive
 
     def run(frame: Frame) -> Value:
@@ -86,26 +79,17 @@ def not_strictly_false(argument: Step) -> Step:
     return run
 
 
-def or_optional(left: Step, right: Step) -> Step:
-    """`left.or(right)`: the first optional value that is there; right is not run for nothing."""
+def otherwise(unwraps: bool, left: Step, right: Step) -> Step:
+    """`left.or(right)`: the first optional value that is there; right is not run for nothing. Or
+    `left.orValue(right)`: what is in it (unwraps)."""
 
     def run(frame: Frame) -> Value:
         value = left(frame)
         if value.__class__ is not OptionalValue:
             raise CelError("no such overload")
-        return value if value.present else right(frame)
-
-    return run
-
-
-def or_value(left: Step, right: Step) -> Step:
-    """`left.orValue(right)`: what is in an optional value, or else right."""
-
-    def run(frame: Frame) -> Value:
-        value = left(frame)
-        if value.__class__ is not OptionalValue:
-            raise CelError("no such overload")
-        return value.value if value.present else right(frame)
+        if not value.present:
+            return right(frame)
+        return value.value if unwraps else value
 
     return run
 
@@ -127,9 +111,6 @@ Scope = Mapping[str, Local]
 _KEYS = (str, int, float, bool)
 _SEARCHES = frozenset({"find", "findAll"})
 """Functions that have another implementation in cel-go where their pattern is constant."""
-
-_OPTIONAL_OR = frozenset({"optional_or_optional"})
-_OPTIONAL_OR_VALUE = frozenset({"optional_orValue_value"})
 
 
 class Planner:
@@ -231,7 +212,7 @@ class Planner:
             return special[1](*[self.plan(argument, scope) for argument in arguments])
         ids = self._checked.overloads.get(expr.id, ())
         lazy = _LAZY.get(function)
-        if lazy is not None and len(arguments) == 2 and (len(ids) != 1 or ids[0] in lazy[0]):
+        if lazy is not None and len(arguments) == 2 and (len(ids) != 1 or ids[0] == lazy[0]):
             return lazy[1](*[self.plan(argument, scope) for argument in arguments])
         if expr.id in self._folded.memberships:
             members = self._folded.constants[arguments[1].id]
@@ -413,15 +394,15 @@ _SELECTIONS: Final[dict[str, Callable[[Planner, Any, Scope], Selectable]]] = {
     "_?_:_": Planner.conditional,
 }
 _SPECIAL: Final[dict[str, tuple[int, Callable[..., Step]]]] = {
-    "_&&_": (2, conjunction),
-    "_||_": (2, disjunction),
+    "_&&_": (2, partial(junction, False)),
+    "_||_": (2, partial(junction, True)),
     "_==_": (2, equals),
     "_!=_": (2, differs),
     "@not_strictly_false": (1, not_strictly_false),
 }
-_LAZY: Final[dict[str, tuple[frozenset[str], Callable[..., Step]]]] = {
-    "or": (_OPTIONAL_OR, or_optional),
-    "orValue": (_OPTIONAL_OR_VALUE, or_value),
+_LAZY: Final[dict[str, tuple[str, Callable[..., Step]]]] = {
+    "or": ("optional_or_optional", partial(otherwise, False)),
+    "orValue": ("optional_orValue_value", partial(otherwise, True)),
 }
 _PLANS: Final[dict[type, Callable[[Planner, Any, Scope], Step]]] = {
     ast.Select: Planner.select,

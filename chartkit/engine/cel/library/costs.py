@@ -178,29 +178,11 @@ MAX_WORK = 250_000
 members that it may write out."""
 
 
-def bounded(size: int) -> None:
-    """Raises `CostLimitExceeded` where a text is about to become too large."""
-    _limit(size, MAX_SIZE)
-
-
-def bounded_members(count: int) -> None:
-    """Raises `CostLimitExceeded` where a list or map is about to become too large."""
-    _limit(count, MAX_MEMBERS)
-
-
-def bounded_work(steps: int) -> None:
-    """Raises `CostLimitExceeded` where a call takes too many steps."""
-    _limit(steps, MAX_WORK)
-
-
-def bounded_search(steps: int) -> None:
-    """Raises `CostLimitExceeded` where a search for a regular expression takes too many steps."""
-    _limit(steps, MAX_STEPS)
-
-
-def bounded_patterns(instructions: int) -> None:
-    """Raises `CostLimitExceeded` where the regular expressions of an expression are too large."""
-    _limit(instructions, MAX_PATTERNS)
+def bounded(size: int, most: int = MAX_SIZE) -> None:
+    """Raises `CostLimitExceeded` where a text is about to become too large; or a list, or the work
+    of a call, by another limit."""
+    if size > most:
+        raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
 
 
 def bounded_value(value: Value) -> None:
@@ -215,11 +197,11 @@ def bounded_value(value: Value) -> None:
         each = pending.pop()
         if isinstance(each, list):
             members += len(each)
-            bounded_work(members)
+            bounded(members, MAX_WORK)
             pending += each
         elif isinstance(each, dict):
             members += len(each)
-            bounded_work(members)
+            bounded(members, MAX_WORK)
             pending += each.values()
         elif isinstance(each, str | bytes):
             size += len(each)
@@ -229,8 +211,3 @@ def bounded_value(value: Value) -> None:
             pending.append(each.value)
         elif isinstance(each, Struct):
             pending.append(dict(each.fields))
-
-
-def _limit(found: int, most: int) -> None:
-    if found > most:
-        raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from chartkit.engine.cel.library.costs import bounded_work
+from chartkit.engine.cel.library.costs import MAX_WORK, bounded
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Uint, Value, same
 
@@ -59,5 +59,5 @@ class Members:
         if not self._others:
             return False
         self._work += len(self._others)
-        bounded_work(self._work)
+        bounded(self._work, MAX_WORK)
         return any(same(value, other) for other in self._others)

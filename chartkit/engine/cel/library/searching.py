@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from chartkit.engine.cel.library.costs import bounded_patterns, bounded_search
+from chartkit.engine.cel.library.costs import MAX_PATTERNS, MAX_STEPS, bounded
 from chartkit.engine.cel.values import Value
 from chartkit.go.regexp import Regex, compile_regex
 
@@ -40,9 +40,9 @@ class Patterns:
 
     def read(self, pattern: str) -> None:
         """Takes one more; raises `RegexError`, and `CostLimitExceeded` where they are too large."""
-        bounded_patterns(self._size)
+        bounded(self._size, MAX_PATTERNS)
         self._size += compile_regex(pattern).size
-        bounded_patterns(self._size)
+        bounded(self._size, MAX_PATTERNS)
 
 
 def _steps(regex: Regex, length: int) -> int:
@@ -57,16 +57,16 @@ def searched(regex: Regex, length: int, matches: int = 1) -> int:
 
 def is_found(regex: Regex, text: str) -> bool:
     """Return whether a pattern is found anywhere in a text; raises `CostLimitExceeded`."""
-    bounded_search(_steps(regex, len(text)))
+    bounded(_steps(regex, len(text)), MAX_STEPS)
     return regex.matches(text)
 
 
 def bounded_matches(regex: Regex, text: str, matches: Iterator[T]) -> Iterator[T]:
     """Matches of a pattern in a text; raises `CostLimitExceeded` where to find them takes long."""
     steps = _steps(regex, len(text))
-    bounded_search(steps)
+    bounded(steps, MAX_STEPS)
     for count, match in enumerate(matches, start=1):
-        bounded_search(steps * count)
+        bounded(steps * count, MAX_STEPS)
         yield match
 
 

@@ -305,8 +305,8 @@ def _chosen(why: Causes, chosen: Datum) -> Datum | None:
     return Datum(chosen.value, place) if stands else None
 
 
-def or_value(left: Step, right: Step) -> Step:
-    """`left.orValue(right)`."""
+def otherwise(unwraps: bool, left: Step, right: Step) -> Step:
+    """`left.or(right)`, or `left.orValue(right)`, which gives what is in an optional (unwraps)."""
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
@@ -316,9 +316,9 @@ def or_value(left: Step, right: Step) -> Step:
             return optional
         if not isinstance(value, OptionalValue):
             raise TraceError(_NO_OVERLOAD, optional)
-        if value.present:
-            return Datum(value.value, path, causes, members, extent)
-        return _default(optional, right(frame))
+        if not value.present:
+            return _default(optional, right(frame))
+        return Datum(value.value, path, causes, members, extent) if unwraps else optional
 
     return run
 
@@ -336,21 +336,6 @@ def or_any_value(left: Step, right: Step) -> Step:
         if value.present:
             return Datum(value.value, path, causes, members, extent)
         return _default(optional, default)
-
-    return run
-
-
-def or_optional(left: Step, right: Step) -> Step:
-    """`left.or(right)`."""
-
-    def run(frame: TraceFrame) -> Datum:
-        frame.cost += 1
-        optional = left(frame)
-        if optional.value is UNKNOWN:
-            return optional
-        if not isinstance(optional.value, OptionalValue):
-            raise TraceError(_NO_OVERLOAD, optional)
-        return optional if optional.value.present else _default(optional, right(frame))
 
     return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from chartkit.engine.cel import ast
@@ -315,8 +315,8 @@ _SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, FieldPath], Ste
 _DEFAULTS: Final = frozenset({"orValue", COMPATIBLE})
 _JUNCTIONS: Final[dict[str, Callable[[Step, Step], Step]]] = {
     "_&&_": junctions.conjunction,
-    "or": junctions.or_optional,
-    "orValue": junctions.or_value,
+    "or": partial(junctions.otherwise, False),
+    "orValue": partial(junctions.otherwise, True),
     COMPATIBLE: junctions.or_any_value,
 }
 _DECIDING: Final[dict[ShapeKind, Callable[[folds.Loop, Step], Step]]] = {

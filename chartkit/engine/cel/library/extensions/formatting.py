@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.costs import bounded, bounded_work
+from chartkit.engine.cel.library.costs import MAX_WORK, bounded
 from chartkit.engine.cel.library.standard.functions import text_of_bool, text_of_bytes
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
@@ -121,7 +121,7 @@ def format_text(text: str, arguments: list[Value]) -> str:
             used += 1
         parts.append(part)
         size += len(part)
-        bounded_work(size // _CHARACTERS)
+        bounded(size // _CHARACTERS, MAX_WORK)
     return "".join(parts)
 
 
@@ -167,7 +167,7 @@ class _Writer:
     def _member(self, value: Value) -> str:
         """A member of a list or map: texts in quotes, doubles with six digits."""
         self._members += 1
-        bounded_work(self._members)
+        bounded(self._members, MAX_WORK)
         text = _member_text(value) if value.__class__ in _OWN_TEXTS else self.text(value)
         if text is None:
             raise _FormatError(f"no formatting function for {type_of(value)}")

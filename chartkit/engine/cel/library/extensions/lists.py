@@ -9,7 +9,7 @@ from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLitera
 from chartkit.engine.cel.declarations import Library, Macro, Overload, macro, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.costs import bounded_members, bounded_work
+from chartkit.engine.cel.library.costs import MAX_MEMBERS, MAX_WORK, bounded
 from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.library.standard.macros import mapped
@@ -53,13 +53,13 @@ def _flatten(members: list[Value], depth: int = 1) -> list[Value]:
         for member in pending[-1]:
             if len(pending) <= depth and isinstance(member, list):
                 opened += 1
-                bounded_work(opened)
+                bounded(opened, MAX_WORK)
                 pending.append(iter(member))
                 break
             result.append(member)
         else:
             pending.pop()
-            bounded_members(len(result))
+            bounded(len(result), MAX_MEMBERS)
     return result
 
 

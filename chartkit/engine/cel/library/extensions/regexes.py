@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.costs import bounded, bounded_work
+from chartkit.engine.cel.library.costs import MAX_WORK, bounded
 from chartkit.engine.cel.library.searching import (
     bounded_matches,
     of_replacing,
@@ -71,7 +71,7 @@ def extract_all(text: str, pattern: str) -> list[str]:
             parts.append(text[start:stop])
         elif groups[0]:
             parts.append(groups[0])
-        bounded_work(len(parts))
+        bounded(len(parts), MAX_WORK)
     return parts
 
 
@@ -87,7 +87,7 @@ def _replaced(text: str, pattern: str, replacement: str, limit: int = -1) -> str
         new = _expanded(replacement, text[start:stop], groups)
         size += len(new)
         bounded(size + len(text))
-        bounded_work(count)
+        bounded(count, MAX_WORK)
         parts += (text[end:start], new)
         end = stop
     return "".join((*parts, text[end:]))

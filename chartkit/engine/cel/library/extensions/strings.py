@@ -7,7 +7,7 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, declared, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.costs import bounded, bounded_members
+from chartkit.engine.cel.library.costs import MAX_MEMBERS, bounded
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.values import Value
@@ -74,7 +74,7 @@ def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     pieces = text.count(separator) + 1
     if limit < 0 or limit >= pieces:
         limit = pieces
-    bounded_members(limit)
+    bounded(limit, MAX_MEMBERS)
     if separator:
         return text.split(separator, limit - 1)
     return [*text[: limit - 1], text[limit - 1 :]] if limit < len(text) else list(text)

@@ -7,7 +7,7 @@ from typing import Final
 from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident
 from chartkit.engine.cel.declarations import Library, Macro, declared, macro, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.costs import bounded_members
+from chartkit.engine.cel.library.costs import MAX_MEMBERS, bounded
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.containers import find_key
 from chartkit.engine.cel.library.standard.macros import all_, exists, exists_one, fold
@@ -25,7 +25,7 @@ def insert_entry(entries: dict[Value, Value], key: Value, value: Value) -> dict[
 
 @overload("@mapInsert_map_map: cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)")
 def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Value, Value]:
-    bounded_members(len(entries) + len(more))
+    bounded(len(entries) + len(more), MAX_MEMBERS)
     for key in more:
         if find_key(entries, key, _MISSING) is not _MISSING:
             raise CelError(f"insert failed: key {show(key)} already exists")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
+from operator import attrgetter
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -81,58 +82,34 @@ _IPV4_LINK_LOCAL_MULTICAST: Final = 224 << 16
 _BROADCAST: Final = 2**32 - 1
 
 
-def _top(address: Address, bits: int) -> int:
-    return int(address) >> (address.max_prefixlen - bits)
-
-
-def _is_unspecified(address: Address) -> bool:
-    return int(address) == 0
-
-
-def _is_loopback(address: Address) -> bool:
-    return _top(address, 8) == 127 if address.version == 4 else int(address) == 1
-
-
-def _is_multicast(address: Address) -> bool:
-    return _top(address, 4) == 0xE if address.version == 4 else _top(address, 8) == 0xFF
-
-
-def _is_link_local_multicast(address: Address) -> bool:
+def _is_link_local_multicast(value: IpValue) -> bool:
+    address = value.address
     if address.version == 4:
-        return _top(address, 24) == _IPV4_LINK_LOCAL_MULTICAST
-    return _top(address, 16) & 0xFF0F == 0xFF02
+        return int(address) >> 8 == _IPV4_LINK_LOCAL_MULTICAST
+    return int(address) >> 112 & 0xFF0F == 0xFF02
 
 
-def _is_link_local_unicast(address: Address) -> bool:
-    if address.version == 4:
-        return _top(address, 16) == 169 << 8 | 254
-    return _top(address, 10) == 0xFE80 >> 6
-
-
-def _is_global_unicast(address: Address) -> bool:
+def _is_global_unicast(value: IpValue) -> bool:
+    address = value.address
     return not (
-        _is_unspecified(address)
+        address.is_unspecified
         or (address.version == 4 and int(address) == _BROADCAST)
-        or _is_loopback(address)
-        or _is_multicast(address)
-        or _is_link_local_unicast(address)
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
     )
-
-
-def _of_value(predicate: Callable[[Address], bool]) -> Callable[[IpValue], bool]:
-    return lambda value: predicate(value.address)
 
 
 _PREDICATES: Final = overloads(
     {
-        f"ip_is_{id}: net.IP.{name}() -> bool": _of_value(predicate)
-        for id, name, predicate in (
-            ("unspecified", "isUnspecified", _is_unspecified),
-            ("loopback", "isLoopback", _is_loopback),
-            ("link_local_multicast", "isLinkLocalMulticast", _is_link_local_multicast),
-            ("link_local_unicast", "isLinkLocalUnicast", _is_link_local_unicast),
-            ("global_unicast", "isGlobalUnicast", _is_global_unicast),
-        )
+        "ip_is_unspecified: net.IP.isUnspecified() -> bool": attrgetter("address.is_unspecified"),
+        "ip_is_loopback: net.IP.isLoopback() -> bool": attrgetter("address.is_loopback"),
+        "ip_is_link_local_multicast: "
+        "net.IP.isLinkLocalMulticast() -> bool": _is_link_local_multicast,
+        "ip_is_link_local_unicast: net.IP.isLinkLocalUnicast() -> bool": attrgetter(
+            "address.is_link_local"
+        ),
+        "ip_is_global_unicast: net.IP.isGlobalUnicast() -> bool": _is_global_unicast,
     }
 )
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from chartkit.engine.cel.declarations import Implementation, Overload, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.costs import bounded, bounded_members
+from chartkit.engine.cel.library.costs import MAX_MEMBERS, bounded
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, STRING, TIMESTAMP
 from chartkit.engine.cel.values import (
@@ -59,7 +59,7 @@ def _joined(left: Any, right: Any) -> Value:
 
 
 def _add_list(left: list[Value], right: list[Value]) -> list[Value]:
-    bounded_members(len(left) + len(right))
+    bounded(len(left) + len(right), MAX_MEMBERS)
     return left + right
 
 

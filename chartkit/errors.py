@@ -1,19 +1,21 @@
 """The errors that chartkit raises on purpose, each with its location and a hint.
 
-Only the boundary in `chartkit.cli` turns them into text and an exit code.
+The boundary in `chartkit.cli` turns them into text and an exit code, `contained` into answers of
+servers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar
 
 from chartkit.model import Diagnostic, Location
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+T = TypeVar("T")
 DEBUG: Final = "CHARTKIT_DEBUG"
 """The environment variable that shows the traceback of a bug."""
 
@@ -115,6 +117,16 @@ def bug_message(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "nowhere"
     return f"a bug, not your mistake: {what} (in {where}; {DEBUG}=1 shows more)"
+
+
+def contained(work: Callable[[], T], failed: Callable[[Exception, str], T]) -> T:
+    """Return what work gives, or what `failed` makes of the error that ended it and its message:
+    the boundary of a server, which goes on after any error."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - the boundary
+        is_meant = isinstance(error, ChartkitError)
+        return failed(error, str(error) if is_meant else bug_message(error))
 
 
 class Reraise:

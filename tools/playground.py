@@ -30,7 +30,7 @@ _WORK: Final = _ROOT / "build" / "playground"
 _PAGE: Final = _ROOT / "build" / "site" / "playground"
 _LOCK: Final = "pyodide-lock.json"
 _PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", _LOCK)
-_STAND_INS: Final = {"re2": "re2", "rpds.py": "rpds.py", "libyaml.py": "yaml/_yaml.py"}
+_STAND_INS: Final = {"re2.py": "re2.py", "rpds.py": "rpds.py", "libyaml.py": "yaml/_yaml.py"}
 _SCRIPT: Final = _WORK / "engine.mjs"
 _PACKAGES: Final = (
     "attr",
@@ -48,7 +48,8 @@ _PACKAGES: Final = (
 _LEFT_OUT: Final = frozenset(
     {
         *(f"addons/{name}" for name in ("lsp", "mcp", "operate", "serve", "signatures")),
-        *("addons/playground/stand_ins", "catalog", "charts/upstream", "render"),
+        *(f"addons/playground/{name}" for name in ("guides", "stand_ins")),
+        *("catalog", "charts/upstream", "render"),
     }
 )
 """Folders of chartkit that the page does not need."""
@@ -63,18 +64,15 @@ class MissingError(Exception):
 
 def build(page: Path) -> None:
     """Write the page anew; raise MissingError."""
-    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
-    if missing:
-        raise MissingError(f"it is built with {' and '.join(missing)}")
-    _install()
+    install()
     # Node finds packages next to a module.
     shutil.copy(Path(__file__).with_name("playground_engine.mjs"), _SCRIPT)
     shutil.rmtree(page, ignore_errors=True)
     page.mkdir(parents=True)
     engine = _named(_engine(), page / "engine")
-    worker = _named(_bundle("worker.ts", ENGINE=engine), page / "worker.js")
-    main = _named(_bundle("main.ts", WORKER=worker), page / "main.js")
-    style = _named(_bundle("style.css", ".css"), page / "style.css")
+    worker = _named(bundle("worker.ts", ENGINE=engine), page / "worker.js")
+    main = _named(bundle("main.ts", WORKER=worker), page / "main.js")
+    style = _named(bundle("style.css", ".css"), page / "style.css")
     text = (_SOURCES / "index.html").read_text("utf-8")
     text = _POLICY.sub(lambda found: found[1] + POLICY, text)
     for name, built in (("main.js", main), ("style.css", style)):
@@ -82,8 +80,11 @@ def build(page: Path) -> None:
     (page / "index.html").write_text(text, "utf-8")
 
 
-def _install() -> None:
-    """Install the packages of npm, unless those of the lock are there."""
+def install() -> None:
+    """Install the packages of npm, unless those of the lock are there; raise MissingError."""
+    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if missing:
+        raise MissingError(f"it is built with {' and '.join(missing)}")
     _WORK.mkdir(parents=True, exist_ok=True)
     lock = (_SOURCES / "package-lock.json").read_text("utf-8")
     installed = _WORK / "installed.json"
@@ -103,7 +104,7 @@ def _run(*command: str, **environment: str) -> None:
     subprocess.run(command, cwd=_WORK, env=known, check=True)
 
 
-def _bundle(source: str, extension: str = ".js", **names: str) -> Path:
+def bundle(source: str, extension: str = ".js", **names: str) -> Path:
     """Return the bundle of a source; names: of other files, which it has as constants."""
     made = (_WORK / source).with_suffix(extension)
     defined = (f'--define:{name}="{text}"' for name, text in names.items())
@@ -140,9 +141,9 @@ def _engine() -> Path:
     names = json.dumps([(name, len(content)) for name, content in contents.items()])
     packed = b"".join([names.encode(), b"\n", *contents.values()])
     pack.write_bytes(gzip.compress(packed, 9, mtime=0))
-    unpack = _bundle("unpack.ts", extension=".mjs").as_uri()
+    unpack, re2 = (bundle(f"{name}.ts", ".mjs").as_uri() for name in ("unpack", "re2"))
     files = (pack, made / "memory.gz", Path(__file__).with_name("playground_engine.yaml"))
-    _run("node", str(_SCRIPT), "snapshot", *map(str, files), UNPACK=unpack)
+    _run("node", str(_SCRIPT), "snapshot", *map(str, files), UNPACK=unpack, RE2=re2)
     return made
 
 
@@ -155,8 +156,7 @@ def _packages() -> Path:
         [found] = import_module(name).__path__
         _copy(Path(found), packages / name, frozenset({"tests", "benchmarks"}))
     for name, module in _STAND_INS.items():
-        source = _ROOT / own / "stand_ins" / name
-        (_copy if source.is_dir() else shutil.copy)(source, packages / module)
+        shutil.copy(_ROOT / own / "stand_ins" / name, packages / module)
     entries = json.dumps(library({}), ensure_ascii=False)
     (packages / own / FILE.name).write_text(entries, "utf-8")
     _run("node", str(_SCRIPT), "compile", str(packages))

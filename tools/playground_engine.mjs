@@ -23,6 +23,7 @@ assert good
 `);
 } else {
   const { unpack } = await import(process.env["UNPACK"]);
+  await import(process.env["RE2"]);
   const python = await loadPyodide({ _makeSnapshot: true });
   unpack(python.FS, gunzipSync(readFileSync(source)), "/home/pyodide");
   const [policies, objects] = readFileSync(example, "utf-8").split("# Objects\n");

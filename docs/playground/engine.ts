@@ -10,6 +10,9 @@ interface Wish { call: Call; input: object; answer: (result: never) => void; fai
 export interface EngineState { text: string; hasFailed?: boolean; isBusy?: boolean }
 
 const LONG = 10_000;
+/** What takes as long is stopped: one object that a policy has too much to do with. */
+const TOO_LONG = 120_000;
+const STOPPED = "It was stopped after two minutes: try fewer or smaller objects, or chartkit scan.";
 const NEEDS = "It needs WebAssembly in a current browser, and a server: from a folder on disk, " +
   "start it with “chartkit playground”.";
 
@@ -35,10 +38,10 @@ export class Engine {
   }
 
   /** Stop what takes too long, and load the engine again. */
-  restart(): void {
+  restart(reason = "It took too long, and was stopped."): void {
     this.worker?.terminate();
     window.clearTimeout(this.timer);
-    for (const wish of this.asked.values()) wish.fail("It took too long, and was stopped.");
+    for (const wish of this.asked.values()) wish.fail(reason);
     this.asked.clear();
     this.isReady = false;
     this.start();
@@ -89,8 +92,9 @@ export class Engine {
     const id = this.next++;
     this.asked.set(id, wish);
     this.worker?.postMessage({ id, call: wish.call, input: wish.input });
-    this.timer = window.setTimeout(
-      () => this.show({ text: `This takes long: ${wish.call}.`, isBusy: true }), LONG,
-    );
+    this.timer = window.setTimeout(() => {
+      this.show({ text: `This takes long: ${wish.call}.`, isBusy: true });
+      this.timer = window.setTimeout(() => this.restart(STOPPED), TOO_LONG - LONG);
+    }, LONG);
   }
 }

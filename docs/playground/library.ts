@@ -31,18 +31,29 @@ export class Library {
   private show(): void {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = (this.entries ?? []).filter((entry) => {
-      const text = [entry.name, entry.title, entry.category, entry.summary].join(" ").toLowerCase();
+      const text = [entry.name, entry.title, entry.category, entry.summary, ...entry.groups]
+        .join(" ").toLowerCase();
       return words.every((word) => text.includes(word));
     });
     this.summary.textContent = found.length ? `${counted(found.length, "policy", "policies")}.` :
       "No policy has all these words.";
-    byId("library-results").replaceChildren(...found.map((entry) => element(
+    const groups = [...new Set(found.flatMap((entry) => entry.groups))];
+    byId("library-results").replaceChildren(...groups.flatMap((group) => [
+      element("h3", {}, group),
+      element("ul", { class: "cards" }, ...found.filter((entry) => entry.groups.includes(group)).map(
+        (entry) => this.card(entry),
+      )),
+    ]));
+  }
+
+  private card(entry: Entry): HTMLElement {
+    return element(
       "li", {},
       element(
         "button", { type: "button", click: () => this.choose(entry) },
         element("b", {}, entry.title || entry.name), badge(entry.category),
         element("span", {}, entry.summary),
       ),
-    )));
+    );
   }
 }

@@ -8,7 +8,8 @@ import { code, problemList, problemMarks } from "./parts";
 const PAUSE = 300;
 const WORDS = {
   equal: "Proved equal",
-  different: "Different",
+  differs: "Different",
+  undecided: "Not proved",
   unproved: "Not proved",
   none: "No replacement",
 } as const;
@@ -44,7 +45,7 @@ export class Migration {
     const asked = verdict.requests ? ` (${counted(verdict.requests, "request")} asked of both)` : "";
     this.summary.textContent = `${WORDS[verdict.state]}: ${verdict.text}${asked}`;
     this.summary.className = `summary ${
-      { equal: "good", different: "bad", unproved: "unsure", none: "" }[verdict.state]}`;
+      { equal: "good", differs: "bad", undecided: "unsure", unproved: "unsure", none: "" }[verdict.state]}`;
     this.results.replaceChildren(
       ...problemList(problems, { policy: this.policy }),
       ...(counterexamples.length ? [element("h3", {}, "Requests that both answer differently")] : []),

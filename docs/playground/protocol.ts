@@ -30,7 +30,7 @@ export interface EvaluationInput {
 }
 export interface Migration {
   text: string;
-  verdict: { state: "equal" | "different" | "unproved" | "none"; text: string; requests: number };
+  verdict: { state: "equal" | "differs" | "undecided" | "unproved" | "none"; text: string; requests: number };
   counterexamples: { text: string; request: string; old: string; new: string }[];
   notes: { rule: string; text: string }[];
   problems: Problem[];
@@ -41,6 +41,7 @@ export interface Part { text: string; start: number; end: number; value: string 
 export interface Expression { value: string | null; type: string | null; parts: Part[]; problems: Problem[] }
 export interface LibraryEntry {
   name: string; title: string; category: string; summary: string; policy: string; objects: string;
+  groups: string[];
 }
 
 export interface Calls {

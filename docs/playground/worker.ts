@@ -2,6 +2,7 @@
 
 import { loadPyodide } from "pyodide";
 import type { Call, Message, Question } from "./protocol";
+import "./re2";
 import { unpack } from "./unpack";
 
 /** The folder of the engine's files, next to this script; tools/playground.py names it. */

@@ -12,7 +12,7 @@ from typing import TypeVar
 import click
 
 from chartkit.addons.lsp.judging import CancelledError
-from chartkit.errors import ChartkitError, bug_message
+from chartkit.errors import ChartkitError, contained
 from chartkit.safe_text import shown
 
 T = TypeVar("T")
@@ -44,11 +44,11 @@ class Worker:
 
 
 def answered(job: Callable[[], T], otherwise: T) -> T:
-    """Return the answer of a job, or another one where it fails: the boundary of the server."""
-    try:
-        return job()
-    except (ChartkitError, CancelledError):
+    """Return the answer of a job, or another one where it fails, and write a bug to stderr."""
+
+    def failed(error: Exception, message: str) -> T:
+        if not isinstance(error, ChartkitError | CancelledError):
+            click.echo(f"chartkit lsp: {shown(message)}", err=True)
         return otherwise
-    except Exception as error:  # noqa: BLE001 - the boundary
-        click.echo(f"chartkit lsp: {shown(bug_message(error))}", err=True)
-        return otherwise
+
+    return contained(job, failed)

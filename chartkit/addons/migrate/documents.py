@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Final
 
@@ -62,16 +62,18 @@ def _policy(each: MigratedObject) -> MigratedPolicy:
     return MigratedPolicy(
         each.legacy.resource,
         tuple(each.documents),
-        _verdict(each.proof),
+        verdict(filter(None, [each.proof])),
         tuple(Counterexample(difference_sentence(one), one.case.document) for one in differences),
         {outcome.rule: outcome.reason for outcome in outcomes if not outcome.converted},
         tuple(dict.fromkeys(change for outcome in outcomes for change in outcome.changes)),
     )
 
 
-def _verdict(proof: Proof | None) -> Verdict:
-    if proof is None:
-        return Verdict.UNPROVED
-    if proof.equal:
-        return Verdict.EQUAL
-    return Verdict.DIFFERS if faults(proof) else Verdict.UNDECIDED
+def verdict(proofs: Iterable[Proof]) -> Verdict:
+    """Return what the proofs of a policy, or of several, say together: a difference counts most."""
+    found = tuple(proofs)
+    if any(map(faults, found)):
+        return Verdict.DIFFERS
+    if all(proof.equal for proof in found):
+        return Verdict.EQUAL if found else Verdict.UNPROVED
+    return Verdict.UNDECIDED

@@ -1,4 +1,4 @@
-"""Policies to start from: those of chartkit's profiles, with their examples."""
+"""Policies to start from: examples by the subjects of guides, and those of chartkit's profiles."""
 
 from __future__ import annotations
 
@@ -11,17 +11,43 @@ from chartkit.model import Body
 
 FILE: Final = Path(__file__).with_name("library.json")
 """The entries in the page, which has no policy folders; `tools/playground.py` writes it."""
+_GUIDES: Final = Path(__file__).with_name("guides")
+_BUILT_IN: Final = "Built-in policies"
 
 
 def library(_given: Body) -> Body:
-    """Return the policies with objects that fail and objects that pass."""
+    """Return the policies with objects that fail and objects that pass, and the groups that each is
+    shown in."""
     if FILE.is_file():
         found: Body = json.loads(FILE.read_bytes())
         return found
-    return {"entries": list(_entries())}
+    from chartkit.documents.reader import read_file
+
+    guides = read_file(_GUIDES / "index.yaml")[0].body
+    examples = [_example(guide["title"], name) for guide in guides for name in guide["examples"]]
+    entries = list(_built_in())
+    for entry in entries:
+        own = (guide["title"] for guide in guides if entry["name"] in guide["library"])
+        entry["groups"] = [*own, _BUILT_IN]
+    return {"entries": [*examples, *entries]}
 
 
-def _entries() -> Iterator[Body]:
+def _example(group: str, name: str) -> Body:
+    from chartkit.documents.reader import read_file
+
+    body = read_file(_GUIDES / f"{name}.yaml")[0].body
+    return {
+        "name": name,
+        "title": body["title"],
+        "category": "Example",
+        "summary": body["summary"],
+        "policy": body["policy"],
+        "objects": f"{body['fails']}---\n{body['passes']}",
+        "groups": [group],
+    }
+
+
+def _built_in() -> Iterator[Body]:
     from chartkit.bundled import profiles_dir
     from chartkit.documents.reader import read_file, read_source
     from chartkit.documents.yaml_dump import dump_documents

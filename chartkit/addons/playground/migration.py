@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from chartkit.addons.migrate.documents import converted
+from chartkit.addons.migrate.documents import converted, verdict
 from chartkit.addons.migrate.files.printed import answer_text, difference_sentence, faults, smallest
 from chartkit.addons.migrate.files.run import Migration
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.inventory import inventory_of
 from chartkit.addons.playground.inputs import Problems, objects_of, typed
+from chartkit.api import Verdict
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body
 from chartkit.wording import counted
@@ -62,21 +63,25 @@ def _migrated(text: str) -> tuple[tuple[MigratedObject, ...], str, tuple[Any, ..
     return tuple(found), text, tuple(inventory.findings)
 
 
+_TEXTS: Final = {
+    Verdict.EQUAL: "both forms gave the same answer to every request",
+    Verdict.UNDECIDED: "no request made either form decide",
+    Verdict.UNPROVED: "nothing was proved",
+}
+
+
 def _verdict(found: tuple[MigratedObject, ...]) -> Body:
     proofs = [each.proof for each in found if each.proof is not None]
     requests = sum(proof.requests for proof in proofs)
-    left = [outcome for each in found for outcome in each.outcomes if outcome.reason]
-    converted = any(each.conversion and each.conversion.documents for each in found)
-    if not converted:
-        state, text = "none", "no rule has a form that says the same"
-    elif differing := sum(len(faults(proof)) for proof in proofs):
-        state, text = "different", f"both forms differ in {counted(differing, 'request')}"
-    elif proofs and all(proof.equal for proof in proofs):
-        state, text = "equal", "both forms gave the same answer to every request"
-    else:
-        state, text = "unproved", "no request made either form decide"
-    if converted and state == "equal" and left:
-        text += f"; {counted(len(left), 'rule')} left as before"
+    if not any(each.conversion and each.conversion.documents for each in found):
+        text = "no rule has a form that says the same"
+        return {"state": "none", "text": text, "requests": requests}
+    state = verdict(proofs)
+    differing = counted(sum(len(faults(proof)) for proof in proofs), "request")
+    text = _TEXTS.get(state, f"both forms differ in {differing}")
+    left = sum(bool(outcome.reason) for each in found for outcome in each.outcomes)
+    if state is Verdict.EQUAL and left:
+        text += f"; {counted(left, 'rule')} left as before"
     return {"state": state, "text": text, "requests": requests}
 
 

@@ -85,12 +85,3 @@ def talk(work: Callable[[Client], Awaitable[T]], cwd: Path, *arguments: str, **o
             return await work(client)
 
     return asyncio.run(run())
-
-
-def ask_all(cwd: Path, calls: Sequence[Call], *arguments: str, **options: Any) -> list[Reply]:
-    """Return the answers to calls of one session."""
-
-    async def work(client: Client) -> list[Reply]:
-        return [await ask(client, *call) for call in calls]
-
-    return talk(work, cwd, *arguments, **options)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from chartkit import __version__
 from chartkit.addons.mcp.tools import tools
 from chartkit.helm.sandbox.confine import Exit
-from tests.addons.mcp.session import COMMAND, Reply, ask, ask_all, check, session, talk
+from tests.addons.mcp.session import COMMAND, Reply, ask, check, talk
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +78,7 @@ FILES = {
     "team.yaml": TEAM,
     "label.yaml": LABEL,
     "tests/kyverno-test.yaml": TEST,
+    "linked/pod.yaml": POD,
     **CHART,
 }
 NESTED = """\
@@ -100,6 +101,10 @@ ENDLESS: Mapping[str, Any] = {"objects": [PODS], "policies": [NESTED]}
 """Arguments of `scan` for a call that takes minutes."""
 
 
+MANY = "---\n".join(POD.replace("web", f"pod-{number}") for number in range(200))
+NAMES = [f"pod-{number}" for number in range(8)]
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("session") / "root"
@@ -107,6 +112,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
+    secret = root.parent / "secret.yaml"
+    secret.write_text(POD.replace("web", "secret"))
+    (root / "linked" / "link.yaml").symlink_to(secret)
+    for name in (*sys.stdlib_module_names, "yaml", "chartkit", "jsonschema"):
+        (root / f"{name}.py").write_text("raise SystemExit('imported from a root')\n")
     return root
 
 
@@ -132,15 +142,20 @@ EXAMPLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "a wrong choice": ("scan", {"objects": ["pod.yaml"], "policy_type": "Policy"}),
     "a wrong name": ("scan", {"object": ["pod.yaml"]}),
     "a wrong query": ("scan", {"objects": ["pod.yaml"], "query": "results["}),
+    "a link": ("scan", {"objects": ["linked/link.yaml"]}),
+    "a folder with a link": ("scan", {"objects": ["linked"]}),
+    "many objects": ("scan", {"objects": [MANY]}),
 }
 
 
 @pytest.fixture(scope="module")
 def replies(root: Path) -> dict[str, Reply]:
-    """The answers to the examples, from one session; the client checks them by their schemas."""
+    """The answers to the examples, and to further calls, from one session with the protocol alone
+    on its standard output; the client checks them by their schemas."""
     before = snapshot(root)
+    found: dict[str, Reply] = {}
 
-    async def work(client: Client) -> list[Reply]:
+    async def work(client: Client) -> None:
         assert client.server_info is not None
         assert client.server_info.version == __version__
         listed = await client.list_tools()
@@ -150,13 +165,30 @@ def replies(root: Path) -> dict[str, Reply]:
             assert tool.annotations.read_only_hint is True
             assert tool.annotations.open_world_hint is False
             assert (tool.output_schema is None) == (tool.name in ("fix", "explain"))
-        return [await ask(client, *call) for call in EXAMPLES.values()]
+        with pytest.raises(MCPError, match="there is no tool 'nope': there are scan"):
+            await client.call_tool("nope", {})
+        for name, call in EXAMPLES.items():
+            found[name] = await ask(client, *call)
+            check(call[0], found[name])
+        query = found["many objects"].document["notes"][-1].partition("`")[2].partition("`")[0]
+        found["the others"] = await ask(client, "scan", {"objects": [MANY], "query": query})
+        texts = {
+            name: {"objects": [POD.replace("web", name)], "policies": [TEAM]} for name in NAMES
+        }
+        at_once = await asyncio.gather(*(ask(client, "scan", call) for call in texts.values()))
+        found.update(zip(texts, at_once, strict=True))
+        with anyio.move_on_after(2) as scope:
+            await ask(client, "scan", ENDLESS)
+        assert scope.cancelled_caught
+        begin = time.monotonic()
+        found["after a cancelled call"] = await ask(client, *EXAMPLES["scan"])
+        assert time.monotonic() - begin < 300
 
-    found = talk(work, root)
+    log = root.parent / "err.txt"
+    talk(work, root, log=log)
+    assert log.read_text() == ""
     assert snapshot(root) == before
-    for (name, _), reply in zip(EXAMPLES.values(), found, strict=True):
-        check(name, reply)
-    return dict(zip(EXAMPLES, found, strict=True))
+    return found
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -175,7 +207,7 @@ def test_a_scan_names_the_field(replies: dict[str, Reply]) -> None:
 def test_a_detailed_scan_is_the_document_of_the_command(
     root: Path, replies: dict[str, Reply]
 ) -> None:
-    command = [sys.executable, "-m", "chartkit", "scan", "pod.yaml", "-o", "json", "--detailed"]
+    command = [COMMAND, "scan", "pod.yaml", "-o", "json", "--detailed"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     document = dict(replies["scan, detailed"].document)
     document.pop("notes", None)
@@ -240,6 +272,7 @@ def test_errors_are_one_clear_line(root: Path, replies: dict[str, Reply]) -> Non
         "a wrong choice": "'Policy' is not one of",
         "a wrong name": "scan has no parameter 'object' (did you mean 'objects'?)",
         "a wrong query": "query",
+        "a link": "linked/link.yaml: is outside of the roots",
     }
     for name, text in expected.items():
         assert replies[name].is_error, name
@@ -250,30 +283,11 @@ def test_errors_are_one_clear_line(root: Path, replies: dict[str, Reply]) -> Non
     assert [name for name in good if replies[name].is_error] == []
 
 
-@pytest.fixture
-def outside(root: Path, tmp_path: Path) -> Iterator[None]:
-    """A file outside of the root, to which a link in a folder of it leads."""
-    secret = tmp_path / "secret.yaml"
-    secret.write_text(POD.replace("web", "secret"))
-    link = root / "linked" / "link.yaml"
-    link.parent.mkdir()
-    link.symlink_to(secret)
-    (root / "linked" / "pod.yaml").write_text(POD)
-    yield
-    link.unlink()
-    (root / "linked" / "pod.yaml").unlink()
-    link.parent.rmdir()
-
-
-@pytest.mark.usefixtures("outside")
-def test_links_in_folders_do_not_lead_outside(root: Path) -> None:
-    named, found = ask_all(
-        root,
-        [("scan", {"objects": ["linked/link.yaml"]}), ("scan", {"objects": ["linked"]})],
-    )
-    assert "outside of the roots" in named.text
+def test_links_in_folders_do_not_lead_outside(replies: dict[str, Reply]) -> None:
+    assert "outside of the roots" in replies["a link"].text
     if sys.platform != "linux":
         pytest.skip("needs Landlock")
+    found = replies["a folder with a link"]
     assert "secret" not in json.dumps(found.document["results"])
     assert "v1/Pod/default/web" in found.text
     assert "linked/link.yaml" in found.text
@@ -285,96 +299,63 @@ def test_the_client_names_the_roots(root: Path, tmp_path: Path, mode: str) -> No
     other = tmp_path / "other"
     other.mkdir()
     (other / "more.yaml").write_text(POD)
-    calls = [
-        ("scan", {"objects": ["pod.yaml", "more.yaml"], "policies": [TEAM]}),
-        ("scan", {"objects": [str(tmp_path)]}),
-    ]
-    both, refused = ask_all(tmp_path, calls, roots=[root, other], mode=mode)
+    roots = [root, other]
+
+    async def work(client: Client) -> list[Reply]:
+        both = {"objects": ["pod.yaml", "more.yaml"], "policies": [TEAM]}
+        found = [await ask(client, "scan", each) for each in (both, {"objects": [str(tmp_path)]})]
+        # The root of the file system is none.
+        roots[:] = [Path(root.anchor)]
+        calls = ([str(root / "pod.yaml")], [POD])
+        return found + [await ask(client, "scan", {"objects": each}) for each in calls]
+
+    both, refused, rootless, judged = talk(work, tmp_path, roots=roots, mode=mode)
     places = [result["location"] for result in both.document["results"]]
     assert places == ["pod.yaml:3:1", f"{other}/more.yaml:3:1"]
     assert refused.is_error
-
-
-def test_roots_of_the_command_line_are_in_place_of_the_clients(root: Path, tmp_path: Path) -> None:
-    calls = [("scan", {"objects": ["pod.yaml"]}), ("scan", {"objects": [str(root / "pod.yaml")]})]
-    roots = [Path(root.anchor)]
-    missing, refused = ask_all(tmp_path, calls, "--root", str(tmp_path), roots=roots)
-    assert "no such file" in missing.text
-    assert "outside of the roots" in refused.text
-
-
-def test_the_root_of_the_file_system_is_no_root(root: Path) -> None:
-    calls = [("scan", {"objects": [str(root / "pod.yaml")]}), ("scan", {"objects": [POD]})]
-    refused, judged = ask_all(root, calls, roots=[Path(root.anchor)])
-    assert "there is no root to read it from" in refused.text
+    assert "there is no root to read it from" in rootless.text
     assert judged.document["summary"]["fail"] == 4
 
 
-def test_an_unknown_tool_is_an_error_of_the_protocol(root: Path) -> None:
-    async def work(client: Client) -> None:
-        with pytest.raises(MCPError, match="there is no tool 'nope': there are scan"):
-            await client.call_tool("nope", {})
-
-    talk(work, root)
-
-
-def test_a_call_that_takes_too_long_ends_and_says_so(root: Path) -> None:
+def test_a_call_that_takes_too_long_ends_and_says_so(root: Path, tmp_path: Path) -> None:
+    """Roots of the command line are in place of the client's."""
     told: list[float] = []
 
     async def progress(done: float, _total: float | None, _message: str | None) -> None:
         told.append(done)
 
-    async def work(client: Client) -> tuple[Reply, Reply]:
+    async def work(client: Client) -> list[Reply]:
         late = await ask(client, "scan", ENDLESS, progress_callback=progress)
         after = late
         for _ in range(5):  # A process starts anew, which is slow where others are busy.
             if after.is_error:
-                after = await ask(client, *EXAMPLES["scan"])
-        return late, after
+                after = await ask(client, *EXAMPLES["scan of texts"])
+        paths = ("pod.yaml", str(root / "pod.yaml"))
+        return [late, after] + [await ask(client, "scan", {"objects": [path]}) for path in paths]
 
-    late, after = talk(work, root, "--seconds", "8")
+    options = ("--seconds", "6", "--root", str(tmp_path))
+    late, after, missing, refused = talk(work, tmp_path, *options, roots=[Path(root.anchor)])
     assert late.is_error
-    assert late.text.startswith("there is no answer within 8 s")
+    assert late.text.startswith("there is no answer within 6 s")
     assert after.document["summary"]["fail"] == 1
     assert told
     assert told == sorted(told)
+    assert "no such file" in missing.text
+    assert "outside of the roots" in refused.text
 
 
-def test_a_cancelled_call_ends_and_others_go_on(root: Path) -> None:
-    async def work(client: Client) -> Reply:
-        with anyio.move_on_after(4) as scope:
-            await ask(client, "scan", ENDLESS)
-        assert scope.cancelled_caught
-        return await ask(client, *EXAMPLES["scan"])
-
-    begin = time.monotonic()
-    assert talk(work, root, "--seconds", "600").document["summary"]["fail"] == 1
-    assert time.monotonic() - begin < 300
+def test_others_go_on_after_a_cancelled_call(replies: dict[str, Reply]) -> None:
+    assert replies["after a cancelled call"].document["summary"]["fail"] == 1
 
 
-def test_calls_at_the_same_time_do_not_mix(root: Path) -> None:
-    names = [f"pod-{number}" for number in range(8)]
-
-    async def work(client: Client) -> list[Reply]:
-        calls = ({"objects": [POD.replace("web", name)], "policies": [TEAM]} for name in names)
-        return await asyncio.gather(*(ask(client, "scan", call) for call in calls))
-
-    found = [reply.document["results"] for reply in talk(work, root)]
-    assert [results[0]["resource"] for results in found] == [
-        f"v1/Pod/default/{name}" for name in names
-    ]
-    assert [len(results) for results in found] == [1] * 8
+def test_calls_at_the_same_time_do_not_mix(replies: dict[str, Reply]) -> None:
+    for name in NAMES:
+        (result,) = replies[name].document["results"]
+        assert result["resource"] == f"v1/Pod/default/{name}"
 
 
-def test_long_answers_are_cut_with_a_note(root: Path) -> None:
-    many = "---\n".join(POD.replace("web", f"pod-{number}") for number in range(200))
-
-    async def work(client: Client) -> tuple[Reply, Reply]:
-        cut = await ask(client, "scan", {"objects": [many]})
-        query = cut.document["notes"][-1].partition("`")[2].partition("`")[0]
-        return cut, await ask(client, "scan", {"objects": [many], "query": query})
-
-    cut, others = talk(work, root)
+def test_long_answers_are_cut_with_a_note(replies: dict[str, Reply]) -> None:
+    cut, others = replies["many objects"], replies["the others"]
     for reply in (cut, others):
         assert len(reply.text) < 33_000
         assert reply.document["notes"][-1].startswith("left out: ")
@@ -383,16 +364,6 @@ def test_long_answers_are_cut_with_a_note(root: Path) -> None:
     assert last["result"] == first["result"] == "fail"
     rows = [(row["resource"], row["policy"]) for row in (*cut.document["results"], first)]
     assert len(set(rows)) == len(rows)
-
-
-def test_the_protocol_alone_is_on_standard_output(root: Path) -> None:
-    async def work() -> None:
-        async with session(root, log=root.parent / "err.txt") as client:
-            await ask(client, *EXAMPLES["scan"])
-            await ask(client, *EXAMPLES["fix"])
-
-    asyncio.run(work())
-    assert (root.parent / "err.txt").read_text() == ""
 
 
 class _Raw:
@@ -469,17 +440,9 @@ def wait_until(holds: Any) -> None:
         time.sleep(0.05)
 
 
-def test_no_module_of_a_root_is_imported(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "team.yaml").write_text(TEAM)
-    for name in (*sys.stdlib_module_names, "yaml", "chartkit", "jsonschema"):
-        (root / f"{name}.py").write_text("raise SystemExit('imported from a root')\n")
-    names = ("scan of texts", "fix", "migrate", "test", "lint")
-    calls = [EXAMPLES[name] for name in names]
-    calls[1] = ("fix", {"objects": [POD]})
-    calls[3] = ("preview", {"objects": [POD], "policies": [LABEL]})
-    assert not any(reply.is_error for reply in ask_all(root, calls))
+def test_no_module_of_a_root_is_imported(replies: dict[str, Reply]) -> None:
+    names = ("scan of texts", "fix", "migrate", "preview", "lint")
+    assert not any(replies[name].is_error for name in names)
 
 
 LITTLE_MEMORY = """

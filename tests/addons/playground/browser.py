@@ -13,7 +13,7 @@ from chartkit.addons.playground.server import HOST, pages, serving
 from tests.browser.test_html_report import CHROMIUM
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 _ASK: Final = """async ([script, questions]) => {
   const source = new Blob([`import "${script}";`], {type: "text/javascript"});
@@ -43,26 +43,24 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def opened() -> Iterator[Page]:
-    """Yield a page of a Chromium that nobody has used."""
+def launched() -> Iterator[Browser]:
+    """Yield a Chromium that nobody has used."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         # Containers run as root, for whom Chromium has no sandbox.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser.new_page()
+        yield browser
         browser.close()
 
 
 def asked(
-    folder: Path, questions: Sequence[tuple[str, dict[str, Any]]]
+    page: Page, folder: Path, address: str, questions: Sequence[tuple[str, dict[str, Any]]]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return what the worker says once it is ready, and its answers to calls, one by one."""
-    with served(folder) as address, opened() as page:
-        page.set_default_timeout(600_000)
-        lock = next(folder.glob("engine-*/*.json")).relative_to(folder).as_posix()
-        page.goto(address + lock)
-        [worker] = folder.glob("worker-*.js")
-        given = [address + worker.name, json.loads(json.dumps(questions))]
-        ready, *answers = page.evaluate(_ASK, given)
+    """Return what the worker says once it is ready, and its answers to calls, one by one; page: of
+    the folder's address."""
+    [worker] = folder.glob("worker-*.js")
+    ready, *answers = page.evaluate(
+        _ASK, [address + worker.name, json.loads(json.dumps(questions))]
+    )
     return ready, answers

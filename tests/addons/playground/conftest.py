@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,24 +14,39 @@ from tools import playground
 _ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="session")
-def playground_page() -> Path:
-    """Return the folder of the page; build it unless one of these sources is there."""
+@contextmanager
+def _building() -> Iterator[Path]:
+    """Yield the folder of what is built, which one process has at a time; skip a test where
+    something is missing."""
     fcntl = pytest.importorskip("fcntl", reason="no locks here")
     folder = _ROOT / "build" / "playground"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        # Several processes run tests.
         fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield folder
+        except playground.MissingError as error:
+            pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def playground_page() -> Path:
+    """Return the folder of the page; build it unless one of these sources is there."""
+    with _building() as folder:
         page, stamp = folder / "tested", folder / "tested.txt"
         state = _state()
         if not stamp.is_file() or stamp.read_text() != state:
-            try:
-                playground.build(page)
-            except playground.MissingError as error:
-                pytest.skip(str(error))
+            playground.build(page)
             stamp.write_text(state)
     return page
+
+
+@pytest.fixture(scope="session")
+def page_module() -> Path:
+    """Return the module with the regular expressions of the page."""
+    with _building():
+        playground.install()
+        return playground.bundle("re2.ts", ".mjs")
 
 
 def _state() -> str:

@@ -1,22 +1,31 @@
-"""The page in a real Chromium: what people do there, with the engine that it loads."""
+"""The page in a real Chromium: what people do there, with the engine that it loads.
+
+It says what the command line says, and asks for nothing but its own files. All is in one file: one
+process of the tests needs the page, and starts one browser.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from chartkit.addons.playground.link import fragment
-from chartkit.addons.playground.server import HOST, pages, serving
+from chartkit.addons.playground.server import POLICY as CONTENT_POLICY
+from chartkit.cli import boundary
+from chartkit.cli.main import cli
+from tests.addons.playground.browser import asked, launched, served
 from tests.addons.playground.test_link import POD, POLICY, SECRET, carried, packed
 from tests.browser.test_html_report import CHROMIUM
-from tests.shared import ROOT
+from tests.shared import ROOT, shared
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -28,7 +37,16 @@ pytestmark = [
 ]
 PATIENCE = 120_000
 """The milliseconds that a loaded machine may take for an answer."""
+LONG = 600_000
 SCRIPT = "text/javascript"
+FETCHES = """async ([script, address]) => {
+  const text = `const said = await fetch("${address}").then(() => "asked", () => "refused");` +
+    `const evaluated = (() => { try { return eval("1"); } catch { return "refused"; } })();` +
+    `self.postMessage([said, evaluated, typeof WebAssembly.Module]);`;
+  const source = new Blob([text], {type: "text/javascript"});
+  const worker = new Worker(URL.createObjectURL(source), {type: "module"});
+  return await new Promise((resolve) => { worker.onmessage = (event) => resolve(event.data); });
+}"""
 TABS = ("evaluate", "migrate", "expressions", "library")
 MORE_SECRETS = [
     '{"kind":"SecretList","items":[]}\n',
@@ -38,6 +56,17 @@ MORE_SECRETS = [
     "a: &kind x\nkind: *kind\n",
     """note: '{"kind": "Secret"}'\n""",
 ]
+_FILES: Final = {
+    "cel-policies": 80,
+    "generate": 30,
+    "match": 40,
+    "mutate": 40,
+    "patterns": 50,
+    "podsecurity": 30,
+    "variables": 30,
+}
+"""The cases of each file, at equal distances."""
+Row = tuple[str, ...]
 LABELS = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -56,20 +85,25 @@ spec:
 
 @pytest.fixture(scope="module")
 def address(playground_page: Path) -> Iterator[str]:
-    with serving(pages(playground_page), 0) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://{HOST}:{server.server_port}/"
-        server.shutdown()
+    with served(playground_page) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
+    with launched() as browser:
+        yield browser
 
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+
+@pytest.fixture
+def plain(browser: Browser, playground_page: Path, address: str) -> Iterator[Page]:
+    """A page of the address that is not the playground."""
+    page = browser.new_page()
+    page.set_default_timeout(LONG)
+    lock = next(playground_page.glob("engine-*/*.json")).relative_to(playground_page).as_posix()
+    page.goto(address + lock)
+    yield page
+    page.close()
 
 
 def opened(browser: Browser, address: str, faults: list[str], **given: Any) -> Page:
@@ -129,6 +163,73 @@ def await_text(page: Page, place: str, text: str) -> None:
 
 def select(page: Page, tab: str) -> None:
     page.locator(f"#tab-{tab}").click()
+
+
+@pytest.fixture(scope="module")
+def other_page(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
+    """The page in another browser, and the addresses that it asks for."""
+    requests: list[str] = []
+    context = browser.new_context()
+    context.set_default_timeout(LONG)
+    context.on("request", lambda request: requests.append(request.url))
+    page = context.new_page()
+    page.goto(address)
+    yield page, requests
+    context.close()
+
+
+def test_every_request_is_for_a_file_of_the_page(
+    other_page: tuple[Page, list[str]], address: str
+) -> None:
+    from playwright.sync_api import expect
+
+    page, requests = other_page
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text))
+    expect(page.locator("#engine")).to_contain_text("runs in this page", timeout=LONG)
+    result = re.compile("fail|pass")
+    expect(page.locator("#evaluate-summary")).to_contain_text(result, timeout=LONG)
+    # Everything is there: from now on the network may be gone.
+    page.context.set_offline(True)
+    before = len(requests)
+    page.get_by_role("tab", name="Migrate").click()
+    expect(page.locator("#migrate-summary")).to_contain_text("Proved equal", timeout=LONG)
+    page.get_by_role("tab", name="Library").click()
+    expect(page.locator("#library-summary")).to_contain_text("policies", timeout=LONG)
+    page.get_by_role("tab", name="Expressions").click()
+    expect(page.locator("#expressions-summary")).to_contain_text("type", timeout=LONG)
+    page.context.set_offline(False)
+    assert requests[before:] == []
+    assert [each for url in requests for each in _outside(url, address)] == []
+    assert any(each.endswith(".wasm") for each in requests)
+    assert faults == []
+
+
+def test_a_worker_of_the_page_has_its_policy(
+    browser: Browser, address: str, playground_page: Path
+) -> None:
+    page = browser.new_page()
+    with served(playground_page) as other:
+        # A host that sends no headers: the policy is that of the page's text.
+        page.route(
+            address,
+            lambda route: route.fulfill(
+                body=(playground_page / "index.html").read_bytes(), content_type="text/html"
+            ),
+        )
+        page.goto(address)
+        said, evaluated, compiles = page.evaluate(FETCHES, ["", other])
+    page.close()
+    assert (said, evaluated, compiles) == ("refused", "refused", "function")
+
+
+def test_the_policy_is_in_the_page(playground_page: Path) -> None:
+    text = (playground_page / "index.html").read_text("utf-8")
+    assert f'http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}"' in text
+    assert re.findall(r"<script(?![^>]* src=)|\son\w+=|style=", text) == []
+    assert "unsafe-inline" not in CONTENT_POLICY
+    assert "'unsafe-eval'" not in CONTENT_POLICY
 
 
 def test_a_policy_is_typed_and_an_object_corrected(page: Page) -> None:
@@ -204,7 +305,7 @@ def test_a_policy_of_the_library_fills_the_first_tab(page: Page) -> None:
     await_text(page, "[data-field=objects] .cm-line-error", "hostPort")
 
 
-def test_a_link_opens_in_another_browser(page: Page, browser: Browser) -> None:
+def test_a_link_opens_in_another_browser(page: Page, other_page: tuple[Page, list[str]]) -> None:
     write(page, "objects", "---\n".join([POD, SECRET, *MORE_SECRETS]))
     page.locator("#share").click()
     await_text(page, "#share-secrets", "7 documents hold Secrets and are left out")
@@ -217,12 +318,10 @@ def test_a_link_opens_in_another_browser(page: Page, browser: Browser) -> None:
     states = [carried(each) for each in (link, whole)]
     assert [SECRET in state["objects"] for state in states] == [False, True]
     assert "aGlkZGVu" not in json.dumps(states[0])
-    faults: list[str] = []
-    other = opened(browser, link, faults)
+    other, _ = other_page
+    other.goto(link)
     await_text(other, "#evaluate-summary", "1 fail")
     assert "theirs.example" in other.locator("[data-field=objects] .cm-line-error").inner_text()
-    other.context.close()
-    assert faults == []
 
 
 @pytest.mark.parametrize(
@@ -326,10 +425,16 @@ def test_an_engine_that_cannot_start_and_one_that_never_answers(
     mute = "postMessage({ready: true, version: '1', seconds: 0})"
     page.unroute("**/worker*.js")
     page.route("**/worker*.js", lambda route: route.fulfill(content_type=SCRIPT, body=mute))
+    page.clock.install()
     page.reload()
     assert page.evaluate(colour) == "rgb(13, 17, 23)"
-    page.locator("#stop").click()
-    await_text(page, "#evaluate-summary", "It took too long, and was stopped.")
+    for seconds, how in ((11, "It took too long, and was stopped."), (121, "after two minutes")):
+        await_text(page, "#engine", "chartkit 1 runs in this page")
+        page.locator("[data-field=user]").fill(how)
+        page.clock.run_for(1_000 * seconds)
+        if seconds < 60:
+            page.locator("#stop").click()
+        await_text(page, "#evaluate-summary", how)
     context.close()
 
 
@@ -338,3 +443,95 @@ def test_the_types_of_its_sources_are_right(playground_page: Path) -> None:
     command = ("node", str(compiler), "-p", str(ROOT / "docs/playground"))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def cases() -> Iterator[tuple[str, list[Any], list[Any]]]:
+    for name, wanted in _FILES.items():
+        lines = shared(f"conformance/engine/{name}.jsonl").read_text("utf-8").splitlines()
+        plain = [case for case in map(json.loads, lines) if is_plain(case)]
+        for number in range(wanted):
+            case = plain[number * len(plain) // wanted]
+            policies = case.get("policies") or [case["policy"]]
+            yield f"{name}/{case['id']}", policies, case["resources"]
+
+
+def is_plain(case: dict[str, Any]) -> bool:
+    """Report whether a case has policies and objects alone."""
+    others = ("values", "exceptions", "contexts", "context", "userinfo", "userInfo", "json")
+    return bool(case.get("resources")) and not any(case.get(other) for other in others)
+
+
+def test_300_cases_give_what_the_command_line_gives(
+    plain: Page,
+    playground_page: Path,
+    address: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = list(cases())
+    assert len(given) == 300
+    texts = [("---\n".join(map(written, policies)), "---\n".join(map(written, objects)))
+             for _, policies, objects in given]  # fmt: skip
+    deep = {"language": "cel", "expression": "1" + "+1" * 3_000, "data": "{}"}
+    questions = [("expression", deep), ("expression", {**deep, "expression": "1+1"})]
+    questions += [
+        ("evaluate", {"policies": policies, "objects": objects}) for policies, objects in texts
+    ]
+    ready, (first, second, *answers) = asked(plain, playground_page, address, questions)
+    # The worker answers after what is too deep for it.
+    assert ready["ready"]
+    assert "error" in first or first["result"]["value"] in (None, "3001")
+    assert second["result"]["value"] == "2"
+    monkeypatch.chdir(tmp_path)
+    differing, rows = {}, 0
+    for (name, _, _), (policies, objects), answer in zip(given, texts, answers, strict=True):
+        (tmp_path / "policies.yaml").write_text(policies)
+        (tmp_path / "objects.yaml").write_text(objects)
+        out, err = scanned("-p", "policies.yaml", "objects.yaml", "-o", "json")
+        page, line = of_page(answer["result"]), of_command(out)
+        rows += len(line)
+        said = [
+            problem["message"]
+            for problem in answer["result"]["problems"]
+            if problem["level"] == "error" and first_line(problem["message"]) not in err
+        ]
+        if page != line or said:
+            differing[name] = (page, line, said)
+    assert differing == {}
+    assert rows > 1_000
+
+
+def scanned(*arguments: str) -> tuple[str, str]:
+    """Return what `chartkit scan` prints, and what it says on standard error, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), suppress(SystemExit):
+        boundary.run(lambda: cli.main(["scan", *arguments], "chartkit", standalone_mode=False))
+    return out.getvalue(), err.getvalue()
+
+
+def written(body: Any) -> str:
+    return json.dumps(body, indent=1) + "\n"
+
+
+def first_line(message: str) -> str:
+    """Return what the command line shows of a message: the lines below repeat the expression."""
+    return message.partition("\n")[0]
+
+
+def of_page(result: dict[str, Any]) -> list[Row]:
+    keys = ("policy", "rule", "kind", "namespace", "name", "status", "message")
+    return sorted(tuple(row[key] for key in keys) for row in result["rows"])
+
+
+def of_command(text: str) -> list[Row]:
+    results = json.loads(text)["results"] if text else []
+    return sorted(
+        (
+            row["policy"],
+            row["rule"],
+            *row["resource"].rsplit("/", 3)[1:],
+            row["result"],
+            row["message"],
+        )
+        for row in results
+    )

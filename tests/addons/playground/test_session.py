@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chartkit.addons.playground import evaluation, session
+from chartkit.documents.reader import read_file
 
 POLICY = """\
 apiVersion: kyverno.io/v1
@@ -68,6 +70,7 @@ spec:
   exceptions: [{policyName: teams, ruleNames: [labelled]}]
   match: {any: [{resources: {kinds: [Pod], names: [web]}}]}
 """
+GUIDES = Path(session.__file__).with_name("guides")
 PROD = {"shop": {"env": "prod"}}
 
 
@@ -255,10 +258,66 @@ def test_hostile_expressions(language: str, text: str) -> None:
     assert len(answer["parts"]) <= 200
 
 
-def test_the_library_has_policies_that_do_what_their_objects_show() -> None:
-    entries = asked("library")["entries"]
-    assert len(entries) > 50
+@pytest.fixture(scope="module")
+def entries() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = asked("library")["entries"]
+    return found
+
+
+def test_the_library_has_policies_that_do_what_their_objects_show(
+    entries: list[dict[str, Any]],
+) -> None:
     [entry] = [each for each in entries if each["name"] == "disallow-privileged-containers"]
+    assert "Built-in policies" in entry["groups"]
     assert all(entry.values())
     statuses = {row["status"] for row in evaluated(entry["policy"], entry["objects"])["rows"]}
     assert statuses == {"pass", "fail"}
+
+
+def test_the_library_has_the_subjects_of_guides(entries: list[dict[str, Any]]) -> None:
+    names = [entry["name"] for entry in entries]
+    assert len(set(names)) == len(names)
+    known = set(names)
+    guides = read_file(GUIDES / "index.yaml")[0].body
+    for guide in guides:
+        assert {*guide["examples"], *guide["library"]} <= known
+        inside = [entry["name"] for entry in entries if guide["title"] in entry["groups"]]
+        assert set(inside) == {*guide["examples"], *guide["library"]}
+    listed = {name for guide in guides for name in guide["examples"]}
+    assert listed == {file.stem for file in GUIDES.glob("*.yaml")} - {"index"}
+
+
+@pytest.mark.parametrize("file", sorted(GUIDES.glob("[!i]*.yaml")), ids=lambda file: file.stem)
+def test_an_example_fails_and_passes_as_it_says(file: Path) -> None:
+    example = read_file(file)[0].body
+    for objects, expected in (("fails", {"fail"}), ("passes", {"pass"})):
+        answer = evaluated(example["policy"], example[objects])
+        statuses = {row["status"] for row in answer["rows"]}
+        assert statuses - {"skip", "pass"} == expected - {"pass"}
+        assert expected <= statuses
+        assert [each for each in answer["problems"] if each["level"] != "note"] == []
+
+
+def test_examples_change_and_generate_objects() -> None:
+    made = {
+        "grace-period-by-label": "+  terminationGracePeriodSeconds: 45",
+        "warm-up-hook": "- /bin/warm-up",
+        "default-team-label": "+    example.com/team: platform",
+        "log-sidecar": "image: registry.example/log-shipper:2",
+        "register-clusters": "server: https://192.0.2.20:6443",
+        "tenant-admins": "name: alice",
+        "pull-secret-for-namespaces": ".dockerconfigjson: e30=",
+    }
+    secret = {
+        "kind": "Secret", "apiVersion": "v1", "type": "kubernetes.io/dockerconfigjson",
+        "metadata": {"name": "registry-access", "namespace": "platform"},
+        "data": {".dockerconfigjson": "e30="},
+    }  # fmt: skip
+    namespace = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "shop"}}
+    for name, text in made.items():
+        example = read_file(GUIDES / f"{name}.yaml")[0].body
+        objects = [example["passes"], json.dumps(secret), json.dumps(namespace)]
+        answer = evaluated(example["policy"], "\n---\n".join(objects), user="alice")
+        shown = [*(each["diff"] for each in answer["mutated"])]
+        shown += [each["yaml"] for each in answer["generated"]]
+        assert any(text in each for each in shown), (name, shown)

@@ -428,6 +428,7 @@ def test_an_engine_that_cannot_start_and_one_that_never_answers(
     page.clock.install()
     page.reload()
     assert page.evaluate(colour) == "rgb(13, 17, 23)"
+    page.locator("#more").evaluate("details => { details.open = true }")
     for seconds, how in ((11, "It took too long, and was stopped."), (121, "after two minutes")):
         await_text(page, "#engine", "chartkit 1 runs in this page")
         page.locator("[data-field=user]").fill(how)

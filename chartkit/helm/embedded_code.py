@@ -117,7 +117,14 @@ class _Reader:
             raise self._refusal(self.blocks[-1].action, "has no end")
         outline = "".join(self.outline)
         if self.has_code:
-            outline = _without_code_lines(outline)
+            kept = []
+            for line in outline.split("\n"):
+                bare = line.replace(_MARK, "").replace(_VALUE, "").strip()
+                code = _MARK in line or _VALUE in line
+                kept.append(
+                    "" if code and not bare else line.replace(_MARK, "").replace(_VALUE, UNKNOWN)
+                )
+            outline = "\n".join(kept)
         return UpstreamText("".join(self.template), outline, self.has_code, tuple(self.guards))
 
     def _plain(self, text: str) -> None:
@@ -299,16 +306,6 @@ class _Reader:
 _MARK: Final = "\ue000"
 """The place of code in an outline that is being built; no letter of any script."""
 _VALUE: Final = "\ue001"
-
-
-def _without_code_lines(outline: str) -> str:
-    """The outline without lines that hold code alone; their numbers stay."""
-    kept = []
-    for line in outline.split("\n"):
-        bare = line.replace(_MARK, "").replace(_VALUE, "").strip()
-        code = _MARK in line or _VALUE in line
-        kept.append("" if code and not bare else line.replace(_MARK, "").replace(_VALUE, UNKNOWN))
-    return "\n".join(kept)
 
 
 def _is_escaped(text: str, start: int) -> bool:

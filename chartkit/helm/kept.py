@@ -164,25 +164,21 @@ def _read(text: str) -> bool:
 
 
 def _may_differ(given: bytes) -> bool:
-    text = _without_comments(given)
+    parts: list[bytes] = []
+    at = 0
+    while begin := _COMMENT.search(given, at):
+        end = _COMMENT_END.search(given, begin.end())
+        if end is None:
+            break
+        parts.append(given[at : begin.start()])
+        at = end.end()
+    text = b"".join([*parts, given[at:]])
     if _OTHERWISE.search(text):
         return True
     if not _CLOCK.search(text):
         return False
     actions = text.split(b"}}")[:-1]
     return any(_CLOCK.search(each, max(each.rfind(b"{"), each.rfind(b"}")) + 1) for each in actions)
-
-
-def _without_comments(text: bytes) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    while begin := _COMMENT.search(text, at):
-        end = _COMMENT_END.search(text, begin.end())
-        if end is None:
-            break
-        parts.append(text[at : begin.start()])
-        at = end.end()
-    return b"".join([*parts, text[at:]])
 
 
 def templates_of(values: Json) -> Iterator[str]:

@@ -93,7 +93,30 @@ class _Reader:
         position = 0
         for start, end, action in _actions(self._text):
             self._literal(position, start)
-            self._action(start, end, action)
+            dot: Dot = self._blocks[-1][1] if self._blocks else ()
+            for _ in range(self._text.count("\n", start, end)):
+                self._lines[self._line].is_open = True
+                self._next_line()
+            line = self._lines[self._line]
+            if action is None:
+                line.content = True
+                line.reads.append(None)
+            elif action.keyword in _BLOCKS:
+                self._blocks.append((action.keyword, _inside(action, dot)))
+                line.is_defined |= action.keyword in _DEFINES
+            elif action.keyword == "end":
+                self._blocks[-1:] = []
+            elif action.keyword.startswith("else"):
+                if self._blocks:
+                    outer: Dot = self._blocks[-2][1] if len(self._blocks) > 1 else ()
+                    inside = None if action.keyword == "else with" else outer
+                    self._blocks[-1] = (self._blocks[-1][0], inside)
+            elif action.keyword == "template":
+                line.content = True
+                line.reads.append(None)
+            elif not action.keyword and not action.declares:
+                line.content = True
+                line.reads.extend(_reads(action.value, dot))
             position = end
         self._literal(position, len(self._text))
 
@@ -108,36 +131,6 @@ class _Reader:
         self._line += 1
         self._lines[self._line].depth = len(self._blocks)
         self._lines[self._line].is_defined = any(word in _DEFINES for word, _ in self._blocks)
-
-    def _action(self, start: int, end: int, action: Action | None) -> None:
-        dot: Dot = self._blocks[-1][1] if self._blocks else ()
-        for _ in range(self._text.count("\n", start, end)):
-            self._lines[self._line].is_open = True
-            self._next_line()
-        line = self._lines[self._line]
-        if action is None:
-            line.content = True
-            line.reads.append(None)
-        elif action.keyword in _BLOCKS:
-            self._blocks.append((action.keyword, _inside(action, dot)))
-            line.is_defined |= action.keyword in _DEFINES
-        elif action.keyword == "end":
-            self._blocks[-1:] = []
-        elif action.keyword.startswith("else"):
-            self._otherwise(action)
-        elif action.keyword == "template":
-            line.content = True
-            line.reads.append(None)
-        elif not action.keyword and not action.declares:
-            line.content = True
-            line.reads.extend(_reads(action.value, dot))
-
-    def _otherwise(self, action: Action) -> None:
-        """Enter the other branch of a block, where `.` is what it is outside."""
-        if self._blocks:
-            outer: Dot = self._blocks[-2][1] if len(self._blocks) > 1 else ()
-            inside = None if action.keyword == "else with" else outer
-            self._blocks[-1] = (self._blocks[-1][0], inside)
 
 
 def _actions(text: str) -> Iterator[tuple[int, int, Action | None]]:

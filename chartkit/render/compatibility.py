@@ -71,7 +71,19 @@ def pair(
     Kyverno's with its patch where that is known, whose known faults are then named; accepted: why
     an environment takes the pair although it is not supported."""
     if kyverno in announced(data):
-        return _announced(name, kyverno, kubernetes, location, data)
+        # A Kyverno version that is no supported pair with any cluster yet.
+        announcement = announced(data)[kyverno]
+        diagnostic = Diagnostic(
+            compat.RULE_UNSUPPORTED,
+            Severity.ERROR,
+            f"{announcement}: no cluster is supported",
+            location,
+            announcement.advice,
+        )
+        fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes, data)
+        return VersionCheck(
+            name, kyverno, kubernetes, ANNOUNCED, None, fitting, (diagnostic,), data
+        )
     faults = tuple(faults_of(release, location, data))
     if kubernetes is None:
         row = compat.compatibility(kyverno, location, data)
@@ -100,26 +112,6 @@ def _unknown(
     message += f" {row.newest_release[0]}"
     hint = "`versions:` in chartkit.yaml, or --matrix FILE, adds what is known of it"
     return (Diagnostic(RULE_FAULT, Severity.NOTE, message, location, hint),)
-
-
-def _announced(
-    name: str,
-    kyverno: Version,
-    kubernetes: Version | None,
-    location: Location | None,
-    data: ReleaseData,
-) -> VersionCheck:
-    """Return a Kyverno version that is no supported pair with any cluster yet."""
-    announcement = announced(data)[kyverno]
-    diagnostic = Diagnostic(
-        compat.RULE_UNSUPPORTED,
-        Severity.ERROR,
-        f"{announcement}: no cluster is supported",
-        location,
-        announcement.advice,
-    )
-    fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes, data)
-    return VersionCheck(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (diagnostic,), data)
 
 
 def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:

@@ -126,7 +126,10 @@ def plan_for_profile(reference: str, parameters: Mapping[str, Json]) -> ChartPla
     InputError.
     """
     root = Path()
-    project = _project_around(Path(reference))
+    file = Path(reference)
+    folders = file.resolve().parents if file.is_file() else ()
+    path = next((folder for folder in folders if (folder / FILE_NAME).is_file()), None)
+    project = None if path is None else read_project(path)
     built_in = [bundled.library_dir()]
     library = (
         read_library(built_in, {}, vendored_libraries(root))
@@ -139,13 +142,6 @@ def plan_for_profile(reference: str, parameters: Mapping[str, Json]) -> ChartPla
     values = chart.base_values(resolved)
     files = chart.files(resolved, values, kube_version_range(matrix()))
     return ChartPlan(POLICIES, files, {"values.yaml": chart.values_text(values, resolved)})
-
-
-def _project_around(file: Path) -> Project | None:
-    """The project of the nearest folder above a file; None where there is no file, or none."""
-    folders = file.resolve().parents if file.is_file() else ()
-    path = next((folder for folder in folders if (folder / FILE_NAME).is_file()), None)
-    return None if path is None else read_project(path)
 
 
 def render_profile(

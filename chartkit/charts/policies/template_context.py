@@ -21,7 +21,14 @@ def policy_context(template: RenderedPolicy, group: str) -> Body:
     """Return the context of a policy's template; group: the standard's group of the policy."""
     policy = template.policy
     if isinstance(policy, UpstreamPolicy):
-        return _upstream_context(policy, group)
+        return {
+            "name": policy.name,
+            "about": escape_all(_json_text(upstream.about(policy, group))),
+            "body": _apart(policy.template.text),
+            "cel": "",
+            "upstream": True,
+            "bindings": tuple(map(_apart, policy.bindings)),
+        }
     shared = [name for name, parameter in policy.parameters.items() if parameter.shared]
     about: Body = {
         "group": group if group in (BASELINE, RESTRICTED) else "other",
@@ -47,17 +54,6 @@ def policy_context(template: RenderedPolicy, group: str) -> Body:
         "cel": (template.cel or "").rstrip("\n"),
         "upstream": False,
         "bindings": (),
-    }
-
-
-def _upstream_context(policy: UpstreamPolicy, group: str) -> Body:
-    return {
-        "name": policy.name,
-        "about": escape_all(_json_text(upstream.about(policy, group))),
-        "body": _apart(policy.template.text),
-        "cel": "",
-        "upstream": True,
-        "bindings": tuple(map(_apart, policy.bindings)),
     }
 
 

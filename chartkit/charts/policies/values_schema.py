@@ -258,7 +258,27 @@ def values_schema(catalogue: Catalogue) -> Body:
     _enumerate_policies(definitions, catalogue)
     _key_by_name(properties.values())
     properties["parameters"]["properties"] = catalogue.shared_parameters
-    _add_policies(properties["policies"], definitions, catalogue)
+    policies = properties["policies"]
+    shared = {
+        name: {"$ref": f"#/properties/parameters/properties/{name}"}
+        for name in catalogue.shared_parameters
+    }
+    parameters: Body = {}
+    for policy in catalogue.policies:
+        definition = "policy"
+        if isinstance(policy, UpstreamPolicy) and policy.has_code:
+            definition = "policyWithValues"
+            definitions[definition] = _variant(definitions["policy"], {"values": _OWN_VALUES})
+        elif policy.parameters:
+            definition = "policyWithParameters"
+            definitions[definition] = _variant(definitions["policy"], {"parameters": _PARAMETERS})
+            parameters[_pattern(policy.name)] = _parameters_schema(policy, shared)
+        policies["properties"][policy.name] = {
+            "description": policy.title,
+            "$ref": f"#/definitions/{definition}",
+        }
+    if parameters:
+        policies["patternProperties"] = parameters
     definitions["filtersOfCel"] = filters_of_cel()
     rules = {name: catalogue.rules.get(name, ()) for name in catalogue.names}
     schema["allOf"] = rulings(rules, catalogue.cel, catalogue.only_cel)
@@ -314,31 +334,6 @@ def _key_by_name(properties: Iterable[Body]) -> None:
         if value:
             each = {"additionalProperties": {"$ref": f"#/definitions/{value}"}}
             body["allOf"] = [{"$ref": f"#/definitions/{keys}"}, each]
-
-
-def _add_policies(policies: Body, definitions: Body, catalogue: Catalogue) -> None:
-    """Adds an entry for each policy to `policies`, and its parameters under a pattern of its name:
-    a reference has no further keywords in draft 7."""
-    shared = {
-        name: {"$ref": f"#/properties/parameters/properties/{name}"}
-        for name in catalogue.shared_parameters
-    }
-    parameters: Body = {}
-    for policy in catalogue.policies:
-        definition = "policy"
-        if isinstance(policy, UpstreamPolicy) and policy.has_code:
-            definition = "policyWithValues"
-            definitions[definition] = _variant(definitions["policy"], {"values": _OWN_VALUES})
-        elif policy.parameters:
-            definition = "policyWithParameters"
-            definitions[definition] = _variant(definitions["policy"], {"parameters": _PARAMETERS})
-            parameters[_pattern(policy.name)] = _parameters_schema(policy, shared)
-        policies["properties"][policy.name] = {
-            "description": policy.title,
-            "$ref": f"#/definitions/{definition}",
-        }
-    if parameters:
-        policies["patternProperties"] = parameters
 
 
 def _variant(policy: Body, extra: Body) -> Body:

@@ -165,10 +165,6 @@ class _References:
             except _Refused as refused:
                 message, hint = refused.args
                 self._refuse(steps, message, hint)
-        self._join_rows()
-
-    def _join_rows(self) -> None:
-        """Make one row of those with the same way out."""
         kinds: dict[str | None, list[Diagnostic]] = {}
         for row in self.subject.rows:
             kinds.setdefault(row.hint, []).append(row)

@@ -263,7 +263,19 @@ class RecordedServices:
             if self._beside is not None:
                 return self._beside.ask(call)
             raise NotAllowedError(f"{call.method} {shown(call.url)} was not recorded")
-        return _read_answer(entry)
+        if "failed" in entry:
+            made = _FAILURES.get(str(entry["failed"]), LookupFailed)
+            hint = entry.get("hint")
+            raise made(str(entry.get("said")), hint=hint if isinstance(hint, str) else None)
+        try:
+            text = entry.get("text")
+            body = text.encode("utf-8") if isinstance(text, str) else _octets(entry.get("bytes"))
+            ending = Ending(entry.get("ending"))
+            return ServiceAnswer(int(entry["status"]), str(entry.get("reason") or ""), body, ending)
+        except (ValueError, KeyError, TypeError):
+            raise LookupFailed(
+                "the recorded answer cannot be read", hint="record it again"
+            ) from None
 
     def _entry(self, call: ServiceCall) -> Body | None:
         """Return the same call; with other headers, which may come of a Secret, if there is but
@@ -297,20 +309,6 @@ def _written(body: bytes, call: ServiceCall) -> Body:
         return {"text": masked(body.decode("utf-8"), call)}
     except UnicodeDecodeError:
         return {"bytes": base64.b64encode(body).decode("ascii")}
-
-
-def _read_answer(entry: Body) -> ServiceAnswer:
-    if "failed" in entry:
-        made = _FAILURES.get(str(entry["failed"]), LookupFailed)
-        hint = entry.get("hint")
-        raise made(str(entry.get("said")), hint=hint if isinstance(hint, str) else None)
-    try:
-        text = entry.get("text")
-        body = text.encode("utf-8") if isinstance(text, str) else _octets(entry.get("bytes"))
-        ending = Ending(entry.get("ending"))
-        return ServiceAnswer(int(entry["status"]), str(entry.get("reason") or ""), body, ending)
-    except (ValueError, KeyError, TypeError):
-        raise LookupFailed("the recorded answer cannot be read", hint="record it again") from None
 
 
 def _octets(text: object) -> bytes:

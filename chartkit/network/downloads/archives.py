@@ -95,7 +95,12 @@ def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for count, member in enumerate(archive, 1):
-                _check_member(member, source)
+                if member.issym() or member.islnk():
+                    raise _no_file(member.name, "a link", source)
+                if member.issparse() or not (member.isreg() or member.isdir()):
+                    raise _no_file(member.name, "neither a file nor a folder", source)
+                if member.size < 0:
+                    raise _damaged(source)
                 collected.announce(count, member.size)
                 if member.isdir():
                     continue
@@ -110,15 +115,6 @@ def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError, ValueError):
         raise _damaged(source) from None
     return collected.finish()
-
-
-def _check_member(member: tarfile.TarInfo, source: str) -> None:
-    if member.issym() or member.islnk():
-        raise _no_file(member.name, "a link", source)
-    if member.issparse() or not (member.isreg() or member.isdir()):
-        raise _no_file(member.name, "neither a file nor a folder", source)
-    if member.size < 0:
-        raise _damaged(source)
 
 
 def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
@@ -139,7 +135,18 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
             announced = sum(member.file_size for member in members)
             _check_ratio(announced, len(content), source, limits)
             for member in members:
-                _check_entry(member, source)
+                mode = member.external_attr >> 16
+                kind = stat.S_IFMT(mode)
+                if kind == stat.S_IFLNK:
+                    raise _no_file(member.filename, "a link", source)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise _no_file(member.filename, "neither a file nor a folder", source)
+                if member.flag_bits & _ENCRYPTED:
+                    raise InputError("the archive is encrypted", Location(source))
+                if member.compress_type not in _METHODS:
+                    raise InputError(
+                        "the archive is of no kind that is known here", Location(source)
+                    )
                 collected.announce(0, member.file_size)
                 if member.is_dir():
                     continue
@@ -152,19 +159,6 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     except (NotImplementedError, RuntimeError):
         raise InputError("the archive is of no kind that is known here", Location(source)) from None
     return collected.finish()
-
-
-def _check_entry(member: zipfile.ZipInfo, source: str) -> None:
-    mode = member.external_attr >> 16
-    kind = stat.S_IFMT(mode)
-    if kind == stat.S_IFLNK:
-        raise _no_file(member.filename, "a link", source)
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise _no_file(member.filename, "neither a file nor a folder", source)
-    if member.flag_bits & _ENCRYPTED:
-        raise InputError("the archive is encrypted", Location(source))
-    if member.compress_type not in _METHODS:
-        raise InputError("the archive is of no kind that is known here", Location(source))
 
 
 def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:

@@ -169,7 +169,23 @@ class Transport:
         for _ in range(self._limits.redirects + 1):
             with _failing_at(here):
                 dial, connections = self._connections(here, self._route(here, path))
-                response = self._send(request, here, connections)
+                headers = HTTPHeaderDict(request.headers)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                login = here.authorization or (login_of(here) if self._logins else "")
+                if login:
+                    headers.setdefault("Authorization", login)
+                response = connections.urlopen(
+                    request.method,
+                    here.absolute if isinstance(connections, ProxyManager) else here.target,
+                    body=request.body,
+                    headers=headers,
+                    timeout=Timeout(connect=self._limits.connect, read=self._limits.silence),
+                    redirect=False,
+                    retries=False,
+                    preload_content=False,
+                    decode_content=False,
+                )
             with _released(response):
                 target = response.headers.get("Location")
                 is_last = response.status not in _REDIRECTING or not target
@@ -201,27 +217,6 @@ class Transport:
         if key not in self._pools:
             self._pools[key] = dial, pool(here, dial, self._trust)
         return self._pools[key]
-
-    def _send(
-        self, request: Request, here: Url, to: HTTPConnectionPool | ProxyManager
-    ) -> BaseHTTPResponse:
-        headers = HTTPHeaderDict(request.headers)
-        for name, value in _HEADERS.items():
-            headers.setdefault(name, value)
-        login = here.authorization or (login_of(here) if self._logins else "")
-        if login:
-            headers.setdefault("Authorization", login)
-        return to.urlopen(
-            request.method,
-            here.absolute if isinstance(to, ProxyManager) else here.target,
-            body=request.body,
-            headers=headers,
-            timeout=Timeout(connect=self._limits.connect, read=self._limits.silence),
-            redirect=False,
-            retries=False,
-            preload_content=False,
-            decode_content=False,
-        )
 
 
 @contextmanager

@@ -157,25 +157,23 @@ class Unsent:
     def _path(self, reason: Reason) -> tuple[str | int, ...]:
         """Return the path below `config` of a reason's value."""
         if reason.key == RESOURCE_FILTERS:
-            return self._filter_path(reason.text)
+            text = reason.text
+            for key in (RESOURCE_FILTERS, _INCLUDE):
+                given = self._config.get(key)
+                if isinstance(given, list) and text in given:
+                    return key, given.index(text)
+            listed = self._config.get(_NAMESPACES)
+            for at, namespace in enumerate(listed if isinstance(listed, list) else ()):
+                if text == f"[*/*,{namespace},*]":
+                    return _NAMESPACES, at
+            is_own = text == f"[*/*,{self._namespace},*]" and self._config.get(_OWN)
+            return (_OWN,) if is_own else (RESOURCE_FILTERS,)
         added = f"{NAME_LABEL} NotIn [{self._namespace}]"
         if reason == Reason(NAMESPACE_SELECTOR, added) and self._config.get(_OWN):
             return (_OWN,)
         if reason.key == MATCH_CONDITIONS:
             return (MATCH_CONDITIONS,)
         return "webhooks", reason.key
-
-    def _filter_path(self, text: str) -> tuple[str | int, ...]:
-        for key in (RESOURCE_FILTERS, _INCLUDE):
-            given = self._config.get(key)
-            if isinstance(given, list) and text in given:
-                return key, given.index(text)
-        listed = self._config.get(_NAMESPACES)
-        for at, namespace in enumerate(listed if isinstance(listed, list) else ()):
-            if text == f"[*/*,{namespace},*]":
-                return _NAMESPACES, at
-        is_own = text == f"[*/*,{self._namespace},*]" and self._config.get(_OWN)
-        return (_OWN,) if is_own else (RESOURCE_FILTERS,)
 
 
 _MILD: Final = {EXPIRED: Severity.WARNING}

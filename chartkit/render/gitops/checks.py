@@ -16,7 +16,6 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
-from chartkit.values.lint.rule import ChartValues
 
 _CHECK: Final = "gitops"
 
@@ -75,16 +74,13 @@ def rows(subjects: Sequence[CheckTarget], deployers: Sequence[str]) -> Iterator[
     for subject in subjects:
         if subject.engine is not None:
             values = subject.engine.lint_subject()
-            yield from _of_environment(subject.environment.name, values, deployers)
-
-
-def _of_environment(name: str, values: ChartValues, deployers: Sequence[str]) -> Iterator[Row]:
-    for pitfall in _PITFALLS:
-        concerned = [deployer for deployer in deployers if deployer in pitfall.deployers]
-        if concerned and value_at(values.values, pitfall.path) == pitfall.value:
-            message = f"{', '.join(concerned)}: {pitfall.message}"
-            location = values.locate(pitfall.path)
-            yield Row(name, _CHECK, Outcome.WARNING, message, location, pitfall.hint)
+            name = subject.environment.name
+            for pitfall in _PITFALLS:
+                concerned = [deployer for deployer in deployers if deployer in pitfall.deployers]
+                if concerned and value_at(values.values, pitfall.path) == pitfall.value:
+                    message = f"{', '.join(concerned)}: {pitfall.message}"
+                    location = values.locate(pitfall.path)
+                    yield Row(name, _CHECK, Outcome.WARNING, message, location, pitfall.hint)
 
 
 KEEP: Final = {"helm.sh/resource-policy": "keep"}

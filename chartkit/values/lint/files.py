@@ -143,7 +143,9 @@ def _check_documents(
     overlays: Sequence[Document], chart: Path | None, highly_available: bool
 ) -> list[Diagnostic]:
     source = _engine() if chart is None else chart
-    subject = _subject(source, overlays)
+    for overlay in overlays:
+        require_single_keys(overlay)
+    subject = ChartValues(_defaults(source), tuple(overlays), _schema(source), {})
     diagnostics = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     try:
@@ -222,12 +224,6 @@ def engine_schema() -> Body:
     """Return the JSON Schema of the values of Kyverno's engine."""
     schema: Body = json.loads(_engine().files[_SCHEMA])
     return schema
-
-
-def _subject(chart: ChartPlan | Path, overlays: Sequence[Document]) -> ChartValues:
-    for overlay in overlays:
-        require_single_keys(overlay)
-    return ChartValues(_defaults(chart), tuple(overlays), _schema(chart), {})
 
 
 def _defaults(chart: ChartPlan | Path) -> Document:

@@ -35,7 +35,14 @@ def action_settings(body: Body) -> Body | None:
     """Return the settings of chartkit.yaml for the actions of a policy; None where its rules
     differ in them, and where settings cannot say them."""
     actions = set(_actions(body))
-    given = _given_overrides(body)
+    # The overrides that hold for all rules; None where rules have their own.
+    spec = mapping_at(body, "spec")
+    found = [mappings_at(spec, _OF_SPEC[1])] if spec.get(_OF_SPEC[1]) else []
+    for rule in mappings_at(spec, "rules"):
+        own = mappings_at(rule, "validate", _OF_RULE[1])
+        if own or not found:
+            found.append(own)
+    given = found[0] if all(each == found[0] for each in found) else None
     if len(actions) != 1 or given is None:
         return None
     entries = as_entries(given)
@@ -50,17 +57,6 @@ def as_entries(overrides: Sequence[Body]) -> list[Json] | None:
     if not all(override.keys() <= _OVERRIDE and override.keys() & _WHERE for override in overrides):
         return None
     return [{**override, "action": as_action(override.get("action"))} for override in overrides]
-
-
-def _given_overrides(body: Body) -> list[Body] | None:
-    """Return the overrides that hold for all rules; None where rules have their own."""
-    spec = mapping_at(body, "spec")
-    found = [mappings_at(spec, _OF_SPEC[1])] if spec.get(_OF_SPEC[1]) else []
-    for rule in mappings_at(spec, "rules"):
-        own = mappings_at(rule, "validate", _OF_RULE[1])
-        if own or not found:
-            found.append(own)
-    return found[0] if all(each == found[0] for each in found) else None
 
 
 def described_actions(body: Body) -> str:

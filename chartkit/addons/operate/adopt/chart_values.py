@@ -119,7 +119,19 @@ class _Taker:
                 self._say(Outcome.LEFT, key, "has a value of another type than the chart takes")
                 self._values = {name: each for name, each in self._values.items() if name != key}
         profiles, added = self._selected()
-        environment = self._of_environment()
+        environment: Body = {}
+        if action := self._values.get("validationFailureAction"):
+            environment["action"] = as_action(action)
+            self._say(
+                Outcome.TAKEN, "validationFailureAction", f"→ action: {environment['action']}"
+            )
+        kind = self._values.get("policyKind", _CLUSTER_POLICY)
+        form = kind if kind == _CLUSTER_POLICY else self._values.get("policyType", kind)
+        if form in (_CLUSTER_POLICY, "ValidatingPolicy", "ValidatingAdmissionPolicy"):
+            environment["policyType"] = form
+        overrides = mapping_at(self._values, "validationFailureActionOverrides")
+        if entries := self._entries(mappings_at(overrides, "all")):
+            environment["actions"] = entries
         self._of_policies()
         for key, value in self._values.items():
             if value not in (None, "", {}, [], _DEFAULTS.get(str(key))) and key not in _TAKEN:
@@ -150,20 +162,6 @@ class _Taker:
         if found := [f"{self._groups[name]}/{name}" for name in names if name in self.known]:
             self._say(Outcome.TAKEN, key, f"→ the adopted profile: {', '.join(found)}")
         yield from found
-
-    def _of_environment(self) -> Body:
-        found: Body = {}
-        if action := self._values.get("validationFailureAction"):
-            found["action"] = as_action(action)
-            self._say(Outcome.TAKEN, "validationFailureAction", f"→ action: {found['action']}")
-        kind = self._values.get("policyKind", _CLUSTER_POLICY)
-        form = kind if kind == _CLUSTER_POLICY else self._values.get("policyType", kind)
-        if form in (_CLUSTER_POLICY, "ValidatingPolicy", "ValidatingAdmissionPolicy"):
-            found["policyType"] = form
-        overrides = mapping_at(self._values, "validationFailureActionOverrides")
-        if entries := self._entries(mappings_at(overrides, "all")):
-            found["actions"] = entries
-        return found
 
     def _entries(self, overrides: Sequence[Body]) -> list[Json]:
         entries = as_entries(overrides)

@@ -27,7 +27,7 @@ from chartkit.helm.kustomize import is_kustomization
 from chartkit.helm.kustomize.build import build
 from chartkit.helm.kustomize.tree import Tree
 from chartkit.library import upstream
-from chartkit.model import Body, Diagnostic, Location, Resource, mapping_at
+from chartkit.model import Diagnostic, Location, Resource, mapping_at
 from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
@@ -189,7 +189,9 @@ class FileReader:
             sorter.add(Piece(resource, _own_text(document, start) if alone else ""))
 
     def _chart(self, folder: Path) -> int:
-        chart = _chart_body(folder)
+        documents = read_file(folder / _CHART_FILE)
+        body = documents[0].body if documents else None
+        chart = body if isinstance(body, dict) else {}
         if (values := dependency_values(folder, chart)) is not None:
             self.estate.values.append(values)
         elif chart.get("name") == _ENGINE and not engine_keys(chart):
@@ -245,12 +247,6 @@ def _own_text(document: Document, start: int) -> str:
     above = source.text[start : document.start].splitlines()
     comments = [line for line in above if line.startswith("#")]
     return "\n".join((*comments, text)) + "\n"
-
-
-def _chart_body(folder: Path) -> Body:
-    documents = read_file(folder / _CHART_FILE)
-    body = documents[0].body if documents else None
-    return body if isinstance(body, dict) else {}
 
 
 class Sorter:

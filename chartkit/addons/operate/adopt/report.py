@@ -62,24 +62,20 @@ def _text(adoption: Adoption) -> Iterator[Block]:
     for outcome in Outcome:
         for row in rows:
             if row.outcome is outcome:
-                yield from _lines(row)
+                word = click.style(str(row.outcome).ljust(_WIDTH), fg=_COLOURS[row.outcome])
+                where = f" in {row.environment}" if row.environment else ""
+                subject, location = row.subject, row.location
+                place = f"  {shown(str(location))}" if location else ""
+                if location is not None and location.file == subject:
+                    subject, place = str(location), ""
+                yield f"{word}  {shown(single_line(subject))}{shown(where)}{place}"
+                margin = " " * (_WIDTH + 2)
+                yield f"{margin}{shown(single_line(row.message))}"
+                if row.hint:
+                    yield f"{margin}→ {shown(single_line(row.hint))}"
     counts = Counter(row.outcome for row in rows)
     outcomes = [each for each in Outcome if each is not Outcome.UNREAD or counts[each]]
     yield from ("", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in outcomes))
-
-
-def _lines(row: Row) -> Iterator[str]:
-    word = click.style(str(row.outcome).ljust(_WIDTH), fg=_COLOURS[row.outcome])
-    where = f" in {row.environment}" if row.environment else ""
-    subject, location = row.subject, row.location
-    place = f"  {shown(str(location))}" if location else ""
-    if location is not None and location.file == subject:
-        subject, place = str(location), ""
-    yield f"{word}  {shown(single_line(subject))}{shown(where)}{place}"
-    margin = " " * (_WIDTH + 2)
-    yield f"{margin}{shown(single_line(row.message))}"
-    if row.hint:
-        yield f"{margin}→ {shown(single_line(row.hint))}"
 
 
 def _value(adoption: Adoption) -> Body:

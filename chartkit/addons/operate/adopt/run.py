@@ -190,7 +190,19 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
         texts[name] = text_of(piece)
         taken.append(piece)
         rows.append(_row(Outcome.TAKEN, piece, f"→ {name}", "", estate))
-        unknown = _unknown(resource, policies)
+        # The policies and rules that an exception names and that are not there.
+        spec = mapping_at(resource.body, "spec")
+        named = [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+        there = {_key(each): set(_rules(each)) for each in policies}
+        found = [each for each in named if each not in there]
+        for exception in mappings_at(spec, "exceptions"):
+            policy = str(exception.get("policyName"))
+            if policy not in there:
+                found.append(policy)
+                continue
+            rules = [str(rule) for rule in exception.get("ruleNames") or ()]
+            found += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
+        unknown = list(dict.fromkeys(found))
         if unknown:
             message = f"names what is not there: {', '.join(unknown)}"
             rows.append(_row(Outcome.NOTE, piece, message, "take it out, or correct it", estate))
@@ -210,22 +222,6 @@ def _file(environment: str, resource: Resource) -> str | None:
     if not all(map(is_policy_name, parts)):
         return None
     return f"{_EXCEPTIONS}/{environment}/{'.'.join(parts)}.yaml"
-
-
-def _unknown(resource: Resource, policies: Sequence[Resource]) -> list[str]:
-    """Return the policies and rules that an exception names and that are not there."""
-    spec = mapping_at(resource.body, "spec")
-    named = [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
-    there = {_key(each): set(_rules(each)) for each in policies}
-    found = [each for each in named if each not in there]
-    for exception in mappings_at(spec, "exceptions"):
-        policy = str(exception.get("policyName"))
-        if policy not in there:
-            found.append(policy)
-            continue
-        rules = [str(rule) for rule in exception.get("ruleNames") or ()]
-        found += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
-    return list(dict.fromkeys(found))
 
 
 def _has(rules: set[str], name: str) -> bool:

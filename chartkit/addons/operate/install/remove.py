@@ -80,7 +80,15 @@ def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
             _without_webhooks(tools)
             _without_roles(tools)
             if found.with_definitions:
-                _without_definitions(tools)
+                for crd in _definitions(tools.cluster):
+                    tools.cluster.delete(CRDS, crd["metadata"]["name"])
+                tools.waiting.until(
+                    "CRDs are still being removed",
+                    lambda: ", ".join(
+                        crd["metadata"]["name"] for crd in _definitions(tools.cluster)
+                    ),
+                )
+                tools.say("no CRD of the engine's is left")
     except (ChartkitError, KeyboardInterrupt) as error:
         raise cut_short(error, tools) from None
 
@@ -150,16 +158,6 @@ def _delete_webhooks(tools: Tools) -> int:
         tools.say(f"{name} was left: it is deleted")
         tools.cluster.delete(collection, name)
     return len(left)
-
-
-def _without_definitions(tools: Tools) -> None:
-    for crd in _definitions(tools.cluster):
-        tools.cluster.delete(CRDS, crd["metadata"]["name"])
-    tools.waiting.until(
-        "CRDs are still being removed",
-        lambda: ", ".join(crd["metadata"]["name"] for crd in _definitions(tools.cluster)),
-    )
-    tools.say("no CRD of the engine's is left")
 
 
 def _webhooks(cluster: Cluster) -> Iterator[tuple[Collection, str]]:

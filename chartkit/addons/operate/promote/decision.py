@@ -182,15 +182,12 @@ def _reasons(candidate: Candidate, options: PromoteOptions, excepted: bool) -> I
     if not evidence.objects and not options.unmatched:
         yield "no evidence: none of its objects was found (--unmatched promotes it all the same)"
     if options.days is not None:
-        yield from _too_short(candidate, options.days)
-
-
-def _too_short(candidate: Candidate, days: int) -> Iterator[str]:
-    since = candidate.evidence.since
-    if since is None:
-        yield f"no report says when: {days} days are asked for"
-    elif since > datetime.now(UTC) - timedelta(days=days):
-        yield f"its reports reach back to {since:%Y-%m-%d}: {days} days are asked for"
+        days = options.days
+        since = candidate.evidence.since
+        if since is None:
+            yield f"no report says when: {days} days are asked for"
+        elif since > datetime.now(UTC) - timedelta(days=days):
+            yield f"its reports reach back to {since:%Y-%m-%d}: {days} days are asked for"
 
 
 def counted(found: Iterable[Violation]) -> str:

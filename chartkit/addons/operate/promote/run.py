@@ -73,28 +73,6 @@ def promote(options: PromoteOptions) -> Promotion:
     Raise InputError for what cannot be used, RenderError where charts do not render, SourceError
     where a cluster does not answer.
     """
-    _require(options)
-    project = read_project(options.path)
-    targets = _targets(project, options.target)
-    today = datetime.now(UTC).date()
-    if options.back:
-        return _taken_back(project, options, today)
-    plans = [_plan(project, environment, options) for environment in targets]
-    plan = plans[0] if len(plans) == 1 else _joined(options.target, plans)
-    promotion = Promotion(plan, {}, options.candidates)
-    if promotion.is_refused or not plan.of(Verdict.PROMOTE):
-        return promotion
-    return Promotion(plan, _files(project, plan, options, today), options.candidates)
-
-
-def write(promotion: Promotion, root: Path) -> None:
-    """Write the files of a promotion, all of them or none; raise InputError."""
-    for path in promotion.files:
-        atomic_folder.require_inside(path, root)
-    write_together(promotion.files)
-
-
-def _require(options: PromoteOptions) -> None:
     if options.candidates == bool(options.policies):
         raise InputError("name policies, or give --candidates")
     if options.back and options.candidates:
@@ -113,6 +91,24 @@ def _require(options: PromoteOptions) -> None:
         raise InputError(
             "'' is no name of a namespace", hint="--namespaces NAME, * for any letters"
         )
+    project = read_project(options.path)
+    targets = _targets(project, options.target)
+    today = datetime.now(UTC).date()
+    if options.back:
+        return _taken_back(project, options, today)
+    plans = [_plan(project, environment, options) for environment in targets]
+    plan = plans[0] if len(plans) == 1 else _joined(options.target, plans)
+    promotion = Promotion(plan, {}, options.candidates)
+    if promotion.is_refused or not plan.of(Verdict.PROMOTE):
+        return promotion
+    return Promotion(plan, _files(project, plan, options, today), options.candidates)
+
+
+def write(promotion: Promotion, root: Path) -> None:
+    """Write the files of a promotion, all of them or none; raise InputError."""
+    for path in promotion.files:
+        atomic_folder.require_inside(path, root)
+    write_together(promotion.files)
 
 
 def _targets(project: Project, name: str) -> list[Environment]:
@@ -194,7 +190,14 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     )
     files: Texts = {}
     until = today + timedelta(days=options.exception_days)
-    written = _exceptions_text(plan, until)
+    bodies = [
+        body
+        for planned in plan.of(Verdict.PROMOTE)
+        if planned.exceptions
+        for body in _exceptions(planned, until)
+    ]
+    unique = {body["metadata"]["name"]: body for body in bodies}
+    written = dump_documents(unique.values()) if unique else ""
     file = ""
     if written:
         file = _free_name(project.root, plan.environment, today)
@@ -272,19 +275,6 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
     gone = [file for file in excepted if not (project.root / file).is_file()]
     notes = tuple(f"{file} was taken out already" for file in gone)
     return Promotion(Plan(options.target, (), (), (), notes), files, back=tuple(before))
-
-
-def _exceptions_text(plan: Plan, until: date) -> str:
-    """Return the exceptions of a plan as YAML, empty if it needs none; until: the last day on which
-    they hold."""
-    bodies = [
-        body
-        for planned in plan.of(Verdict.PROMOTE)
-        if planned.exceptions
-        for body in _exceptions(planned, until)
-    ]
-    unique = {body["metadata"]["name"]: body for body in bodies}
-    return dump_documents(unique.values()) if unique else ""
 
 
 def _text_without(file: Path, policies: Sequence[str]) -> str | None:

@@ -61,7 +61,12 @@ def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
         return
     for index, certificate in enumerate(chain):
         if index == len(chain) - 1:
-            _check_root(certificate)
+            root = f"root certificate with subject {subject(certificate)} is"
+            ends = "Certificate chain must end with a valid self-signed root certificate"
+            with within(f"{root} invalid or not self-signed. {ends}. Error"):
+                is_own = _is_issued_by(certificate, certificate)
+            if not is_own:
+                raise SignatureError(f"{root} not self-signed. {ends}")
         else:
             _check_issued(certificate, chain[index + 1], is_leaf=index == 0)
         if index == 0:
@@ -81,15 +86,6 @@ def _check_alone(certificate: x509.Certificate, *, stamps: bool) -> None:
         )
     with within("invalid self-signed certificate. Error"):
         _check_leaf(certificate, stamps=stamps)
-
-
-def _check_root(certificate: x509.Certificate) -> None:
-    root = f"root certificate with subject {subject(certificate)} is"
-    ends = "Certificate chain must end with a valid self-signed root certificate"
-    with within(f"{root} invalid or not self-signed. {ends}. Error"):
-        is_own = _is_issued_by(certificate, certificate)
-    if not is_own:
-        raise SignatureError(f"{root} not self-signed. {ends}")
 
 
 def _check_issued(
@@ -191,7 +187,19 @@ def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
             f"{whom}: if the basic constraints extension is present, the ca field must be set to "
             "false"
         )
-    _check_uses(_key_usage(certificate, stamps=stamps), whom)
+    uses = _key_usage(certificate, stamps=stamps)
+    if not uses.digital_signature:
+        raise SignatureError(
+            f"the {whom} is invalid. The key usage must have the bit positions for "
+            '"Digital Signature" set'
+        )
+    known = _OTHER_USES + (_AGREEMENT_USES if uses.key_agreement else ())
+    others = [f'"{name}"' for attribute, name in known if getattr(uses, attribute)]
+    if others:
+        raise SignatureError(
+            f'the {whom} is invalid. The key usage must be "Digital Signature" only, but found '
+            + ", ".join(others)
+        )
     purposes = extension(certificate, x509.ExtendedKeyUsage)
     if stamps:
         if purposes is None or list(purposes.value) != [ExtendedKeyUsageOID.TIME_STAMPING]:
@@ -207,21 +215,6 @@ def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
                 )
     with within(whom):
         algorithm_of(certificate)
-
-
-def _check_uses(uses: x509.KeyUsage, whom: str) -> None:
-    if not uses.digital_signature:
-        raise SignatureError(
-            f"the {whom} is invalid. The key usage must have the bit positions for "
-            '"Digital Signature" set'
-        )
-    known = _OTHER_USES + (_AGREEMENT_USES if uses.key_agreement else ())
-    others = [f'"{name}"' for attribute, name in known if getattr(uses, attribute)]
-    if others:
-        raise SignatureError(
-            f'the {whom} is invalid. The key usage must be "Digital Signature" only, but found '
-            + ", ".join(others)
-        )
 
 
 def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:

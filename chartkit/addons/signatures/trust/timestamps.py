@@ -140,7 +140,11 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
         raise SignatureError("no root certificates provided for verifying the certificate chain")
     between = (*authority.intermediates, *embedded)
     at = decoded.tst_info.gen_time
-    chain = _chain(signer, between, authority, at)
+    # All certificates must be for time stamping, which OpenSSL requires of the signer only.
+    roots = authority.roots
+    with within("error while verifying signer certificate chain"):
+        found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
+    chain = tuple(found)
     _check_signer(signer)
     _check_signed(decoded, authority, signer)
     timestamp = Timestamp(at, _accuracy(decoded), chain)
@@ -219,20 +223,6 @@ def _check_signed(
         raise SignatureError(f"error while verifying signature: {said}") from None
     except (ValueError, TypeError) as error:
         raise SignatureError(f"error while verifying signature: {error}") from None
-
-
-def _chain(
-    signer: x509.Certificate,
-    between: Sequence[x509.Certificate],
-    authority: TimestampAuthority,
-    at: datetime,
-) -> tuple[x509.Certificate, ...]:
-    """Return the path to a root; all certificates must be for time stamping, which OpenSSL requires
-    of the signer only."""
-    roots = authority.roots
-    with within("error while verifying signer certificate chain"):
-        found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
-    return tuple(found)
 
 
 def _accuracy(decoded: TimeStampResponse) -> timedelta:

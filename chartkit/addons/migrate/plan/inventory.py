@@ -18,6 +18,7 @@ from chartkit.addons.migrate.plan.accepted import accepted
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.documents.unread import is_unread
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
@@ -44,6 +45,7 @@ from chartkit.scan.inputs import (
     is_chart,
     is_object,
     render_inputs,
+    unread_file,
     walk,
 )
 
@@ -103,7 +105,7 @@ class Inventory:
     unread: what could not be read of a cluster, and charts that others depend on and that are not
     there, a line each; documents: those of the texts that could be read, by file; charts: the
     folders of the charts that were; resources: all objects, none of a cluster; notes: on charts
-    that render no legacy object with the values that are given."""
+    that render no legacy object with the values that are given, and on files without objects."""
 
     objects: tuple[LegacyObject, ...]
     faults: tuple[Diagnostic, ...] = ()
@@ -291,7 +293,11 @@ class _Files:
             objects = [each for each in documents if every or is_object(each)]
             found = [(each, resources([each])) for each in objects]
         except InputError as error:
-            self.faults.append(_fault(file, error))
+            if not every and not is_unread(row := unread_file(Path(file), error)):
+                self.notes.append(row)
+                self.note(row)
+            else:
+                self.faults.append(_fault(file, error))
             return
         for document, contained in found:
             self.resources += contained

@@ -14,6 +14,7 @@ from chartkit.addons.migrate.plan.planned import Plan
 from chartkit.addons.migrate.plan.report import as_json
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from chartkit.model import Severity
 from tests.unit.project.project_files import POLICY, write_policy
 
 _OPTIONS = InventoryOptions(
@@ -231,8 +232,8 @@ def test_helm_code_of_a_template_names_its_chart(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_stop_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a: [\n")
-    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\xff")
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: [\n")
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe" + _POLICY.encode("utf-16-le") + b"\xff")
     (tmp_path / "c.yaml").write_text(_POLICY)
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "metadata.yaml").write_text("title: x\n")
@@ -241,6 +242,18 @@ def test_files_that_cannot_be_read_stop_nothing(tmp_path: Path) -> None:
     assert _named(found) == ["ClusterPolicy/NAME"]
     assert [each.rule_id for each in found.faults] == ["unreadable"] * 3
     assert "policy library" in found.faults[2].message
+
+
+def test_a_file_that_plainly_holds_no_object_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "alerts.yaml").write_text("title: {{ .Status }}: {{ .Name }}\n")
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    found = _read(tmp_path)
+    assert found.faults == ()
+    (note,) = found.notes
+    assert note.severity is Severity.NOTE
+    assert note.message.startswith("holds no Kubernetes object, and is not read")
+    # A file that the user names is another matter.
+    assert [each.rule_id for each in _read(tmp_path / "alerts.yaml").faults] == ["helm-syntax"]
 
 
 def test_a_chart_that_helm_refuses_stops_nothing(tmp_path: Path) -> None:

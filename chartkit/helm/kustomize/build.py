@@ -16,7 +16,7 @@ from chartkit.documents.unread import unread
 from chartkit.errors import ChartkitError, InputError, system_errors
 from chartkit.helm.chart_folder import MOST_BYTES, MOST_FILES, read
 from chartkit.helm.kustomize.kustomization import Kustomization, without
-from chartkit.helm.kustomize.places import Origins
+from chartkit.helm.kustomize.places import PATCHES, Origins
 from chartkit.helm.kustomize.tree import Tree, program
 from chartkit.helm.model import ChartError
 from chartkit.helm.program import is_binary
@@ -30,6 +30,9 @@ LIMITS: Final = Limits(seconds=20, cpu_seconds=20, output=64 << 20)
 _OPTIONS: Final = ("--load-restrictor", "LoadRestrictionsNone")
 """Files beside a kustomization's folder are read: the copy has those of the repository alone."""
 _ORIGINS: Final = "originAnnotations"
+_MOST_PATCHES: Final = 20
+"""The patches of a build that annotates origins: with each one, kustomize rewrites annotations of
+all objects that list all patches before it. `places` searches for the origins of other builds."""
 _ERROR: Final = "Error: "
 _SHOWN: Final = 400
 _INSTALL: Final = "install kustomize 5 or kubectl; kustomize build … | chartkit scan - works, too"
@@ -121,9 +124,13 @@ class _Builder:
                         continue
                     cause = self.tree.repository.name(os.path.join(refused.folder, refused.name))
                     raise InputError(f"is not built: it needs '{cause}'", None, "see its row")
+                patches = sum(
+                    len(list_of(each.body.get(key))) for each in closure for key in PATCHES
+                )
                 for kustomization in closure:
+                    annotates = kustomization is closure[0] and patches <= _MOST_PATCHES
                     with system_errors("cannot be copied", kustomization.folder):
-                        copy.add(kustomization, is_root=kustomization is closure[0])
+                        copy.add(kustomization, annotates)
                 yield None
             except ChartkitError as error:
                 yield self._failed(closure, error)
@@ -214,16 +221,16 @@ class _Copy:
         self._bytes = 0
         folder.mkdir()
 
-    def add(self, subject: Kustomization, is_root: bool) -> None:
-        """Copy a kustomization with its files; is_root: it is built, and annotates origins. Raise
-        InputError for more than a copy may hold, and for what cannot be read."""
+    def add(self, subject: Kustomization, annotates: bool) -> None:
+        """Copy a kustomization with its files; annotates: whether its build annotates origins.
+        Raise InputError for more than a copy may hold, and for what cannot be read."""
         file = os.path.join(subject.folder, subject.name)
-        if file not in self._done or is_root:
+        if file not in self._done or annotates:
             content = None
-            if is_root or subject.dropped:
+            if annotates or subject.dropped:
                 body = without(subject.body, subject.dropped)
                 made = [each for each in list_of(body.get("buildMetadata")) if each != _ORIGINS]
-                body |= {"buildMetadata": [*made, _ORIGINS]} if is_root else {}
+                body |= {"buildMetadata": [*made, _ORIGINS]} if annotates else {}
                 content = json.dumps(body).encode("utf-8", "replace")
             self._write(file, os.path.realpath(file), content)
         for reference in subject.files:

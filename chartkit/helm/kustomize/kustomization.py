@@ -26,15 +26,15 @@ _PLAIN: Final = frozenset(
     {"apiVersion", "kind", "metadata", "resources", "bases", "sortOptions", "buildMetadata"}
 )
 """The fields that change no object."""
-_OBJECTS: Final = ("resources", "bases")
+OBJECTS: Final = ("resources", "bases")
 _PLUGINS: Final = ("generators", "transformers", "validators")
-_LISTS: Final = (*_OBJECTS, "components", *_PLUGINS, "configurations", "crds")
-_FOLDERS: Final = (*_OBJECTS, "components", *_PLUGINS)
+_LISTS: Final = (*OBJECTS, "components", *_PLUGINS, "configurations", "crds")
+_FOLDERS: Final = (*OBJECTS, "components", *_PLUGINS)
 _PATCHES: Final = "patchesStrategicMerge"
 _PATHS: Final = ("patches", "patchesJson6902", "replacements")
 _GENERATORS: Final = ("configMapGenerator", "secretGenerator")
 _CHARTS: Final = ("helmCharts", "helmChartInflationGenerator")
-_DROPPED: Final = (*_OBJECTS, *_CHARTS, "generators", "validators")
+_DROPPED: Final = (*OBJECTS, *_CHARTS, "generators", "validators")
 """The fields without whose entries the other objects are built as they are with them."""
 _BUILTIN: Final = "builtin"
 _FUNCTION: Final = "config.kubernetes.io/function"

@@ -16,7 +16,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document, parse_yaml, read_source, read_text, resources
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.kustomization import Kustomization
+from chartkit.helm.kustomize.kustomization import OBJECTS, Kustomization
 from chartkit.helm.kustomize.tree import Tree
 from chartkit.model import (
     Body,
@@ -35,7 +35,7 @@ from chartkit.model import (
 _TAG: Final = re.compile(r"(:[^/:@]*)?(@.*)?$")
 _LITERAL: Final = re.compile(r"[\w-]+")
 _ORIGIN: Final = "config.kubernetes.io/origin"
-_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _GENERATORS: Final = ("configMapGenerator", "secretGenerator")
 
 
@@ -225,19 +225,43 @@ class Origins:
     def _origin(self, origin: Body, body: Body) -> tuple[Resource | None, Location]:
         """Return an object as its file has it, and its place."""
         own = self.closure[0]
-        path = text_of(origin.get("path")) or text_of(origin.get("configuredIn")) or own.name
+        path = text_of(origin.get("path")) or text_of(origin.get("configuredIn"))
+        path = path or self._searched(body) or own.name
         file = os.path.normpath(os.path.join(own.folder, path))
-        if file not in self.tree.read:
-            self.tree.read[file] = ()
-            if any(reference.path == file for one in self.closure for reference in one.files):
-                with suppress(InputError):
-                    self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
-        if (base := _original(self.tree.read[file], body)) is not None:
+        if (base := _original(self._resources(file), body)) is not None:
             return base, base.location
         for kustomization in self.closure:
             if file == os.path.join(kustomization.folder, kustomization.name):
                 return None, _generator(kustomization, body)
         return None, Location(self._name(file), 1)
+
+    def _searched(self, body: Body) -> str:
+        """Return the file that an object without an annotation comes from: the one that has the
+        longest part of its name, for its kind; empty if none has."""
+        metadata = mapping_at(body, "metadata")
+        name, namespace = text_of(metadata.get("name")), metadata.get("namespace")
+        found = {
+            (len(each.name), each.namespace == namespace, reference.path)
+            for one in self.closure
+            for reference in one.files
+            if reference.field in OBJECTS
+            for each in self._resources(reference.path)
+            if each.kind == body.get("kind") and each.name and each.name in name
+        }
+        for one in self.closure:
+            for entry in (each for key in _GENERATORS for each in list_of(one.body.get(key))):
+                if (own := text_of(mapping_at(entry).get("name"))) and own in name:
+                    found.add((len(own), False, os.path.join(one.folder, one.name)))
+        return max(found)[2] if found else ""
+
+    def _resources(self, file: str) -> Sequence[Resource]:
+        """Return the objects of a file of the build; none for any other file."""
+        if file not in self.tree.read:
+            self.tree.read[file] = ()
+            if any(reference.path == file for one in self.closure for reference in one.files):
+                with suppress(InputError):
+                    self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
+        return self.tree.read[file]
 
     def _name(self, path: str) -> str:
         return self.tree.repository.name(path)
@@ -249,7 +273,7 @@ class Origins:
 
     def _patches_of(self, kustomization: Kustomization) -> Iterator[_Patch]:
         document, files = kustomization.document, {each.path for each in kustomization.files}
-        for key in _PATCHES:
+        for key in PATCHES:
             for index, entry in enumerate(list_of(kustomization.body.get(key))):
                 text, file = text_of(entry), text_of(entry)
                 path: tuple[str | int, ...] = (key, index)

@@ -3,6 +3,8 @@ program without them.
 
 Python's standard library has no call for Landlock and seccomp: their system calls are made by
 ctypes. Whatever the system does not have is left out; docs/security.md names what is left then.
+A repository may have hundreds of builds, each of which starts here: `typing`, `enum` and `json`
+would take as long to import as all the rest.
 Call `confine` before any thread is started.
 
 Sources: Linux, `include/uapi/linux/{landlock,seccomp,prctl,filter,audit}.h`.
@@ -11,22 +13,24 @@ Sources: Linux, `include/uapi/linux/{landlock,seccomp,prctl,filter,audit}.h`.
 from __future__ import annotations
 
 import ctypes
-import json
+import marshal
 import os
 import struct
 import sys
-from collections.abc import Iterable, Sequence
-from enum import IntEnum
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Final
 
 
-class Exit(IntEnum):
+class Exit:
     """The exit code with which a child reports why it stopped itself; Go's runtime uses 2, shells
     126 and above."""
 
-    CPU = 101
-    MEMORY = 102
-    NOT_STARTED = 103
+    CPU: Final = 101
+    MEMORY: Final = 102
+    NOT_STARTED: Final = 103
 
 
 _SET_NO_NEW_PRIVILEGES: Final = 38
@@ -171,12 +175,17 @@ def _refuse_sockets(system: ctypes.CDLL) -> None:
     system.prctl(_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0)
 
 
+def packed(settings: Mapping[str, Any]) -> str:
+    """Return settings as an argument for `main`, started by the same Python."""
+    return marshal.dumps(dict(settings)).hex()
+
+
 def main(settings: str, program: str, arguments: list[str]) -> None:
     """Executes a program; ends with NOT_STARTED and the system's reason where that fails.
 
-    settings: JSON with what `confine` takes, and the parent's process id.
+    settings: what `confine` takes, and the parent's process id, as `packed` writes them.
     """
-    given = json.loads(settings)
+    given = marshal.loads(bytes.fromhex(settings))
     die_with_parent(given.pop("parent"))
     confine(**given)
     try:

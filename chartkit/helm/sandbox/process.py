@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from chartkit.errors import ChartkitError
-from chartkit.helm.sandbox.confine import Exit
+from chartkit.helm.sandbox.confine import Exit, packed
 from chartkit.helm.sandbox.helm_worker import ANSWER, HEADER, TOO_LARGE
 from chartkit.helm.sandbox.limits import Limits, size
 
@@ -208,7 +208,7 @@ class Programs:
             "writable": [access.temporary],
         }
         code = "from chartkit.helm.sandbox.confine import main; main(*sys.argv[1:3], sys.argv[3:])"
-        command = [*python_command(code), json.dumps(settings), program, *arguments]
+        command = [*python_command(code), packed(settings), program, *arguments]
         if sys.platform == "win32":
             # Nothing to confine with, and no way to become another program.
             command = [program, *arguments]

@@ -51,8 +51,13 @@ def _placed(resource: Resource, *pointers: str) -> list[str]:
     return [str(resource.location.within(each)) for each in pointers]
 
 
+@pytest.mark.parametrize("most_patches", [0, 20])
 @pytest.mark.usefixtures("kustomize")
-def test_fields_have_the_places_of_base_and_overlay(tree: Write) -> None:
+def test_fields_have_the_places_of_base_and_overlay(
+    tree: Write, monkeypatch: pytest.MonkeyPatch, most_patches: int
+) -> None:
+    # Beyond so many patches kustomize annotates no origins: they are searched for.
+    monkeypatch.setattr("chartkit.helm.kustomize.build._MOST_PATCHES", most_patches)
     found, rows = build(tree(FILES))
     assert not rows
     settings, pod = sorted(found, key=lambda each: each.kind)

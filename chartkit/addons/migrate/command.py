@@ -123,7 +123,7 @@ def plan_migration(options: ConversionOptions, outputs: OutputOptions) -> None:
     outputs.parsed()
     stderr = partial(click.echo, err=True)
     steps = partial(progress, "proving" if options.prove else "converting")
-    plan = make_plan(options, sys.stdin, lambda note: stderr(str(note)), steps)
+    plan = make_plan(options, sys.stdin, Notes(), steps)
     show(report(plan), outputs)
     for fault in plan.faults:
         stderr(str(fault))

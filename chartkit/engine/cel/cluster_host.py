@@ -92,7 +92,9 @@ class ClusterHost(Host):
         raise CelError(f"{name} resource not found")
 
     def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
-        path = _path(api_version, resource, namespace)
+        root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        place = f"/namespaces/{namespace}" if namespace else ""
+        path = f"{root}{place}/{resource}"
         recorded = self._world.mocks.recorded("POST", path)
         if recorded is not None and isinstance(recorded.body, dict):
             return recorded.body
@@ -180,12 +182,6 @@ def _selected(body: Body, labels: Mapping[str, str]) -> bool:
     own = metadata.get("labels") if isinstance(metadata, dict) else None
     found = own if isinstance(own, dict) else {}
     return all(found.get(key) == value for key, value in labels.items())
-
-
-def _path(api_version: str, resource: str, namespace: str) -> str:
-    root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-    place = f"/namespaces/{namespace}" if namespace else ""
-    return f"{root}{place}/{resource}"
 
 
 def _decoded(body: bytes) -> Json:

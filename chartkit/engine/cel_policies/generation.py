@@ -307,7 +307,14 @@ class _Compiler:
             value = value_of(node)
             return lambda _scope, _host: value
         if isinstance(node, yaml.ScalarNode):
-            return self._text(node)
+            line = line_of(node)
+            segments = [
+                self._program(segment[1], line) if isinstance(segment, tuple) else segment
+                for segment in scan(node.value, line)
+            ]
+            if len(segments) == 1 and isinstance(segments[0], Program):
+                return partial(_value, segments[0])
+            return _joined(segments)
         if isinstance(node, yaml.SequenceNode):
             return _sequence([self._part(member) for member in node.value])
         return self._mapping(node)
@@ -331,16 +338,6 @@ class _Compiler:
                 )
             parts[key.value] = self._part(member)
         return _mapping(parts)
-
-    def _text(self, node: yaml.ScalarNode) -> Part:
-        line = line_of(node)
-        segments = [
-            self._program(segment[1], line) if isinstance(segment, tuple) else segment
-            for segment in scan(node.value, line)
-        ]
-        if len(segments) == 1 and isinstance(segments[0], Program):
-            return partial(_value, segments[0])
-        return _joined(segments)
 
     def _program(self, expression: str, line: int) -> Program:
         try:

@@ -42,18 +42,14 @@ def show(value: Value) -> str:
     if isinstance(value, Duration):
         return format_duration(value.nanoseconds)
     if isinstance(value, Timestamp):
-        return _show_time(value)
+        text = str(value)
+        if text.endswith("Z"):
+            day, _, time = text[:-1].partition("T")
+            return f"{day} {time} +0000 UTC"
+        day, _, time = text[:-6].partition("T")
+        zone = text[-6:].replace(":", "")
+        return f"{day} {time} {zone} {zone}"
     return str(value)
-
-
-def _show_time(value: Timestamp) -> str:
-    text = str(value)
-    if text.endswith("Z"):
-        day, _, time = text[:-1].partition("T")
-        return f"{day} {time} +0000 UTC"
-    day, _, time = text[:-6].partition("T")
-    zone = text[-6:].replace(":", "")
-    return f"{day} {time} {zone} {zone}"
 
 
 _GO_TYPES: Final[dict[type, str]] = {

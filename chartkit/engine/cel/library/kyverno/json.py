@@ -117,7 +117,11 @@ def _outermost(value: Value) -> str:
     if isinstance(value, Type):
         return go_json(value.name)
     if isinstance(value, Struct):
-        return _struct(value)
+        if value.type.name == "user.ServiceAccount":
+            return _object({key.lower(): go_json(text) for key, text in value.fields.items()})
+        if value.type.name.partition(".")[0] != "Object":
+            return _scalar(value)
+        return _object({key: _field(member) for key, member in value.fields.items()})
     return _document(value)
 
 
@@ -174,14 +178,6 @@ def _named(value: Opaque) -> str:
     if name in _NO_JSON:
         raise CelError(_UNSUPPORTED + _NO_JSON[name])
     return go_json(text_of(value))
-
-
-def _struct(value: Struct) -> str:
-    if value.type.name == "user.ServiceAccount":
-        return _object({key.lower(): go_json(text) for key, text in value.fields.items()})
-    if value.type.name.partition(".")[0] != "Object":
-        return _scalar(value)
-    return _object({key: _field(member) for key, member in value.fields.items()})
 
 
 def _field(value: Value) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.cel.library.extensions import encoders, lists, sets, strings
+from chartkit.engine.cel.library.extensions import encoders, lists, strings
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.library.standard import LIBRARY as STANDARD
 from chartkit.engine.cel.times import (
@@ -23,7 +23,7 @@ from chartkit.engine.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint, Value, 
 
 _CODE: dict[str, Callable[..., Any]] = {
     each.id: each.implementation
-    for library in (STANDARD, encoders.LIBRARY, lists.LIBRARY, sets.LIBRARY, strings.LIBRARY)
+    for library in (STANDARD, encoders.LIBRARY, lists.LIBRARY, lists.SETS_LIBRARY, strings.LIBRARY)
     for each in library.overloads
 }
 _INTS = st.integers(INT_MIN, INT_MAX)

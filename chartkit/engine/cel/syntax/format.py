@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from itertools import count, repeat
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.syntax import tree
@@ -29,54 +30,44 @@ class Line:
     """A place to break; flat: its text where the group stands on one line, None to break always."""
 
     flat: str | None
+    breakable: ClassVar[bool] = True
+
+    @property
+    def forced(self) -> bool:
+        """Return whether a line breaks in any case."""
+        return self.flat is None
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     """Documents one after the other.
 
-    forced: a line breaks in any case; breakable: there is a place to break.
+    forced: a line breaks in any case; breakable: there is a place to break; nested: further lines
+    are indented by one more step; grouped: they break as a whole or not at all.
     """
 
     parts: tuple[Document, ...]
     forced: bool
     breakable: bool
+    nested: bool = False
+    grouped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
-    """A document whose further lines are indented by one more step."""
-
-    inner: Joined
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A document that breaks as a whole or not at all."""
-
-    inner: Joined
-
-
-Document: TypeAlias = str | Line | Joined | Nest | Group
+Document: TypeAlias = str | Line | Joined
 
 LINE: Final = Line(" ")
 SOFT: Final = Line("")
 HARD: Final = Line(None)
 
 
-def joined(*parts: Document) -> Joined:
+def joined(*parts: Document, nested: bool = False, grouped: bool = False) -> Joined:
     """Return documents as one."""
-    return Joined(parts, any(map(_is_forced, parts)), any(map(is_breakable, parts)))
+    forced = any(not isinstance(part, str) and part.forced for part in parts)
+    return Joined(parts, forced, any(map(is_breakable, parts)), nested, grouped)
 
 
-def nest(*parts: Document) -> Nest:
-    """Return documents as one, indented by one step."""
-    return Nest(joined(*parts))
-
-
-def group(*parts: Document) -> Group:
-    """Return documents as one group."""
-    return Group(joined(*parts))
+nest: Final = partial(joined, nested=True)
+group: Final = partial(joined, grouped=True)
 
 
 def separated(separator: str, parts: Sequence[Document]) -> tuple[Document, ...]:
@@ -90,27 +81,7 @@ def separated(separator: str, parts: Sequence[Document]) -> tuple[Document, ...]
 
 def is_breakable(document: Document) -> bool:
     """Return whether a document has a place to break."""
-    match document:
-        case str():
-            return False
-        case Line():
-            return True
-        case Joined():
-            return document.breakable
-        case _:
-            return document.inner.breakable
-
-
-def _is_forced(document: Document) -> bool:
-    match document:
-        case str():
-            return False
-        case Line():
-            return document.flat is None
-        case Joined():
-            return document.forced
-        case _:
-            return document.inner.forced
+    return not isinstance(document, str) and document.breakable
 
 
 _Pending: TypeAlias = list[tuple[int, bool, Document]]
@@ -134,13 +105,10 @@ def render(document: Document, width: float, indent: int) -> str:
             case Line(flat):
                 pending.append((depth, broken, flat or ""))
             case Joined():
+                if part.grouped and broken and not part.forced:
+                    broken = not _fits(width - column, part, pending)
+                depth += part.nested
                 pending += [(depth, broken, each) for each in reversed(part.parts)]
-            case Nest():
-                pending.append((depth + 1, broken, part.inner))
-            case Group():
-                if broken and not part.inner.forced:
-                    broken = not _fits(width - column, part.inner, pending)
-                pending.append((depth, broken, part.inner))
     return "".join(written)
 
 
@@ -166,8 +134,6 @@ def _fits(room: float, inner: Joined, behind: _Pending) -> bool:
                 room -= len(part.flat)
             case Joined():
                 rest += reversed(part.parts)
-            case _:
-                rest.append(part.inner)
     return False
 
 
@@ -374,7 +340,8 @@ class _Writer:
             return self._conditional(expr, branch=True)
         document = self._within(expr, least)
         if indented == _Indented.BRANCH:
-            sums = isinstance(expr, tree.Binary) and isinstance(document, Group) and not enclosed
+            is_group = isinstance(document, Joined) and document.grouped
+            sums = isinstance(expr, tree.Binary) and is_group and not enclosed
             return document if sums else nest(document)
         chains = indented == _Indented.CHAIN and isinstance(expr, tree.Chain) and not enclosed
         return nest(document) if chains else document

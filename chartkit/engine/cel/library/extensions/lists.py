@@ -1,4 +1,5 @@
-"""Lists: parts of them, their order, what they have twice."""
+"""Lists: parts of them, their order, what they have twice; `sets`: lists as sets, where order and
+repetition do not count."""
 
 from __future__ import annotations
 
@@ -6,7 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
-from chartkit.engine.cel.declarations import Library, Macro, Overload, macro, overload, overloads
+from chartkit.engine.cel.declarations import (
+    Library,
+    Macro,
+    Overload,
+    macro,
+    overload,
+    overloads,
+)
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.costs import MAX_MEMBERS, MAX_WORK, bounded
@@ -15,16 +23,7 @@ from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.library.standard.macros import mapped
 from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-)
+from chartkit.engine.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT
 from chartkit.engine.cel.values import Uint, Value
 
 _MAX_RANGE: Final = 1_000_000
@@ -164,3 +163,29 @@ LIBRARY: Final = Library(
     ),
     macros=MACROS,
 )
+
+
+@overload("list_sets_contains_list: sets.contains(list(T), list(T)) -> bool", cost=costs.of_product)
+def contains(members: list[Value], wanted: list[Value]) -> bool:
+    known = Members(members)
+    return all(map(known.has, wanted))
+
+
+@overload(
+    "list_sets_equivalent_list: sets.equivalent(list(T), list(T)) -> bool",
+    cost=costs.of_product_twice,
+)
+def equivalent(left: list[Value], right: list[Value]) -> bool:
+    left_members, right_members = Members(left), Members(right)
+    return all(map(left_members.has, right)) and all(map(right_members.has, left))
+
+
+@overload(
+    "list_sets_intersects_list: sets.intersects(list(T), list(T)) -> bool", cost=costs.of_product
+)
+def intersects(left: list[Value], right: list[Value]) -> bool:
+    known = Members(right)
+    return any(map(known.has, left))
+
+
+SETS_LIBRARY: Final = Library("cel.lib.ext.sets", (contains, equivalent, intersects))

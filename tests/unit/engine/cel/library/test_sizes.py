@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from chartkit.engine.cel.errors import CelError, CostLimitExceeded
-from chartkit.engine.cel.library.extensions import encoders, lists, sets, strings
+from chartkit.engine.cel.library.extensions import encoders, lists, strings
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.standard import LIBRARY as STANDARD
 from chartkit.engine.cel.values import OptionalValue, Value
@@ -15,7 +15,7 @@ from tests.cpu import ends_soon
 
 _CODE = {
     each.id: each.implementation
-    for library in (STANDARD, encoders.LIBRARY, lists.LIBRARY, sets.LIBRARY, strings.LIBRARY)
+    for library in (STANDARD, encoders.LIBRARY, lists.LIBRARY, lists.SETS_LIBRARY, strings.LIBRARY)
     for each in library.overloads
 }
 _TEXT = "x" * 100_000

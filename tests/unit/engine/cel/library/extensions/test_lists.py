@@ -7,7 +7,7 @@ import math
 import pytest
 
 from chartkit.engine.cel.declarations import Library
-from chartkit.engine.cel.library.extensions import lists, optionals, sets, two_variable
+from chartkit.engine.cel.library.extensions import lists, optionals, two_variable
 from chartkit.engine.cel.times import Duration, Timestamp, timestamp_of_text
 from chartkit.engine.cel.values import NONE, OptionalValue, Uint, Value
 from tests.unit.engine.cel.library.calls import answer
@@ -101,7 +101,7 @@ def test_what_is_no_number_is_never_the_same() -> None:
 def test_extension_lists_sets(
     id: str, left: list[Value], right: list[Value], expected: bool
 ) -> None:
-    assert answer(sets.LIBRARY, id, (left, right)) == ("bool", expected)
+    assert answer(lists.SETS_LIBRARY, id, (left, right)) == ("bool", expected)
 
 
 def _of(value: Value) -> tuple[str, Value]:

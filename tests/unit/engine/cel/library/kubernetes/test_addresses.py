@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.library.kubernetes.cidr import LIBRARY, parse_cidr
+from chartkit.engine.cel.library.kubernetes.addresses import CIDR_LIBRARY, parse_cidr
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 _TWICE = "network address parse error during conversion from string: " * 2
@@ -98,6 +98,6 @@ def test_addresses_networks(expression: str, expected: str) -> None:
     ],
 )
 def test_a_network_costs_by_the_bytes_of_its_mask(id: str, cost: int) -> None:
-    overload = next(each for each in LIBRARY.overloads if each.id == id)
+    overload = next(each for each in CIDR_LIBRARY.overloads if each.id == id)
     assert overload.cost is not None
     assert overload.cost([parse_cidr("2001:db8::/33"), "2001:db8::"], True) == cost

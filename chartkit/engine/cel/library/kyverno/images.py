@@ -1,24 +1,79 @@
-"""Functions of ImageValidatingPolicies: signatures, attestations and what they say."""
+"""Kyverno's functions about images: references and their parts; signatures, attestations and what
+they say, for ImageValidatingPolicies."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final
+from operator import attrgetter
+from typing import ClassVar, Final
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel import types
-from chartkit.engine.cel.declarations import Library, declared, overload
+from chartkit.engine.cel.declarations import Library, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.library.printing import doubles
+from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.times import Duration, timestamp_of_text
+from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Struct, Value
+from chartkit.engine.scalars.image_reference import (
+    ImageReferenceError,
+    RegistryReference,
+    parse_reference,
+)
 from chartkit.errors import Reraise
 from chartkit.model import Body, Json, text_of
+
+IMAGE: Final = named(opaque("kyverno.image"))
+
+
+@dataclass(frozen=True, slots=True)
+class ImageValue(Refusing):
+    """A reference to an image; two are equal where they were written alike."""
+
+    cel_type: ClassVar[Type] = IMAGE
+
+    reference: RegistryReference
+
+    def type_value(self) -> Type:
+        """Kyverno's type has forgotten to answer."""
+        raise CelError("type conversion error from 'kyverno.image' to 'type'")
+
+    def __str__(self) -> str:
+        return str(self.reference)
+
+
+@lru_cache(maxsize=1024)
+def parse_image(text: str) -> ImageValue:
+    """The image of a text; raises `CelError`."""
+    with Reraise("", ImageReferenceError, CelError):
+        return ImageValue(parse_reference(text))
+
+
+_OVERLOADS: Final = overloads(
+    {
+        "string_to_image: parseImageReference(string) -> kyverno.image": parse_image,
+        "string_to_image_deprecated: image(string) -> kyverno.image": parse_image,
+        "is_image_string: isImage(string) -> bool": accepts(parse_image),
+        "image_contains_digest: kyverno.image.containsDigest() -> bool": (
+            lambda value: bool(value.reference.digest)
+        ),
+        **{
+            f"image_{part}: kyverno.image.{part}() -> string": attrgetter(f"reference.{part}")
+            for part in ("registry", "repository", "identifier", "tag", "digest")
+        },
+    }
+)
+
+REFERENCES: Final = Library("kyverno.image", overloads=_OVERLOADS)
+
 
 _Read = Callable[[Json], Value]
 """From what JSON has to the value of Go; None gives the zero of the type."""
@@ -163,4 +218,7 @@ def extract_payload(host: Host, image: str, attestation: str) -> Value:
     return doubles(host.image_payload(image, attestation))
 
 
-LIBRARY = Library("kyverno.imageverify", overloads=declared(globals()))
+VERIFICATION: Final = Library(
+    "kyverno.imageverify",
+    (verify_signatures, verify_attestations, get_image_data, extract_payload),
+)

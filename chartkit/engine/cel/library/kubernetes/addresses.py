@@ -1,4 +1,4 @@
-"""`kubernetes.net.cidr`: networks such as `10.0.0.0/8`."""
+"""`kubernetes.net.ip`: IP addresses; `kubernetes.net.cidr`: networks such as `10.0.0.0/8`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,120 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv6Address
+from ipaddress import IPv4Address, IPv6Address
+from operator import attrgetter
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, Variable, declared, overload, overloads
+from chartkit.engine.cel.declarations import Library, Variable, overload, overloads
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
-from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
 from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address
 from chartkit.go.strconv import quote
+
+IP: Final = named(opaque("net.IP"))
+
+Address = IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class IpValue(Refusing):
+    """An IPv4 or IPv6 address, without a zone and not IPv4 written as IPv6."""
+
+    cel_type: ClassVar[Type] = IP
+
+    address: Address
+
+    def __str__(self) -> str:
+        """The address in its canonical form."""
+        return str(self.address)
+
+
+@lru_cache(maxsize=1024)
+def parse_ip(text: str) -> IpValue:
+    """The address of a text; raises `CelError`."""
+    try:
+        address, zone = parse_address(text)
+    except AddressError as error:
+        problem = f"IP Address {quote(text)} parse error during conversion from string"
+        raise CelError(f"{problem}: {error}") from None
+    if zone:
+        raise CelError(f"IP address {quote(text)} with zone value is not allowed")
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+    return IpValue(address)
+
+
+_MAKING_IP: Final = overloads(
+    {
+        "string_to_ip: ip(string) -> net.IP": parse_ip,
+        "is_ip: isIP(string) -> bool": accepts(parse_ip),
+    },
+    cost=of_first,
+)
+
+
+def _twice(args: Sequence[Value], _result: Value) -> int:
+    text = args[0]
+    return traversal(2 * len(text)) if isinstance(text, str) else 1
+
+
+_is_canonical = overload("ip_is_canonical: ip.isCanonical(string) -> bool", cost=_twice)(
+    lambda text: str(parse_ip(text)) == text
+)
+
+_READING: Final = overloads(
+    {
+        "ip_family: net.IP.family() -> int": lambda value: value.address.version,
+        "ip_to_string: string(net.IP) -> string": str,
+    }
+)
+
+_IPV4_LINK_LOCAL_MULTICAST: Final = 224 << 16
+_BROADCAST: Final = 2**32 - 1
+
+
+def _is_link_local_multicast(value: IpValue) -> bool:
+    address = value.address
+    if address.version == 4:
+        return int(address) >> 8 == _IPV4_LINK_LOCAL_MULTICAST
+    return int(address) >> 112 & 0xFF0F == 0xFF02
+
+
+def _is_global_unicast(value: IpValue) -> bool:
+    address = value.address
+    return not (
+        address.is_unspecified
+        or (address.version == 4 and int(address) == _BROADCAST)
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
+    )
+
+
+_PREDICATES: Final = overloads(
+    {
+        "ip_is_unspecified: net.IP.isUnspecified() -> bool": attrgetter("address.is_unspecified"),
+        "ip_is_loopback: net.IP.isLoopback() -> bool": attrgetter("address.is_loopback"),
+        "ip_is_link_local_multicast: "
+        "net.IP.isLinkLocalMulticast() -> bool": _is_link_local_multicast,
+        "ip_is_link_local_unicast: net.IP.isLinkLocalUnicast() -> bool": attrgetter(
+            "address.is_link_local"
+        ),
+        "ip_is_global_unicast: net.IP.isGlobalUnicast() -> bool": _is_global_unicast,
+    }
+)
+
+IP_LIBRARY: Final = Library(
+    "kubernetes.net.ip",
+    overloads=(*_MAKING_IP, _is_canonical, *_READING, *_PREDICATES),
+    variables=MappingProxyType({IP.name: Variable(type_of_type(IP), IP, has_value=True)}),
+)
+
 
 CIDR: Final = named(opaque("net.CIDR"))
 
@@ -114,8 +214,7 @@ def _within(network: CidrValue, other: CidrValue) -> bool:
     return network.bits <= other.bits and network.contains(other.address)
 
 
-@overload("cidr_contains_ip_string: net.CIDR.containsIP(string) -> bool", cost=_containing_text)
-def _contains_ip_text(network: CidrValue, text: str) -> bool:
+def _contains_text(network: CidrValue, text: str) -> bool:
     try:
         address = parse_ip(text).address
     except CelError:
@@ -123,18 +222,21 @@ def _contains_ip_text(network: CidrValue, text: str) -> bool:
     return network.contains(address)
 
 
-_contains_ip = overload(
-    "cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool", cost=_containing
-)(lambda network, value: network.contains(value.address))
-
-_contains_cidr_text = overload(
-    "cidr_contains_cidr_string: net.CIDR.containsCIDR(string) -> bool",
-    cost=_containing_network_text,
-)(lambda network, text: _within(network, parse_cidr(text)))
-
-_contains_cidr = overload(
-    "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool", cost=_containing_network
-)(_within)
+_CONTAINING: Final = (
+    overload("cidr_contains_ip_string: net.CIDR.containsIP(string) -> bool", cost=_containing_text)(
+        _contains_text
+    ),
+    overload("cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool", cost=_containing)(
+        lambda network, value: network.contains(value.address)
+    ),
+    overload(
+        "cidr_contains_cidr_string: net.CIDR.containsCIDR(string) -> bool",
+        cost=_containing_network_text,
+    )(lambda network, text: _within(network, parse_cidr(text))),
+    overload(
+        "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool", cost=_containing_network
+    )(_within),
+)
 
 
 def _masked(network: CidrValue) -> CidrValue:
@@ -152,9 +254,9 @@ _PARTS: Final = overloads(
     }
 )
 
-LIBRARY: Final = Library(
+CIDR_LIBRARY: Final = Library(
     "kubernetes.net.cidr",
-    overloads=declared(globals()),
+    overloads=(*_MAKING, *_CONTAINING, *_PARTS),
     variables=MappingProxyType(
         {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in (CIDR, IP)}
     ),

@@ -1,1 +1,0 @@
-"""Kyverno's libraries about images: references, metadata, signatures."""

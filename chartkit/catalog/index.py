@@ -60,7 +60,21 @@ def read_index(name: str, root: Path) -> IndexedLibrary:
             unit = _read(folder, stamps, resolved)
         units[folder] = unit
     if units != known:
-        _save(resolved, units, read_at)
+        # Remembers a library; where that cannot be done, the next run reads it again.
+        from chartkit.atomic import replacing  # costs a search that has nothing to save
+
+        old = read_at - RECENT
+        settled = {
+            name: asdict(unit)
+            for name, unit in units.items()
+            if all(max(stamp[1:]) < old for stamp in unit.stamps.values())
+        }
+        text = json.dumps({"about": _about(resolved), "units": settled}, ensure_ascii=False)
+        file = _file(resolved)
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file, _PRIVATE) as out:
+                out.write(text.encode("utf-8"))
     return _indexed(name, root, units)
 
 
@@ -188,27 +202,6 @@ def _load(root: Path) -> dict[str, Unit]:
         return {str(name): _cached_unit(unit) for name, unit in body["units"].items()}
     except (AttributeError, KeyError, TypeError, ValueError):
         return {}
-
-
-def _save(root: Path, units: Mapping[str, Unit], read_at: int) -> None:
-    """Remembers a library; where that cannot be done, the next run reads it again.
-
-    read_at: when reading began, in nanoseconds.
-    """
-    from chartkit.atomic import replacing  # costs a search that has nothing to save
-
-    old = read_at - RECENT
-    settled = {
-        name: asdict(unit)
-        for name, unit in units.items()
-        if all(max(stamp[1:]) < old for stamp in unit.stamps.values())
-    }
-    text = json.dumps({"about": _about(root), "units": settled}, ensure_ascii=False)
-    file = _file(root)
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file, _PRIVATE) as out:
-            out.write(text.encode("utf-8"))
 
 
 def _file(root: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,6 @@ from chartkit.cli.options.output import OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import take_back, track
-
-if TYPE_CHECKING:
-    from chartkit.catalog.entries import Catalogue
 
 _output = reports()
 
@@ -118,13 +114,9 @@ def _list(words: Sequence[str], selection: _Selection, options: OutputOptions) -
     query = checked(query, catalogue.entries, [folder.name for folder in folders])
     entries = search(catalogue.entries, query)
     show_report(report(entries), options)
-    _complain(catalogue)
-    raise SystemExit(0 if entries else 1)
-
-
-def _complain(catalogue: Catalogue) -> None:
     for problem in catalogue.problems:
         click.echo(problem, err=True)
+    raise SystemExit(0 if entries else 1)
 
 
 @policies.command(short_help="Show one policy, what it refuses and accepts.")

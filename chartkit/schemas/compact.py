@@ -73,25 +73,21 @@ def parse_type(body: Any, where: str) -> Schema:
     if isinstance(body, list) and len(body) == 1:
         return {"type": "array", "items": parse_type(body[0], f"{where}[]")}
     if isinstance(body, Mapping):
-        return _parse_object(body, where)
+        schema: Schema = {"type": "object"}
+        properties: Schema = {}
+        required: list[str] = []
+        for key, value in body.items():
+            if key.startswith("$"):
+                schema |= _parse_mark(key, value, where)
+            else:
+                name = key.removesuffix("!")
+                properties[name] = parse_type(value, f"{where}.{name}")
+                if name != key:
+                    required.append(name)
+        if properties:
+            schema["properties"] = properties
+        return schema | ({"required": required} if required else {})
     raise InputError(f"type {where}: neither fields nor an expression", Location(where))
-
-
-def _parse_object(body: Mapping[str, Any], where: str) -> Schema:
-    schema: Schema = {"type": "object"}
-    properties: Schema = {}
-    required: list[str] = []
-    for key, value in body.items():
-        if key.startswith("$"):
-            schema |= _parse_mark(key, value, where)
-        else:
-            name = key.removesuffix("!")
-            properties[name] = parse_type(value, f"{where}.{name}")
-            if name != key:
-                required.append(name)
-    if properties:
-        schema["properties"] = properties
-    return schema | ({"required": required} if required else {})
 
 
 def _parse_mark(key: str, value: Any, where: str) -> Schema:

@@ -58,31 +58,29 @@ def changes(body: Body) -> Iterator[Change]:
     spec = mapping_at(body, "spec")
     if str(body.get("apiVersion")).startswith(_CEL_GROUP):
         yield from _settings(spec)
-        idle = _of_messages(spec)
+        # The paths of variables that messages alone read, which decide nothing.
+        variables = mappings_at(spec, "variables")
+        texts = {
+            str(variable.get("name")): str(variable.get("expression")) for variable in variables
+        }
+        rest = {key: value for key, value in spec.items() if key != "variables"}
+        deciding = [text for path, text in texts_below(rest) if path[-1] not in _SAYING]
+        read: set[str] = set()
+        while deciding:
+            names = set(_NAMED.findall(deciding.pop())) - read
+            read |= names
+            deciding += [texts[name] for name in names if name in texts]
+        idle = {
+            ("variables", at)
+            for at, variable in enumerate(variables)
+            if variable.get("name") not in read
+        }
         for path, text in texts_below(spec, ("spec",)):
             if path[-1] in _EXPRESSIONS and path[1:3] not in idle:
                 yield from _changed_expressions(text, path)
         return
     for index, rule in enumerate(mappings_at(spec, "rules")):
         yield from _rule(rule, ("spec", "rules", index))
-
-
-def _of_messages(spec: Body) -> set[FieldPath]:
-    """Return the paths of variables that messages alone read, which decide nothing."""
-    variables = mappings_at(spec, "variables")
-    texts = {str(variable.get("name")): str(variable.get("expression")) for variable in variables}
-    rest = {key: value for key, value in spec.items() if key != "variables"}
-    deciding = [text for path, text in texts_below(rest) if path[-1] not in _SAYING]
-    read: set[str] = set()
-    while deciding:
-        names = set(_NAMED.findall(deciding.pop())) - read
-        read |= names
-        deciding += [texts[name] for name in names if name in texts]
-    return {
-        ("variables", at)
-        for at, variable in enumerate(variables)
-        if variable.get("name") not in read
-    }
 
 
 _SAYING: Final = frozenset(("message", "messageExpression", "valueExpression"))

@@ -132,10 +132,6 @@ class Solver:
                     state.choices.append((formula, scope))
                 case Unknown():
                     pass
-        return self._is_open(state)
-
-    def _is_open(self, state: _State) -> bool:
-        """Report whether every field has a value that is known to pass."""
         for path in state.undecided:
             try:
                 tests = self._tests(path, state.wants[path])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.catalog.policy_lint.rule import Subject
-from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
 from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, CelKind, resource_name
@@ -68,7 +67,15 @@ def asked_of(subject: Subject) -> Iterator[Asked]:
         return
     cel = subject.cel_policy
     if cel is not None and cel.kind not in _NEVER_ASKED and cel.admission and not cel.json:
-        yield from _of_constraints(cel)
+        rules = cel.constraints.rules if cel.constraints is not None else ()
+        for index, rule in enumerate(rules):
+            if rule.names or not _WRITES.intersection(rule.operations):
+                continue
+            for number, text in enumerate(rule.resources):
+                path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+                name, _, subresource = text.partition("/")
+                for group in rule.groups:
+                    yield Asked(path, text, group, name, subresource, rule.versions)
 
 
 def is_fail_closed(subject: Subject) -> bool:
@@ -95,15 +102,3 @@ def _of_rules(policy: Policy) -> Iterator[Asked]:
                 where: FieldPath = ("spec", "rules", index, *path, "resources", "kinds", number)
                 group, version, kind, subresource = selector
                 yield Asked(where, text, group, kind, subresource, (version,), rule, each)
-
-
-def _of_constraints(policy: CelPolicy) -> Iterator[Asked]:
-    rules = policy.constraints.rules if policy.constraints is not None else ()
-    for index, rule in enumerate(rules):
-        if rule.names or not _WRITES.intersection(rule.operations):
-            continue
-        for number, text in enumerate(rule.resources):
-            path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-            name, _, subresource = text.partition("/")
-            for group in rule.groups:
-                yield Asked(path, text, group, name, subresource, rule.versions)

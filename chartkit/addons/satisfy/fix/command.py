@@ -40,18 +40,6 @@ def prepare(
     """Return the streams of a scan that fixes, and what fixes its objects. Standard output is for
     the diff, or for the fixed text of standard input: reports go to stderr then. Raise InputError
     for options that do not go together with it."""
-    _require_fixable(options)
-    out, stdin = console.stdout, ""
-    if STDIN in options.request.inputs.paths:
-        stdin = read_stdin(console.stdin)
-        console = replace(console, stdin=StringIO(stdin))
-    if is_diff or STDIN in options.request.inputs.paths:
-        screen = replace(console.screen, colour=False)
-        console = replace(console, stdout=stderr, screen=screen)
-    return console, Fixer(options, out, stdin, is_diff)
-
-
-def _require_fixable(options: ScanOptions) -> None:
     run, inputs = options.run, options.request.inputs
     others = {
         "--cluster": options.cluster.cluster,
@@ -65,6 +53,14 @@ def _require_fixable(options: ScanOptions) -> None:
     for name, is_given in others.items():
         if is_given:
             raise InputError(f"--fix and {name} do not go together", hint="leave one of them out")
+    out, stdin = console.stdout, ""
+    if STDIN in options.request.inputs.paths:
+        stdin = read_stdin(console.stdin)
+        console = replace(console, stdin=StringIO(stdin))
+    if is_diff or STDIN in options.request.inputs.paths:
+        screen = replace(console.screen, colour=False)
+        console = replace(console, stdout=stderr, screen=screen)
+    return console, Fixer(options, out, stdin, is_diff)
 
 
 @dataclass(frozen=True, slots=True)

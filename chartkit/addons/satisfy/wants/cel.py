@@ -129,15 +129,12 @@ class _Translation:
             case Call():
                 return self._call(expr, wanted)
             case Select() | Index() | Ident():
-                return self._variable_or_field(expr, wanted)
+                inner = self._variable(expr)
+                if inner is not None:
+                    return inner.truth(inner.definition, wanted)
+                return self._compared(self.term(expr), "==", wanted)
             case _:
                 raise NotReadError
-
-    def _variable_or_field(self, expr: Expr, wanted: bool) -> Formula:
-        inner = self._variable(expr)
-        if inner is not None:
-            return inner.truth(inner.definition, wanted)
-        return self._compared(self.term(expr), "==", wanted)
 
     def _variable(self, expr: Expr) -> _Inner | None:
         """Return the definition of one of the policy's variables."""
@@ -155,7 +152,13 @@ class _Translation:
             case Literal():
                 return Constant(expr.value)
             case Unary() | ListLiteral():
-                return self._constant(expr)
+                # A negative number, or a list of constants.
+                parts = expr.elements if isinstance(expr, ListLiteral) else (expr.operand,)
+                terms = [self.term(each) for each in parts]
+                values = [each.value for each in terms if isinstance(each, Constant)]
+                if len(values) < len(terms) or (isinstance(expr, Unary) and expr.operator != "-"):
+                    raise NotReadError
+                return Constant(values if isinstance(expr, ListLiteral) else -values[0])
             case Ident():
                 if expr.name == "object":
                     return FieldTerm(Place())
@@ -182,15 +185,6 @@ class _Translation:
                 return self._called(expr)
             case _:
                 raise NotReadError
-
-    def _constant(self, expr: Unary | ListLiteral) -> Term:
-        """Return a negative number, or a list of constants."""
-        parts = expr.elements if isinstance(expr, ListLiteral) else (expr.operand,)
-        terms = [self.term(each) for each in parts]
-        values = [each.value for each in terms if isinstance(each, Constant)]
-        if len(values) < len(terms) or (isinstance(expr, Unary) and expr.operator != "-"):
-            raise NotReadError
-        return Constant(values if isinstance(expr, ListLiteral) else -values[0])
 
     def _guarded(self, expr: Conditional) -> Term:
         """Return `field == null ? default : field`, `[]` in place of the default, or the registry
@@ -248,7 +242,15 @@ class _Translation:
                 return of_function(self.term(args[0]), name)
             raise NotReadError
         if name == "orValue" and len(args) == 1:
-            return self._with_default(target, args[0])
+            default = args[0]
+            term = self.term(target)
+            if not isinstance(bare(default), ListLiteral | Literal):
+                # Such as {}: what is below is not there either.
+                return term
+            value = self.term(default)
+            if not isinstance(value, Constant):
+                raise NotReadError
+            return replace(term, default=value.value) if isinstance(term, FieldTerm) else term
         if name == "size" and not args:
             return of_function(self.term(target), name)
         if name == "value" and not args:
@@ -256,16 +258,6 @@ class _Translation:
         if name in ("filter", "map") and len(args) == 2:
             return self._filtered(expr, target)
         raise NotReadError
-
-    def _with_default(self, target: Expr, default: Expr) -> Term:
-        term = self.term(target)
-        if not isinstance(bare(default), ListLiteral | Literal):
-            # Such as {}: what is below is not there either.
-            return term
-        value = self.term(default)
-        if not isinstance(value, Constant):
-            raise NotReadError
-        return replace(term, default=value.value) if isinstance(term, FieldTerm) else term
 
     def _filtered(self, expr: Call, target: Expr) -> Term:
         name = bare(expr.args[0])
@@ -294,7 +286,12 @@ class _Translation:
         left, right, operator = expr.left, expr.right, expr.operator
         compared = bare(left)
         if isinstance(compared, Call) and compared.function == "compareTo":
-            return self._compared_sizes(compared, operator, self.term(right), wanted)
+            against = self.term(right)
+            if against != Constant(0) or compared.target is None or len(compared.args) != 1:
+                raise NotReadError
+            if not wanted:
+                operator = OPPOSITES[operator]
+            return self._sizes(self.term(compared.target), operator, self.term(compared.args[0]))
         one, other = self.term(left), self.term(right)
         if isinstance(one, Constant) and not isinstance(other, Constant):
             one, other, operator = other, one, FLIPPED[operator]
@@ -303,13 +300,6 @@ class _Translation:
         if not wanted:
             operator = OPPOSITES[operator]
         return self._compared(one, operator, other.value)
-
-    def _compared_sizes(self, call: Call, operator: str, against: Term, wanted: bool) -> Formula:
-        if against != Constant(0) or call.target is None or len(call.args) != 1:
-            raise NotReadError
-        if not wanted:
-            operator = OPPOSITES[operator]
-        return self._sizes(self.term(call.target), operator, self.term(call.args[0]))
 
     def _sizes(self, one: Term, operator: str, other: Term) -> Formula:
         if isinstance(one, Constant) and not isinstance(other, Constant):
@@ -353,7 +343,7 @@ class _Translation:
         if place is None:
             raise NotReadError
         wants = f"a length of {relation_words(operator, value)}"
-        test = Test(wants, lambda found: _has_size(found) and holds(len(found)))
+        test = Test(wants, lambda found: isinstance(found, list | dict | str) and holds(len(found)))
         return self._atom(place, test)
 
     def _present(self, place: Place) -> Formula:
@@ -419,7 +409,18 @@ class _Translation:
             operator = _QUANTITIES[name] if wanted else OPPOSITES[_QUANTITIES[name]]
             return self._sizes(self.term(target), operator, self.term(args[0]))
         elif name in (*_TEXTS, "matches") and len(args) == 1:
-            return self._of_text(expr, target, wanted)
+            subject, argument = self.term(target), self.term(expr.args[0])
+            if isinstance(subject, ListTerm) or not isinstance(argument, Constant):
+                raise NotReadError
+            test = function_test(_TEXTS.get(expr.function, expr.function), str(argument.value))
+            if isinstance(subject, Constant):
+                return TRUE if test.holds(subject.value) is wanted else FALSE
+            if subject.function == "registry":
+                atom = self._atom(subject.place, of_part(test, "registry"))
+                return atom if wanted else opposite(atom)
+            if subject.function:
+                raise NotReadError
+            return self._atom(subject.place, settled_test(test, subject, wanted))
         raise NotReadError
 
     def _quantified(self, expr: Call, target: Expr, wanted: bool) -> Formula:
@@ -442,20 +443,6 @@ class _Translation:
             return all_of(*(self._every(part, of(part)) for part in parts))
         return any_of(*(self._some(part, of(part)) for part in parts))
 
-    def _of_text(self, expr: Call, target: Expr, wanted: bool) -> Formula:
-        subject, argument = self.term(target), self.term(expr.args[0])
-        if isinstance(subject, ListTerm) or not isinstance(argument, Constant):
-            raise NotReadError
-        test = function_test(_TEXTS.get(expr.function, expr.function), str(argument.value))
-        if isinstance(subject, Constant):
-            return TRUE if test.holds(subject.value) is wanted else FALSE
-        if subject.function == "registry":
-            atom = self._atom(subject.place, of_part(test, "registry"))
-            return atom if wanted else opposite(atom)
-        if subject.function:
-            raise NotReadError
-        return self._atom(subject.place, settled_test(test, subject, wanted))
-
 
 _MOST_VARIABLES: Final = 20
 
@@ -463,7 +450,3 @@ _MOST_VARIABLES: Final = 20
 @dataclass(frozen=True, slots=True)
 class _Inner(_Translation):
     definition: Expr = field(default_factory=lambda: Literal(None))
-
-
-def _has_size(value: Json) -> bool:
-    return isinstance(value, list | dict | str)

@@ -92,19 +92,17 @@ def condition_formula(condition: Condition, source: Source, names: Names) -> For
         if reading.function == "keys":
             return _of_keys(reading, operator, value, source)
         if reading.function or reading.condition is not None:
-            return _of_truth(reader.is_true(reading), operator, value)
+            formula = reader.is_true(reading)
+            if operator not in _EQUALS | _DIFFERS or value not in (True, False, "true", "false"):
+                raise NotReadError
+            wanted = (value in (True, "true")) is (operator in _EQUALS)
+            return formula if wanted else opposite(formula)
         if reading.is_list:
-            return _of_list(reading, operator, value, source)
+            parts = [_of_elements(stream, operator, value, source) for stream in reading.streams]
+            return all_of(*parts) if operator in _OF_ALL else any_of(*parts)
         return _of_scalar(reader, reading, operator, value)
     except (NotReadError, ChartkitError):
         return Unknown(str(condition.key))
-
-
-def _of_truth(formula: Formula, operator: str, value: Json) -> Formula:
-    if operator not in _EQUALS | _DIFFERS or value not in (True, False, "true", "false"):
-        raise NotReadError
-    wanted = (value in (True, "true")) is (operator in _EQUALS)
-    return formula if wanted else opposite(formula)
 
 
 def _of_scalar(reader: Reader, reading: Reading, operator: str, value: Json) -> Formula:
@@ -132,11 +130,6 @@ _LISTS: Final = frozenset(
 def _is_list_like(place: Place) -> bool:
     """Report whether a field is a list of texts in Kubernetes' own kinds."""
     return bool(place.steps) and place.steps[-1] in _LISTS
-
-
-def _of_list(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
-    parts = [_of_elements(stream, operator, value, source) for stream in reading.streams]
-    return all_of(*parts) if operator in _OF_ALL else any_of(*parts)
 
 
 def _of_elements(stream: Stream, operator: str, value: Json, source: Source) -> Formula:

@@ -187,7 +187,14 @@ class Reader:
             case Kind.INDEX if current is not None and not current.is_list and node.value >= 0:
                 return _child(current, int(node.value))
             case Kind.OR_EXPRESSION:
-                return self._alternatives(node, current)
+                left, right = (self._read(each, current) for each in node.children)
+                if left.condition is not None or right.condition is not None:
+                    return Reading(condition=self.truth(node, current))
+                if left.is_constant:
+                    return right if is_false(left.constant) else left
+                if left.otherwise is not None:
+                    return replace(left, otherwise=_behind(left.otherwise, right))
+                return replace(left, otherwise=right)
             case Kind.AND_EXPRESSION if self.truth(children[0], current) is TRUE:
                 return self._read(children[1], current)
             case Kind.COMPARATOR | Kind.NOT_EXPRESSION | Kind.AND_EXPRESSION:
@@ -230,16 +237,6 @@ class Reader:
         if name not in self.names:
             raise NotReadError
         return self.names[name]
-
-    def _alternatives(self, node: Node, current: Reading | None) -> Reading:
-        left, right = (self._read(each, current) for each in node.children)
-        if left.condition is not None or right.condition is not None:
-            return Reading(condition=self.truth(node, current))
-        if left.is_constant:
-            return right if is_false(left.constant) else left
-        if left.otherwise is not None:
-            return replace(left, otherwise=_behind(left.otherwise, right))
-        return replace(left, otherwise=right)
 
     def _flattened(self, node: Node, current: Reading | None) -> Reading:
         """Read `list[]`, or `[one, other][]`: the elements of each list."""
@@ -334,7 +331,11 @@ class Reader:
     def chained(self, reading: Reading, part: Callable[[Place], Formula]) -> Formula:
         """Return when a value, or what is read in its place where it is empty, meets a formula."""
         if reading.is_constant:
-            return _of_constant(reading.constant, part)
+            value = reading.constant
+            holds = truth(part(Place()), value, {})
+            if holds is None:
+                raise NotReadError
+            return TRUE if holds else FALSE
         if reading.function or reading.is_list or reading.condition is not None:
             raise NotReadError
         (stream,) = reading.streams
@@ -416,13 +417,6 @@ def _child(reading: Reading, name: str | int) -> Reading:
         raise NotReadError
     streams = tuple(each.child(name) for each in _plain(reading))
     return Reading(streams, is_list=reading.is_list)
-
-
-def _of_constant(value: Json, part: Callable[[Place], Formula]) -> Formula:
-    holds = truth(part(Place()), value, {})
-    if holds is None:
-        raise NotReadError
-    return TRUE if holds else FALSE
 
 
 _FULL: Final = Test("set", lambda value: value is not MISSING and not is_false(value))

@@ -89,7 +89,16 @@ def _of_policy(spec: Body, kind: str) -> Iterator[_Fault]:
             if pattern.fullmatch(name) is None:
                 yield (part, at), f"{part}[{at}].{key} must be {wanted}, not '{name}'", None
     for at, validation in enumerate(mappings_at(spec, "validations")):
-        yield from _of_validation(validation, ("validations", at))
+        path = ("validations", at)
+        if not text_of(validation.get("expression")).strip():
+            yield path, "a validation must have an expression", None
+        message = text_of(validation.get("message"))
+        if "\n" in message.strip() or "\r" in message.strip():
+            yield (*path, "message"), "a message must not have line breaks", "write it in one line"
+        reason = validation.get("reason")
+        if reason is not None and reason not in _REASONS:
+            meant = suggestion(str(reason), _REASONS) or f"reasons are {', '.join(_REASONS)}"
+            yield (*path, "reason"), f"'{reason}' is no reason of a validation", meant
     parameter = mapping_at(spec, "paramKind")
     for key in ("apiVersion", "kind") if spec.get("paramKind") is not None else ():
         if not parameter.get(key):
@@ -112,18 +121,6 @@ def _of_rule(rule: Body, path: FieldPath) -> Iterator[_Fault]:
 def _has_others(resources: Sequence[Json]) -> bool:
     """Report whether all resources beside `*` are subresources, which it does not include."""
     return all(each == "*" or "/" in str(each) for each in resources)
-
-
-def _of_validation(validation: Body, path: FieldPath) -> Iterator[_Fault]:
-    if not text_of(validation.get("expression")).strip():
-        yield path, "a validation must have an expression", None
-    message = text_of(validation.get("message"))
-    if "\n" in message.strip() or "\r" in message.strip():
-        yield (*path, "message"), "a message must not have line breaks", "write it in one line"
-    reason = validation.get("reason")
-    if reason is not None and reason not in _REASONS:
-        meant = suggestion(str(reason), _REASONS) or f"reasons are {', '.join(_REASONS)}"
-        yield (*path, "reason"), f"'{reason}' is no reason of a validation", meant
 
 
 def _of_binding(spec: Body, kind: str) -> Iterator[_Fault]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from chartkit.documents.reader import read_file
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.kyverno.versions import Release
 from chartkit.model import (
+    Body,
     Diagnostic,
     Explanation,
     FieldPath,
@@ -64,24 +68,36 @@ class Subject:
             yield ("spec", "rules", index), rule
 
 
+@cache
+def texts() -> Mapping[str, Body]:
+    """Return what rules.yaml says of each rule, by id."""
+    (document,) = read_file(Path(__file__).with_name("rules.yaml"))
+    found: Mapping[str, Body] = document.body
+    return found
+
+
 class PolicyRule:
     """A mistake that Kyverno accepts in policies.
 
-    id, what, why, do: see `Explanation`. level: the severity of findings where the project sets no
-    other; is_off: whether it reports only where the project sets a level;
-    example_kyverno: the release that the examples are for, empty for any. problematic: a policy
-    that the rule reports, or one rule of a ClusterPolicy; correct: one without any finding.
+    explanation: of its id, by rules.yaml; problematic: a policy that the rule reports, or one rule
+    of a ClusterPolicy; correct: one without any finding; example_kyverno: the release that both are
+    for, empty for any; level: the severity of findings where the project sets no other; is_off:
+    whether it reports only where the project sets a level.
     """
 
-    id: ClassVar[str]
-    what: ClassVar[str]
-    why: ClassVar[str]
-    do: ClassVar[str]
-    problematic: ClassVar[str]
-    correct: ClassVar[str]
-    level: ClassVar[Severity] = Severity.WARNING
-    is_off: ClassVar[bool] = False
-    example_kyverno: ClassVar[str] = ""
+    id: str
+
+    def __init__(self, rule_id: str = "") -> None:
+        self.id = rule_id or self.id
+        given = texts()[self.id]
+        self.problematic: str = given["problematic"]
+        self.correct: str = given["correct"]
+        self.example_kyverno: str = given.get("exampleKyverno", "")
+        self.level = Severity(given.get("level", Severity.WARNING))
+        self.is_off = "isOff" in given
+        words = (given["what"], given["why"], given["do"])
+        example = (self.problematic, self.correct)
+        self.explanation = Explanation(self.id, *words, example=example, page=PAGE)
 
     def check(self, _subject: Subject) -> Iterable[Diagnostic]:
         """Return the findings in one policy; none for a rule about several policies together, which
@@ -101,9 +117,3 @@ class PolicyRule:
         inner = location.within(pointer) if offset is None else location.character(pointer, offset)
         message = f"{subject.resource.name}: {message}"
         return Diagnostic(self.id, self.level, message, inner, hint)
-
-    @property
-    def explanation(self) -> Explanation:
-        """The meaning of the rule's id."""
-        example = (self.problematic, self.correct)
-        return Explanation(self.id, self.what, self.why, self.do, example=example, page=PAGE)

@@ -18,25 +18,6 @@ _TOGETHER: Final = {
 
 class ConstantCondition(PolicyRule):
     id = "CK710"
-    what = "A condition that is always or never true."
-    why = (
-        "It compares two constants, a list without elements, or one value with several others: in "
-        "`any`, a value is always unequal to one of two; in `all`, it never equals both. The rule "
-        "applies to every object, or to none."
-    )
-    do = "Write a variable in {{ }}, or one condition with AnyIn or AnyNotIn and a list."
-    problematic = """\
-name: registries
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: Use the node pool a or b.
-  deny:
-    conditions:
-      any:
-        - {key: "{{ request.object.spec.nodeName }}", operator: NotEquals, value: a}
-        - {key: "{{ request.object.spec.nodeName }}", operator: NotEquals, value: b}
-"""
-    correct = problematic.replace("      any:", "      all:")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for here, rule in subject.rules:

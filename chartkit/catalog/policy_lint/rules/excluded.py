@@ -13,24 +13,6 @@ from chartkit.model import Diagnostic, FieldPath
 
 class Excluded(PolicyRule):
     id = "CK706"
-    what = "An exclude of everything that the rule matches, or an entry that excludes nothing."
-    why = (
-        "With the first the rule applies to no object, and nothing says so. The second is most "
-        "often a filter whose keys are indented wrongly: an entry without any is ignored."
-    )
-    do = "Narrow the exclude to the objects that the rule should ignore, or remove the entry."
-    problematic = """\
-name: owner
-match: {any: [{resources: {kinds: [Pod], namespaces: [shop]}}]}
-exclude: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: The label owner is required.
-  pattern: {metadata: {labels: {owner: "?*"}}}
-"""
-    correct = problematic.replace(
-        "exclude: {any: [{resources: {kinds: [Pod]}}]}",
-        "exclude: {any: [{resources: {namespaces: [kube-system]}}]}",
-    )
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for path, rule in subject.rules:

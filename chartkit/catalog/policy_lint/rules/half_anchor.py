@@ -13,20 +13,6 @@ from chartkit.model import Diagnostic, values_below
 
 class HalfAnchor(PolicyRule):
     id = "CK701"
-    what = "A key in a pattern with one bracket of an anchor, or with brackets that are no anchor."
-    why = (
-        "Kyverno takes it as the name of a field. No object has such a field, so the pattern "
-        "refuses every object, or an overlay adds a field with this name."
-    )
-    do = "Write the anchor in full: (key), =(key), X(key), ^(key), <(key) or +(key)."
-    problematic = """\
-name: owner
-match: {any: [{resources: {kinds: [Deployment]}}]}
-validate:
-  message: The label owner is required.
-  pattern: {metadata: {labels: {"(owner": "?*"}}}
-"""
-    correct = problematic.replace('"(owner"', "owner")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for part in patterns_of(subject.cluster_policy):

@@ -6,21 +6,11 @@ from collections.abc import Iterator
 
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.engine.cluster_policy.policy import RuleKind
-from chartkit.model import Diagnostic, Severity, texts_below
+from chartkit.model import Diagnostic, texts_below
 
 
 class Message(PolicyRule):
     id = "CK711"
-    what = "A rule that refuses objects without a message."
-    why = "People whose objects are refused see a path, or nothing, and not what to change."
-    do = "Write a message that says what to change."
-    problematic = """\
-name: owner
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate: {pattern: {metadata: {labels: {owner: "?*"}}}}
-"""
-    level = Severity.NOTE
-    correct = problematic.replace("{pattern", "{message: Add the label owner., pattern")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         cel = subject.cel_policy

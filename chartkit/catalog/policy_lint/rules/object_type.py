@@ -29,27 +29,6 @@ _ROOT: Final = "Object"
 
 class ObjectType(PolicyRule):
     id = "CK704"
-    what = "An `Object…{}` in a mutation that has another field's type, or an unknown field."
-    why = (
-        "The name of the type is the path of the field: `Object.spec` is below `spec`. Kyverno "
-        "accepts the policy, and each mutation fails with a type mismatch, or adds a field that no "
-        "API server keeps."
-    )
-    do = "Name the type after the field that it is the value of."
-    problematic = """\
-apiVersion: policies.kyverno.io/v1
-kind: MutatingPolicy
-metadata: {name: add-team}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
-  mutations:
-    - patchType: ApplyConfiguration
-      applyConfiguration:
-        expression: 'Object{metadata: Object.metadata{labels: Object.metadata.lables{team: "a"}}}'
-"""
-    correct = problematic.replace("lables", "labels")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         policy = subject.cel_policy

@@ -27,23 +27,6 @@ _LESS: Final = re.compile(r"\s*<")
 
 class PatternOperation(PolicyRule):
     id = "CK709"
-    what = "An operator in a pattern that holds for more values, or fewer, than its text says."
-    why = (
-        "`!1-5` is the text `1-5` negated, which every number passes. `>1Gib` compares with no "
-        "number and never holds. A missing number counts as 0, so `<5` holds without the field."
-    )
-    do = (
-        "Write a range that is excluded as `1!-5`. Where a field must be there, ask for a lower "
-        "limit as well: `>0 & <5`."
-    )
-    problematic = """\
-name: memory
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: The limit of memory is at most 4Gi.
-  pattern: {spec: {containers: [{resources: {limits: {memory: "<=4Gi"}}}]}}
-"""
-    correct = problematic.replace('"<=4Gi"', '">0 & <=4Gi"')
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for part in patterns_of(subject.cluster_policy):

@@ -20,20 +20,6 @@ _IF_PRESENT: Final = frozenset({AnchorKind.EQUALITY, AnchorKind.NEGATION, Anchor
 
 class OptionalField(PolicyRule):
     id = "CK708"
-    what = "An optional list in a pattern, without the anchor =( )."
-    why = (
-        "A pattern refuses an object without the field. Where it only restricts the elements of a "
-        "list, an object without the list is refused, too."
-    )
-    do = "Write =(field) for a field that an object need not have."
-    problematic = """\
-name: images
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: Privileged init containers are not allowed.
-  pattern: {spec: {initContainers: [{=(securityContext): {=(privileged): false}}]}}
-"""
-    correct = problematic.replace("initContainers", "=(initContainers)")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for part in patterns_of(subject.cluster_policy):

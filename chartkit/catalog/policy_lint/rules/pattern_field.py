@@ -15,20 +15,6 @@ from chartkit.suggestions import did_you_mean, nearest
 
 class PatternField(PolicyRule):
     id = "CK702"
-    what = "A field in a pattern or overlay that none of the matched kinds has."
-    why = (
-        "With an anchor, such as =(hostNetwrk), the pattern accepts every object; without one it "
-        "refuses every object. An API server drops an unknown field that an overlay adds."
-    )
-    do = "Use the field that the message suggests; `kubectl explain KIND.FIELD` shows them."
-    problematic = """\
-name: host
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: Host networking is not allowed.
-  pattern: {spec: {=(hostNetwrk): false}}
-"""
-    correct = problematic.replace("hostNetwrk", "hostNetwork")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for part in patterns_of(subject.cluster_policy):

@@ -19,21 +19,6 @@ _BOOL: Final = frozenset({"bool"})
 
 class PatternNeverMatches(PolicyRule):
     id = "CK705"
-    what = "A value in a pattern or overlay that is of another type than its field."
-    why = (
-        "YAML reads yes, no, on and off without quotes as booleans, and data, names and "
-        "environment variables are texts: no object matches. A list does not match an object. An "
-        "API server refuses an object to which an overlay adds such a value."
-    )
-    do = "Put texts in quotes, and write lists as lists."
-    problematic = """\
-name: rotated
-match: {any: [{resources: {kinds: [Secret]}}]}
-validate:
-  message: Secrets are made for rotation.
-  pattern: {stringData: {rotate: yes}}
-"""
-    correct = problematic.replace("rotate: yes", 'rotate: "yes"')
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for part in patterns_of(subject.cluster_policy):

@@ -16,23 +16,6 @@ from chartkit.suggestions import did_you_mean, nearest
 
 class QueryField(PolicyRule):
     id = "CK703"
-    what = "A field in JMESPath that none of the matched kinds has."
-    why = (
-        "It has no value in any object: a condition about it is always the same, and a variable "
-        "without a default makes the rule fail with an error."
-    )
-    do = "Use the field that the message suggests; `chartkit eval jmespath` tries an expression."
-    problematic = """\
-name: host
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: Host networking is not allowed.
-  deny:
-    conditions:
-      any:
-        - {key: "{{ request.object.spec.hostNetwrk || `false` }}", operator: Equals, value: true}
-"""
-    correct = problematic.replace("hostNetwrk", "hostNetwork")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for expression in expressions_of(subject.cluster_policy):

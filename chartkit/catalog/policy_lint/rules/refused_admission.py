@@ -13,7 +13,6 @@ from chartkit.model import (
     Diagnostic,
     FieldPath,
     Json,
-    Severity,
     list_of,
     mapping_at,
     mappings_at,
@@ -38,25 +37,6 @@ _LISTS: Final = ("apiGroups", "apiVersions", "operations", "resources")
 
 class RefusedAdmission(PolicyRule):
     id = "CK722"
-    what = "A ValidatingAdmissionPolicy, MutatingAdmissionPolicy or binding that is refused."
-    why = "An API server does not store it (pkg/apis/admissionregistration/validation)."
-    do = "Write the field as the message says; `kubectl apply --dry-run=server` tries it."
-    level = Severity.ERROR
-    problematic = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: host}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations: []
-"""
-    correct = problematic.replace(
-        "validations: []",
-        "validations:\n"
-        "    - {expression: '!has(object.spec.hostNetwork)', message: Leave hostNetwork out.}",
-    )
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         resource = subject.resource

@@ -23,22 +23,6 @@ _NAMED: Final = frozenset({ChangeKind.CHANGED, ChangeKind.DEPRECATED, ChangeKind
 
 class ReleaseChange(PolicyRule):
     id = "CK721"
-    what = "What the Kyverno of --kyverno, or of the environment, changes or removes in a policy."
-    why = (
-        "What a release removes has no effect from then on, and an API server drops it silently. "
-        "Faults of the release that the policy meets are CK105."
-    )
-    do = "Do what the hint says; `chartkit plan` orders the steps of an upgrade."
-    example_kyverno = "1.13.0"
-    problematic = """\
-apiVersion: kyverno.io/v2alpha1
-kind: ClusterCleanupPolicy
-metadata: {name: old-pods}
-spec:
-  schedule: "0 2 * * *"
-  match: {any: [{resources: {kinds: [Pod]}}]}
-"""
-    correct = problematic.replace("v2alpha1", "v2")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         release = subject.kyverno

@@ -13,29 +13,6 @@ from chartkit.model import Diagnostic, RuleType
 
 class SwitchedOff(PolicyRule):
     id = "CK707"
-    what = "A rule, or overrides of actions, that another rule of the policy switches off."
-    why = (
-        "Kyverno extends rules for Pods to Deployments and other controllers only if every rule of "
-        "the policy allows it: none may have names, a selector or annotations in match or exclude. "
-        "Where it extends them, it drops rules whose name begins with `autogen-`. The "
-        "failureAction of a rule overrides validationFailureActionOverrides of its policy."
-    )
-    do = "Put the rule into a policy of its own, rename it, or write the actions in one place."
-    problematic = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: hosts}
-spec:
-  rules:
-    - name: network
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: Remove hostNetwork., pattern: {spec: {=(hostNetwork): false}}}
-    - name: processes
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      exclude: {any: [{resources: {names: [agent-*]}}]}
-      validate: {message: Remove hostPID., pattern: {spec: {=(hostPID): false}}}
-"""
-    correct = problematic.replace("names: [agent-*]", "namespaces: [agents]")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         policy = subject.cluster_policy

@@ -11,24 +11,6 @@ from chartkit.model import Diagnostic
 
 class YoungField(PolicyRule):
     id = "CK720"
-    what = (
-        "A field or kind that the Kyverno of --kyverno, or of the environment, does not have yet."
-    )
-    why = (
-        "An API server drops a field that the definition of the kind does not have: the policy "
-        "then means something else. A policy of an unknown kind cannot be installed."
-    )
-    do = "Upgrade Kyverno first, or write the policy without the field."
-    example_kyverno = "1.12.0"
-    problematic = """\
-name: host
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  failureAction: Enforce
-  message: Host networking is not allowed.
-  pattern: {spec: {=(hostNetwork): false}}
-"""
-    correct = problematic.replace("  failureAction: Enforce\n", "")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         version, body = subject.kyverno, subject.resource.body

@@ -24,7 +24,8 @@ def test_a_correct_example_has_no_finding(tmp_path: Path, rule: PolicyRule) -> N
 
 
 def test_each_module_declares_one_rule_for_policies() -> None:
-    declaring = [type(rule).__module__ for rule in RULES]
+    # Of rules about several policies together only the words are declared.
+    declaring = [type(rule).__module__ for rule in RULES if type(rule) is not PolicyRule]
     found = modules(rules.__name__)
     packages = [each.__name__ for each in found if hasattr(each, "__path__")]
     found += tuple(module for package in packages for module in modules(package))

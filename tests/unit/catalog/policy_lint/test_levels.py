@@ -41,7 +41,7 @@ def test_the_environment_goes_over_the_project(
 ) -> None:
     text = PROJECT.replace("PROJECT", project).replace("DEV", dev)
     (tmp_path / "chartkit.yaml").write_text(text)
-    (tmp_path / "policy.yaml").write_text(as_policy(HalfAnchor.problematic))
+    (tmp_path / "policy.yaml").write_text(as_policy(HalfAnchor().problematic))
     given = levels(read_project(tmp_path), environment)
     found = lint_policies([str(tmp_path / "policy.yaml")], levels=given).diagnostics
     assert [each.severity for each in found] == ([] if wanted is None else [wanted])

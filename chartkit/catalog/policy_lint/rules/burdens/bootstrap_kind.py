@@ -27,28 +27,6 @@ _NEEDED: Final = {
 
 class BootstrapKind(PolicyRule):
     id = "CK741"
-    what = "A policy about a kind that a cluster needs to start, with the failure policy Fail."
-    why = (
-        "While no admission controller of Kyverno answers, no Node joins and no Lease is renewed: "
-        "the cluster cannot start the Pods that would bring Kyverno back."
-    )
-    do = (
-        "Set failurePolicy: Ignore for the policy, or leave the requests of the cluster's own "
-        "components out with webhookConfiguration.matchConditions."
-    )
-    problematic = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: node-team}
-spec:
-  rules:
-    - name: node-team
-      match: {any: [{resources: {kinds: [Node]}}]}
-      validate:
-        message: The label team is required.
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-    correct = problematic.replace("spec:\n", "spec:\n  failurePolicy: Ignore\n")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         if is_fail_closed(subject):

@@ -11,30 +11,6 @@ from chartkit.model import Diagnostic
 
 class EverySubresource(PolicyRule):
     id = "CK743"
-    what = "A policy about the subresources of all kinds, or about the status of all."
-    why = (
-        "Controllers and kubelets write the status of objects continuously. Each of these requests "
-        "waits for Kyverno, and a policy that refuses one stops the component that made it."
-    )
-    do = "Name the kinds and the subresources that are meant, such as Pod/exec."
-    problematic = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: approved}
-spec:
-  background: false
-  failurePolicy: Ignore
-  rules:
-    - name: approved
-      match: {any: [{resources: {kinds: ["*/*"]}}]}
-      validate:
-        message: Changes need an approval.
-        deny:
-          conditions:
-            any:
-              - {key: "{{ request.namespace }}", operator: Equals, value: shop}
-"""
-    correct = problematic.replace('["*/*"]', "[Pod/exec]")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for each in asked_of(subject):

@@ -11,30 +11,6 @@ from chartkit.model import Diagnostic
 
 class FailClosed(PolicyRule):
     id = "CK740"
-    what = "A policy about objects of all kinds, with the failure policy Fail (the default)."
-    why = (
-        "While no admission controller of Kyverno answers, the API server refuses to create and to "
-        "change anything: Leases, Nodes and the Pods that would bring Kyverno back. After an "
-        "outage such a cluster does not start by itself (kyverno/kyverno#16177)."
-    )
-    do = (
-        "Name the kinds, set failurePolicy: Ignore, or leave requests out with "
-        "webhookConfiguration.matchConditions."
-    )
-    problematic = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: owner}
-spec:
-  background: false
-  rules:
-    - name: owner
-      match: {any: [{resources: {kinds: ["*"]}}]}
-      validate:
-        message: The annotation owner is required.
-        pattern: {metadata: {=(annotations): {owner: "?*"}}}
-"""
-    correct = problematic.replace("  background:", "  failurePolicy: Ignore\n  background:")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         if is_fail_closed(subject):

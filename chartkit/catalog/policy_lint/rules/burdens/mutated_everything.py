@@ -12,25 +12,6 @@ from chartkit.model import Diagnostic
 
 class MutatedEverything(PolicyRule):
     id = "CK742"
-    what = "A rule that mutates the objects of all kinds, without preconditions."
-    why = (
-        "Every object that is written is patched, including Events, Leases and the objects of "
-        "controllers. A controller that writes its object back without the patch never stops."
-    )
-    do = "Name the kinds, or restrict the rule with preconditions."
-    problematic = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  background: false
-  failurePolicy: Ignore
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: ["*"]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {team: shop}}}}
-"""
-    correct = problematic.replace('["*"]', "[Deployment, StatefulSet]")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for each in asked_of(subject):

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import PolicyRule, Subject
 from chartkit.engine import ENFORCE
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.model import Diagnostic, Severity
+from chartkit.model import Diagnostic
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _PODS: Final = frozenset({"DaemonSet", "Deployment", "Job", "Pod", "StatefulSet"})
@@ -16,25 +16,6 @@ _PODS: Final = frozenset({"DaemonSet", "Deployment", "Job", "Pod", "StatefulSet"
 
 class SystemNamespaces(PolicyRule):
     id = "CK745"
-    what = "A rule that enforces on Pods, and leaves no namespace out."
-    why = (
-        "It applies in kube-system, too, unless Kyverno's configuration excludes that namespace, "
-        "and may refuse what the cluster needs there."
-    )
-    do = "Exclude the namespaces of the cluster's own components, in the rule or in Kyverno."
-    level = Severity.NOTE
-    is_off = True
-    problematic = """\
-name: host
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  failureAction: Enforce
-  message: Host networking is not allowed.
-  pattern: {spec: {=(hostNetwork): false}}
-"""
-    correct = problematic.replace(
-        "validate:", "exclude: {any: [{resources: {namespaces: [kube-system]}}]}\nvalidate:"
-    )
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         policy = subject.cluster_policy

@@ -12,22 +12,6 @@ from chartkit.model import Diagnostic
 
 class CallMistake(PolicyRule):
     id = "CK730"
-    what = "A call of a JMESPath function that fails whenever it is reached."
-    why = (
-        "Kyverno looks at the arguments when it evaluates a request. The rule is in error then, "
-        "which denies the request if the policy enforces. Usual mistakes: sum() of two numbers, "
-        "and arithmetic with a label, which is always a text."
-    )
-    do = "Write the call as the message says; `chartkit eval jmespath` tries an expression."
-    problematic = """\
-name: grace-period
-match: {any: [{resources: {kinds: [Pod]}}]}
-mutate:
-  patchStrategicMerge:
-    spec:
-      terminationGracePeriodSeconds: "{{ sum(request.object.spec.activeDeadlineSeconds, `10`) }}"
-"""
-    correct = problematic.replace("sum(", "add(")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for each in expressions_of(subject.cluster_policy):

@@ -14,20 +14,6 @@ _ESCAPE: Final = re.compile(r"\{\{-?\s*`\s*\{\{[^`]*\}\}\s*`\s*-?\}\}")
 
 class HelmEscape(PolicyRule):
     id = "CK732"
-    what = "A variable with the escaping of a Helm template, in a policy outside a chart."
-    why = (
-        "Only Helm removes the outer braces and the backticks. Kyverno reads what is between "
-        "backticks as JSON: the value of the variable, if it is a text, is an error."
-    )
-    do = "Write {{ variable }} outside a chart, and escape it once inside one."
-    problematic = """\
-name: team
-match: {any: [{resources: {kinds: [Pod]}}]}
-mutate:
-  patchStrategicMerge:
-    metadata: {labels: {team: "{{ `{{ request.namespace }}` }}"}}
-"""
-    correct = problematic.replace("{{ `", "").replace("` }}", "")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         if not subject.resource.api_version.startswith("kyverno.io/"):

@@ -18,25 +18,6 @@ _MEANT = frozenset((WHOLE_INPUT, "null"))
 
 class UndefinedName(PolicyRule):
     id = "CK731"
-    what = "A name in a JMESPath expression that is no variable, often a text without quotes."
-    why = (
-        "Inside the call of a function Kyverno accepts every name. It has no value: most functions "
-        "fail then, and a comparison with it is false."
-    )
-    do = "Write a text in single quotes, or define the variable in the rule's context."
-    problematic = """\
-name: prefix
-match: {any: [{resources: {kinds: [Pod]}}]}
-validate:
-  message: The name of a Pod must begin with app-.
-  deny:
-    conditions:
-      all:
-        - key: "{{ starts_with(request.object.metadata.name, app) }}"
-          operator: Equals
-          value: false
-"""
-    correct = problematic.replace(", app)", ", 'app-')")
 
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         for each in expressions_of(subject.cluster_policy):

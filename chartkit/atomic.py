@@ -63,20 +63,24 @@ def _created(path: Path, mode: int) -> tuple[Path, BinaryIO]:
         temporary = path.with_name(f"{_prefix(path)}{os.urandom(4).hex()}")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         file = os.fdopen(handle, "wb")
-        if _is_held(temporary, handle):
+        # Without locks nothing is cleared.
+        if lock(temporary, handle) is not False:
             return temporary, file
         file.close()
 
 
-def _is_held(path: Path, handle: int) -> bool:
-    """Lock a new file; return false if another writer has removed it."""
+def lock(path: Path | str, handle: int) -> bool | None:
+    """Lock an open file or folder until its handle is closed, which it is when the process ends.
+
+    Return false if another process has it or has removed it, None on a file system without locks.
+    """
     try:
         _take(handle)
         found, own = os.stat(path), os.fstat(handle)
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError:
-        return True  # a file system without locks, on which nothing is cleared
+        return None
     return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
 
 

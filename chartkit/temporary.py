@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from chartkit.atomic import lock
+
 _PREFIX: Final = "chartkit-run-"
 _NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 
@@ -62,44 +64,28 @@ if sys.platform == "win32":
     def _clear(_parent: str) -> None:
         """Do nothing: without locks nobody knows whose a folder is."""
 else:
-    import fcntl
 
     def _locked(folder: str) -> int | None:
-        """Lock a folder until the handle is closed, which it is when the process ends; None where
-        it is another's, or gone, and -1 on a file system without locks."""
+        """Return the handle of a folder that is locked until it is closed; None where the folder is
+        another's, or gone, and -1 on a file system without locks."""
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
             return None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found, own = os.stat(folder), os.fstat(handle)
-        except (BlockingIOError, FileNotFoundError):
-            os.close(handle)
-            return None
-        except OSError:
-            os.close(handle)
-            return -1
-        if (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino):
-            os.close(handle)
-            return None
-        return handle
+        if held := lock(folder, handle):
+            return handle
+        os.close(handle)
+        return -1 if held is None else None
 
     @cache
     def _clear(parent: str) -> None:
         """Remove what killed processes of this user left, as far as that can be done."""
         with contextlib.suppress(OSError), os.scandir(parent) as entries:
             for entry in entries:
-                if _NAME.fullmatch(entry.name) and _is_own_folder(entry):
-                    _remove(entry.path)
-
-    def _is_own_folder(entry: os.DirEntry[str]) -> bool:
-        if not entry.is_dir(follow_symlinks=False):
-            return False
-        return entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-
-    def _remove(folder: str) -> None:
-        handle = _locked(folder)
-        if handle is not None and handle >= 0:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(handle)
+                is_ours = _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                if not is_ours or entry.stat(follow_symlinks=False).st_uid != os.geteuid():
+                    continue
+                handle = _locked(entry.path)
+                if handle is not None and handle >= 0:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                    os.close(handle)

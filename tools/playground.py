@@ -140,7 +140,7 @@ def _engine() -> Path:
     contents = {each.relative_to(packages).as_posix(): each.read_bytes() for each in found}
     names = json.dumps([(name, len(content)) for name, content in contents.items()])
     packed = b"".join([names.encode(), b"\n", *contents.values()])
-    pack.write_bytes(gzip.compress(packed, 9, mtime=0))
+    pack.write_bytes(gzip.compress(packed, 6, mtime=0))
     unpack, re2 = (bundle(f"{name}.ts", ".mjs").as_uri() for name in ("unpack", "re2"))
     files = (pack, made / "memory.gz", Path(__file__).with_name("playground_engine.yaml"))
     _run("node", str(_SCRIPT), "snapshot", *map(str, files), UNPACK=unpack, RE2=re2)

@@ -40,5 +40,5 @@ for call, given in json.loads(calls).items():
 del calls, call, given, answered
 gc.collect()
 `);
-  writeFileSync(target, gzipSync(python.makeMemorySnapshot(), { level: 9 }));
+  writeFileSync(target, gzipSync(python.makeMemorySnapshot(), { level: 6 }));
 }

@@ -31,7 +31,7 @@ if at == "done":
     die()
 """
 _FAULTS = {
-    "created": "atomic._is_held = die",
+    "created": "atomic.lock = die",
     "filled": "",
     "replaced": "os.replace = die",
     "done": "",

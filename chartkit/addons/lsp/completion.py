@@ -18,7 +18,12 @@ def completions(cursor: Cursor, root: Root) -> Iterator[types.CompletionItem]:
     """Yield what can be written at a place."""
     language = language_at(cursor)
     if language is not None:
-        yield from _functions(language)
+        kind = types.CompletionItemKind.Function
+        for name, function in functions(language).items():
+            signature, doc = function.signatures[0], _markdown(function.documentation)
+            yield types.CompletionItem(name, kind=kind, detail=signature, documentation=doc)
+        for name in variables(language):
+            yield types.CompletionItem(name, kind=types.CompletionItemKind.Variable)
     elif cursor.in_value and cursor.path in (("apiVersion",), ("kind",)):
         yield from _types(cursor)
     elif (shape := root(cursor)) is not None:
@@ -50,15 +55,6 @@ def _types(cursor: Cursor) -> Iterator[types.CompletionItem]:
     wanted = cursor.types[other]
     for name in sorted({each[own] for each in known_types() if wanted in ("", each[other])}):
         yield types.CompletionItem(name, kind=types.CompletionItemKind.Class)
-
-
-def _functions(language: str) -> Iterator[types.CompletionItem]:
-    kind = types.CompletionItemKind.Function
-    for name, function in functions(language).items():
-        signature, doc = function.signatures[0], _markdown(function.documentation)
-        yield types.CompletionItem(name, kind=kind, detail=signature, documentation=doc)
-    for name in variables(language):
-        yield types.CompletionItem(name, kind=types.CompletionItemKind.Variable)
 
 
 def _markdown(text: str) -> types.MarkupContent | None:

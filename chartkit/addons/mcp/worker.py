@@ -15,7 +15,7 @@ import re
 import select
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -60,20 +60,17 @@ def main(parent: str, folder: str) -> None:
         while line := calls.readline():
             call = json.loads(line)
             if not is_confined:
-                _confine(call["roots"], folder)
+                roots = call["roots"]
+                program = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path))
+                used = filter(None, map(shutil.which, ("helm", "kustomize", "kubectl", "git")))
+                own = (*program, str(profiles_dir()), *map(os.path.realpath, used), *roots)
+                readable = FileAccess(own, folder).allowed()
+                confine(DEFAULT.memory, _LARGEST_FILE, readable, writable=[folder, os.devnull])
                 is_confined = True
             answers.write(json.dumps(_answer(call)).encode() + b"\n")
             answers.flush()
     except MemoryError:
         os._exit(Exit.MEMORY)
-
-
-def _confine(roots: Sequence[str], folder: str) -> None:
-    program = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path))
-    used = filter(None, map(shutil.which, ("helm", "kustomize", "kubectl", "git")))
-    own = (*program, str(profiles_dir()), *map(os.path.realpath, used), *roots)
-    readable = FileAccess(own, folder).allowed()
-    confine(DEFAULT.memory, _LARGEST_FILE, readable, writable=[folder, os.devnull])
 
 
 def _answer(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,10 @@ def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
     old = objects_of("old", typed(given, "old", str))
     before = {_identity(each): each for each in old}
     requests = _requests(policies, [*objects, *old], given, problems)
-    operation = _operation(given)
+    name = typed(given, "operation", str) or "CREATE"
+    if name not in ("CREATE", "UPDATE", "DELETE"):
+        raise InputError("the operation is CREATE, UPDATE or DELETE")
+    operation = Operation(name)
     context = replace(
         requests.context(requests.world()),
         operation=operation if operation is not Operation.CREATE else "",
@@ -114,13 +117,6 @@ def _requests(
             known = {"kubernetes.io/metadata.name": namespace, **labels.get(namespace, {})}
             labels[namespace] = {**known, **{key: str(value) for key, value in named.items()}}
     return replace(requests, namespaces=labels)
-
-
-def _operation(given: Body) -> Operation:
-    name = typed(given, "operation", str) or "CREATE"
-    if name not in ("CREATE", "UPDATE", "DELETE"):
-        raise InputError("the operation is CREATE, UPDATE or DELETE")
-    return Operation(name)
 
 
 def _old(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -47,7 +47,6 @@ _HEADERS: Final = {
 }
 _HASHED: Final = re.compile(r"/[\w-]+-[0-9a-f]{12}[/.]")
 _SECONDS: Final = 30
-_BLOCK: Final = 1 << 16
 
 
 def pages(folder: Path) -> Mapping[str, Path]:
@@ -78,53 +77,40 @@ def serving(files: Mapping[str, Path], port: int) -> ThreadingHTTPServer:
         raise InputError(message, hint="--port names another, 0 any that is free") from None
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(SimpleHTTPRequestHandler):
     """Answers GET and HEAD for the files, of requests that name this machine."""
 
     known: Mapping[str, Path] = {}
+    extensions_map = _TYPES
     server: ThreadingHTTPServer
     server_version = "chartkit"
     sys_version = ""
     timeout = _SECONDS
 
-    def do_GET(self) -> None:
-        """Answer with a file."""
-        self._answer(has_body=True)
-
-    def do_HEAD(self) -> None:
-        """Answer with a file's headers."""
-        self._answer(has_body=False)
-
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""
 
-    def _answer(self, has_body: bool) -> None:
+    def send_head(self) -> Any:
+        """Send the headers of a file, and return it; None where an error is sent instead."""
         port = self.server.server_port
         # A page elsewhere can give its own name this machine's address.
         if self.headers.get("Host") not in (f"{HOST}:{port}", f"localhost:{port}"):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
-            return
-        path = self.path.partition("?")[0]
-        try:
-            stream = self.known[path].open("rb")
-        except (KeyError, OSError):
+        elif self.path.partition("?")[0] not in self.known:
             self.send_error(HTTPStatus.NOT_FOUND)
-            return
-        with stream:
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", _TYPES[self.known[path].suffix])
-            self.send_header("Content-Length", str(stream.seek(0, 2)))
-            is_kept = _HASHED.match(path) is not None
-            kept = "public, max-age=31536000, immutable" if is_kept else "no-cache"
-            self.send_header("Cache-Control", kept)
-            self.end_headers()
-            stream.seek(0)
-            while has_body and (block := stream.read(_BLOCK)):
-                self.wfile.write(block)
+        else:
+            return super().send_head()
+        return None
+
+    def translate_path(self, path: str) -> str:
+        """Return the file at a path of a URL."""
+        return str(self.known[path.partition("?")[0]])
 
     def end_headers(self) -> None:
         """End the headers of any answer, with those that each has."""
-        for name, value in _HEADERS.items():
+        is_kept = _HASHED.match(self.path) is not None and self.path in self.known
+        kept = "public, max-age=31536000, immutable" if is_kept else "no-cache"
+        for name, value in {**_HEADERS, "Cache-Control": kept}.items():
             self.send_header(name, value)
         super().end_headers()
 

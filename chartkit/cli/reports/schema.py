@@ -63,17 +63,6 @@ def _command(name: str) -> str:
     return f"chartkit {name}" if name == "check-compat" else f"chartkit {first} {second}".rstrip()
 
 
-def _project() -> Any:
-    """Return the schema of chartkit.yaml with the names of policies, those of the project in this
-    folder among them."""
-    from chartkit.charts.policies.chart import read_libraries
-    from chartkit.library.project_schema import project_schema
-    from chartkit.project.project import FILE_NAME, read_project
-
-    project = read_project(Path(FILE_NAME)) if Path(FILE_NAME).is_file() else None
-    return project_schema(read_libraries(project).policies.values())
-
-
 def schema_of(name: str) -> dict[str, Any]:
     """Return one of these schemas, with its address in the documentation's site."""
     from chartkit import SITE
@@ -88,7 +77,13 @@ def _schema(name: str) -> Any:
     from chartkit.schemas.outputs import output_schema
 
     if name == "project":
-        return _project()
+        from chartkit.charts.policies.chart import read_libraries
+        from chartkit.library.project_schema import project_schema
+        from chartkit.project.project import FILE_NAME, read_project
+
+        # The names of policies are those of the project in this folder, too.
+        project = read_project(Path(FILE_NAME)) if Path(FILE_NAME).is_file() else None
+        return project_schema(read_libraries(project).policies.values())
     if name in _FILES:
         return json_schema.load(f"{name}.schema.json")
     if name == _VALUES:

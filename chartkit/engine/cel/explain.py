@@ -416,7 +416,8 @@ def sections(libraries: Iterable[Library]) -> tuple[Section, ...]:
 def _documentation() -> Mapping[str, Body]:
     """The sections of every `functions.yaml` by their names."""
     files = sorted(Path(library.__file__).parent.glob("*/functions.yaml"))
-    return {name: body for file in files for name, body in parse_yaml(file.read_text("utf-8")).items()}
+    texts = (file.read_text("utf-8") for file in files)
+    return {name: body for text in texts for name, body in parse_yaml(text).items()}
 
 
 def _section(library: Library) -> Section:

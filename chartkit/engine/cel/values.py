@@ -25,7 +25,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.errors import CelError
@@ -193,7 +193,7 @@ _TIMES = frozenset({types.TypeKind.TIMESTAMP, types.TypeKind.DURATION})
 
 OPTIONAL_TYPE = types.optional_of(types.DYN)
 
-_BY_CLASS: dict[type, Type] = {
+SCALARS: Final[dict[type, Type]] = {
     type(None): types.NULL,
     bool: types.BOOL,
     int: types.INT,
@@ -201,6 +201,9 @@ _BY_CLASS: dict[type, Type] = {
     float: types.DOUBLE,
     str: types.STRING,
     bytes: types.BYTES,
+}
+_BY_CLASS: dict[type, Type] = {
+    **SCALARS,
     list: Type(types.TypeKind.LIST, "list"),
     dict: Type(types.TypeKind.MAP, "map"),
     OptionalValue: types.opaque("optional_type"),

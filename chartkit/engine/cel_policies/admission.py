@@ -14,7 +14,7 @@ from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type, TypeKind
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import SCALARS, Value
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.expressions import (
     Fields,
@@ -162,20 +162,9 @@ Scope = Mapping[str, Value]
 
 _VARIABLES: Final = "kubernetes.variables"
 _PARAMS: Final = "params"
-_PLAIN: Final = frozenset(
-    {
-        TypeKind.ANY,
-        TypeKind.BOOL,
-        TypeKind.BYTES,
-        TypeKind.DOUBLE,
-        TypeKind.DURATION,
-        TypeKind.INT,
-        TypeKind.NULL,
-        TypeKind.STRING,
-        TypeKind.TIMESTAMP,
-        TypeKind.UINT,
-    }
-)
+_PLAIN: Final = frozenset(type_.kind for type_ in SCALARS.values()) | {
+    *(TypeKind.ANY, TypeKind.DURATION, TypeKind.TIMESTAMP)
+}
 
 
 @dataclass(frozen=True, slots=True)

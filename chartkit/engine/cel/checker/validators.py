@@ -134,23 +134,10 @@ def _differing(members: Sequence[tuple[Expr, Type]]) -> Iterator[Issue]:
             )
 
 
-_STRING_KINDS = frozenset(
-    {
-        TypeKind.DYN,
-        TypeKind.LIST,
-        TypeKind.MAP,
-        TypeKind.INT,
-        TypeKind.UINT,
-        TypeKind.DOUBLE,
-        TypeKind.BOOL,
-        TypeKind.STRING,
-        TypeKind.TIMESTAMP,
-        TypeKind.BYTES,
-        TypeKind.DURATION,
-        TypeKind.TYPE,
-        TypeKind.NULL,
-    }
-)
+_STRING_KINDS = frozenset(TypeKind) - {
+    *(TypeKind.ANY, TypeKind.ERROR, TypeKind.OPAQUE, TypeKind.STRUCT, TypeKind.WRAPPER),
+    TypeKind.PARAMETER,
+}
 _INTEGERS = frozenset({TypeKind.DYN, TypeKind.INT, TypeKind.UINT})
 _FLOATS = frozenset({TypeKind.DYN, TypeKind.DOUBLE, TypeKind.STRING})
 _HEX = _INTEGERS | {TypeKind.STRING, TypeKind.BYTES}

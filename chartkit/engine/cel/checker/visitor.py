@@ -25,14 +25,9 @@ from chartkit.engine.cel.checker.unification import check_size, most_general
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.types import (
     BOOL,
-    BYTES,
-    DOUBLE,
     DYN,
     ERROR,
     INT,
-    NULL,
-    STRING,
-    UINT,
     Type,
     TypeKind,
     list_of,
@@ -40,20 +35,11 @@ from chartkit.engine.cel.types import (
     optional_of,
     struct,
 )
-from chartkit.engine.cel.values import Uint
+from chartkit.engine.cel.values import type_of
 from chartkit.suggestions import nearest
 
 OPTIONAL_SELECT = "_?._"
 FORMAT = "format"
-_LITERAL_TYPES: dict[type, Type] = {
-    type(None): NULL,
-    bool: BOOL,
-    int: INT,
-    Uint: UINT,
-    float: DOUBLE,
-    str: STRING,
-    bytes: BYTES,
-}
 _UNKNOWN_RANGES = frozenset({TypeKind.DYN, TypeKind.ERROR, TypeKind.PARAMETER})
 
 
@@ -98,7 +84,7 @@ class Visitor:
         )
 
     def _literal(self, expr: ast.Literal) -> Type:
-        return _LITERAL_TYPES[expr.value.__class__]
+        return type_of(expr.value)
 
     def _ident(self, expr: ast.Ident) -> Type:
         found = self._scopes.find(expr.name)

@@ -12,7 +12,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.standard.operators import UNDECLARED
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import LIST_DYN, Type, TypeKind
-from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
+from chartkit.engine.cel.values import SCALARS, Opaque, OptionalValue, Struct, Uint, Value, type_of
 
 _NUMBERS = frozenset({int, Uint, float})
 _TIMES = frozenset({Duration, Timestamp})
@@ -50,16 +50,7 @@ no name is ever told.
 
 UNIT_WHEN_OPEN: Final = frozenset(
     {
-        "_+_",
-        "_<_",
-        "_<=_",
-        "_>_",
-        "_>=_",
-        "@in",
-        "string",
-        "bytes",
-        "matches",
-        "sort",
+        *("_+_", "_<_", "_<=_", "_>_", "_>=_", "@in", "string", "bytes", "matches", "sort"),
         "@sortByAssociatedKeys",
     }
 )
@@ -75,13 +66,7 @@ Guard = Callable[[Value], bool]
 _Candidate = tuple[Overload, tuple[Guard | None, ...]]
 
 _CLASSES: Final[dict[TypeKind, type]] = {
-    TypeKind.NULL: type(None),
-    TypeKind.BOOL: bool,
-    TypeKind.INT: int,
-    TypeKind.UINT: Uint,
-    TypeKind.DOUBLE: float,
-    TypeKind.STRING: str,
-    TypeKind.BYTES: bytes,
+    **{type_.kind: class_ for class_, type_ in SCALARS.items()},
     TypeKind.TIMESTAMP: Timestamp,
     TypeKind.DURATION: Duration,
     TypeKind.TYPE: Type,

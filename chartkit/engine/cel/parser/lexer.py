@@ -102,20 +102,7 @@ def _kind(group: str, text: str) -> str:
     return group
 
 
-_SIMPLE = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-    "'": "'",
-    '"': '"',
-    "`": "`",
-    "?": "?",
-}
+_SIMPLE = dict(zip("abfnrtv\\'\"`?", "\a\b\f\n\r\t\v\\'\"`?", strict=True))
 _ESCAPED = re.compile(r"\\(?:([xX][0-9a-fA-F]{2}|u.{4}|U.{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _MOST_DIGITS = 20
 """No number of 64 bits has more digits; Python refuses to read very long ones."""

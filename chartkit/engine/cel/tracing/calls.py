@@ -17,12 +17,13 @@ from chartkit.engine.cel.tracing.datum import (
     TraceError,
     TraceFrame,
     because,
+    elements,
     extent_of,
+    is_list,
     listed,
     together,
     unknown,
 )
-from chartkit.engine.cel.tracing.selections import elements, is_list
 from chartkit.engine.cel.values import OptionalValue, Value, equal, same
 
 

@@ -18,12 +18,15 @@ from chartkit.engine.cel.tracing.datum import (
     TraceFrame,
     Whole,
     because,
+    elements,
+    entries,
     extent_of,
+    is_list,
+    keys,
     listed,
     unknown,
 )
 from chartkit.engine.cel.tracing.junctions import attempt
-from chartkit.engine.cel.tracing.selections import elements, entries, is_list, keys
 from chartkit.engine.cel.values import KeyedMap, Value
 
 

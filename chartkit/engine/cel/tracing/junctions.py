@@ -19,9 +19,9 @@ from chartkit.engine.cel.tracing.datum import (
     TraceFrame,
     Whole,
     because,
+    elements,
     unknown,
 )
-from chartkit.engine.cel.tracing.selections import elements
 from chartkit.engine.cel.values import OptionalValue, Value, same
 from chartkit.model import FieldPath, pointer_of
 

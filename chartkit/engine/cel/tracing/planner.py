@@ -35,13 +35,16 @@ from chartkit.engine.cel.tracing.datum import (
     Datum,
     Entries,
     Extent,
+    Key,
     Step,
     TraceError,
     TraceFrame,
+    chain,
+    child,
     listed,
+    presence,
     unknown,
 )
-from chartkit.engine.cel.tracing.selections import Key, chain, child, presence
 from chartkit.engine.cel.values import KeyedMap, OptionalValue, Value
 from chartkit.model import FieldPath
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.tracing.calls import RepeatHost, Unrepeatable
-from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, listed, unknown
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, elements, listed, unknown
 from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import traced
-from chartkit.engine.cel.tracing.selections import elements
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.fields import Roots
 from chartkit.engine.cel_policies.images.host import Fits, ImageHost

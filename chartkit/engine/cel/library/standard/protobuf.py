@@ -20,6 +20,7 @@ from chartkit.engine.cel.values import (
     INT_MAX,
     INT_MIN,
     INT_OVERFLOW,
+    SCALARS,
     UINT_OVERFLOW,
     Opaque,
     OptionalValue,
@@ -70,14 +71,7 @@ makes no program of an expression that has them."""
 
 _Fields = Mapping[str, Value]
 _Construct = Callable[[_Fields], Value]
-_CLASSES: Final = {
-    types.BOOL: bool,
-    types.BYTES: bytes,
-    types.DOUBLE: float,
-    types.INT: int,
-    types.STRING: str,
-    types.UINT: Uint,
-}
+_CLASSES: Final = {type_: class_ for class_, type_ in SCALARS.items()}
 
 
 def _field_error(place: str, reason: object) -> CelError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TypeAlias
 
 from chartkit.engine.cel.values import Scalar
@@ -99,13 +100,26 @@ class StructLiteral(Node):
     fields: tuple[FieldEntry, ...]
 
 
+class FoldKind(Enum):
+    """The kind of a macro that goes through a list or map, by what it comes to."""
+
+    ALL = auto()
+    ANY = auto()
+    ONE = auto()
+    LIST = auto()
+    MAP = auto()
+    BIND = auto()
+    """No loop: a name for a value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
     """A fold over a list or map.
 
     `accu_var` starts as `accu_init`; for each element, while `loop_condition` holds, it becomes
     `loop_step`; `result` is then the value. `iter_var` is the element of a list or the key of a
-    map; with `iter_var2` (not empty) the two are index and element, or key and value.
+    map; with `iter_var2` (not empty) the two are index and element, or key and value. `kind` is
+    that of the macro, None for another fold.
     """
 
     iter_range: Expr
@@ -116,6 +130,7 @@ class Comprehension(Node):
     loop_condition: Expr
     loop_step: Expr
     result: Expr
+    kind: FoldKind | None = None
 
 
 Expr: TypeAlias = (

@@ -15,6 +15,7 @@ from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
     Expr,
+    FoldKind,
     Ident,
     Literal,
     Select,
@@ -25,7 +26,7 @@ from chartkit.engine.cel.checker.checked import format_type, function_and_argume
 from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.interpreter.frame import Round, Trace
-from chartkit.engine.cel.interpreter.macro_patterns import ShapeKind, shape_of
+from chartkit.engine.cel.interpreter.macro_patterns import shape_of
 from chartkit.engine.cel.interpreter.program import Evaluation, Program, observed
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.syntax import unparse
@@ -262,7 +263,7 @@ class _Tree:
         self, expr: Comprehension, trace: Trace, scope: _Scope, told: set[str]
     ) -> Iterator[Part]:
         shape = shape_of(expr)
-        if shape is not None and shape.kind is ShapeKind.BIND:
+        if shape is not None and shape.kind is FoldKind.BIND:
             path = self._path(expr.accu_init, trace, scope)
             yield from self.parts(expr.accu_init, trace, scope, told)
             yield from self.parts(expr.result, trace, {**scope, expr.accu_var: path}, told)
@@ -334,19 +335,19 @@ class _Tree:
         return (*path, key) if path is not None and isinstance(key, str | int) else None
 
 
-def _deciding(kind: ShapeKind, value: Value, conditions: Sequence[Value]) -> list[int]:
+def _deciding(kind: FoldKind, value: Value, conditions: Sequence[Value]) -> list[int]:
     """Return the numbers of the rounds of a macro that decided its value: those without value if it
     has none; else the ones whose condition makes it what it is, all if none does."""
     failed = [at for at, held in enumerate(conditions) if isinstance(held, CelError)]
     if isinstance(value, CelError):
         return failed
-    if kind is ShapeKind.MAP or (kind is ShapeKind.LIST and not value):
+    if kind is FoldKind.MAP or (kind is FoldKind.LIST and not value):
         return list(range(len(conditions)))
-    wanted = kind is not ShapeKind.ALL
+    wanted = kind is not FoldKind.ALL
     found = [at for at, held in enumerate(conditions) if held is wanted]
-    if kind is ShapeKind.LIST:
+    if kind is FoldKind.LIST:
         return found
-    return found or ([] if kind is ShapeKind.ALL else list(range(len(conditions))))
+    return found or ([] if kind is FoldKind.ALL else list(range(len(conditions))))
 
 
 _OPERATORS: Final = {

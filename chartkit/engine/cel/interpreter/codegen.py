@@ -16,12 +16,13 @@ from types import CodeType
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
+from chartkit.engine.cel.ast import FoldKind
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter import comprehension, operators
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
-from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
+from chartkit.engine.cel.interpreter.macro_patterns import Shape, shape_of
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.values import Value
 
@@ -36,7 +37,7 @@ DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "names
 
 _ROUND = 50
 """The most work of a round besides the author's code: the accumulator and the added member."""
-_QUESTIONS = {ShapeKind.ALL: "_all", ShapeKind.ANY: "_any", ShapeKind.ONE: "_one"}
+_QUESTIONS = {FoldKind.ALL: "_all", FoldKind.ANY: "_any", FoldKind.ONE: "_one"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _comprehension(writer: Generator, fold: ast.Comprehension, scope: Scope) -> 
     if shape is None:
         raise Unsupported
     writer.weight += 3
-    if shape.kind is ShapeKind.BIND:
+    if shape.kind is FoldKind.BIND:
         value = writer.visit(fold.accu_init, scope)
         name = writer.local()
         inner = {**scope, fold.accu_var: Code(name, value.kind, document=value.document)}

@@ -70,6 +70,7 @@ class Builder:
         *,
         iter_var2: str = "",
         accu_var: str = ast.ACCUMULATOR,
+        kind: ast.FoldKind | None = None,
     ) -> ast.Expr:
         return ast.Comprehension(
             self.ids.take(),
@@ -82,6 +83,7 @@ class Builder:
             loop_condition,
             loop_step,
             result,
+            kind,
         )
 
     def copy(self, expr: ast.Expr) -> ast.Expr:

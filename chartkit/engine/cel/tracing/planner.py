@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from chartkit.engine.cel import ast
+from chartkit.engine.cel.ast import FoldKind
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
@@ -15,7 +16,7 @@ from chartkit.engine.cel.interpreter.attributes import KEY_CLASSES
 from chartkit.engine.cel.interpreter.comprehension import keyed
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
+from chartkit.engine.cel.interpreter.macro_patterns import Shape, shape_of
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.library.printing import go_type
@@ -274,7 +275,7 @@ class Planner:
         shape = shape_of(expr)
         if shape is None:
             return opaque([self.plan(expr.iter_range, scope)])
-        if shape.kind is ShapeKind.BIND:
+        if shape.kind is FoldKind.BIND:
             value = self.plan(expr.accu_init, scope)
             place = self._slot()
             inner = {**scope, expr.accu_var: place}
@@ -322,10 +323,10 @@ _JUNCTIONS: Final[dict[str, Callable[[Step, Step], Step]]] = {
     "orValue": partial(junctions.otherwise, True),
     COMPATIBLE: junctions.or_any_value,
 }
-_DECIDING: Final[dict[ShapeKind, Callable[[folds.Loop, Step], Step]]] = {
-    ShapeKind.ALL: folds.every,
-    ShapeKind.ANY: folds.some,
-    ShapeKind.ONE: folds.single,
+_DECIDING: Final[dict[FoldKind, Callable[[folds.Loop, Step], Step]]] = {
+    FoldKind.ALL: folds.every,
+    FoldKind.ANY: folds.some,
+    FoldKind.ONE: folds.single,
 }
 _PLANS: Final[dict[type, Callable[[Planner, Any, Scope, FieldPath], Step]]] = {
     ast.Select: Planner.select,

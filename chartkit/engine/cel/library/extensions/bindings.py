@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.ast import Expr, Ident, Select, qualified_name
+from chartkit.engine.cel.ast import Expr, FoldKind, Ident, Select, qualified_name
 from chartkit.engine.cel.declarations import Expander, Library, Macro, macro
 from chartkit.engine.cel.parser.building import Builder
 
@@ -23,6 +23,7 @@ def bound(make: Builder, name: str, value: Expr, result: Expr) -> Expr:
         make.ident(name),
         result,
         accu_var=name,
+        kind=FoldKind.BIND,
     )
 
 

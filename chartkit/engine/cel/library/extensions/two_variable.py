@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident
+from chartkit.engine.cel.ast import ACCUMULATOR, Expr, FoldKind, Ident
 from chartkit.engine.cel.declarations import Library, Macro, declared, macro, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import MAX_MEMBERS, bounded
@@ -39,28 +39,29 @@ _INSERT_FUNCTION: Final = "cel.@mapInsert"
 
 
 def _gathered(
-    make: Builder, target: Expr | None, args: tuple[Expr, ...], empty: Expr, step: Expr
+    make: Builder, kind: FoldKind, target: Expr | None, args: tuple[Expr, ...], step: Expr
 ) -> Expr | None:
     """A comprehension that adds to an empty list or map where the condition, if any, holds."""
+    empty = make.list_literal() if kind is FoldKind.LIST else make.map_literal()
     if len(args) == 4:
         step = make.call("_?_:_", args[2], step, make.ident(ACCUMULATOR))
-    return fold(make, target, args[:2], empty, make.literal(True), step)
+    return fold(make, kind, target, args[:2], empty, make.literal(True), step)
 
 
 def _transform_list(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
     step = make.call("_+_", make.ident(ACCUMULATOR), make.list_literal(args[-1]))
-    return _gathered(make, target, args, make.list_literal(), step)
+    return _gathered(make, FoldKind.LIST, target, args, step)
 
 
 def _transform_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
     key = make.ident(args[0].name) if isinstance(args[0], Ident) else args[0]
     step = make.call(_INSERT_FUNCTION, make.ident(ACCUMULATOR), key, args[-1])
-    return _gathered(make, target, args, make.map_literal(), step)
+    return _gathered(make, FoldKind.MAP, target, args, step)
 
 
 def _transform_map_entry(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
     step = make.call(_INSERT_FUNCTION, make.ident(ACCUMULATOR), args[-1])
-    return _gathered(make, target, args, make.map_literal(), step)
+    return _gathered(make, FoldKind.MAP, target, args, step)
 
 
 MACROS: tuple[Macro, ...] = (

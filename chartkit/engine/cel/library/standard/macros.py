@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident, Select
+from chartkit.engine.cel.ast import ACCUMULATOR, Expr, FoldKind, Ident, Select
 from chartkit.engine.cel.declarations import Macro, macro
 from chartkit.engine.cel.parser.building import Builder
 
@@ -15,6 +15,7 @@ _ACCUMULATORS = frozenset({ACCUMULATOR, _OLD_ACCUMULATOR})
 
 def fold(
     make: Builder,
+    kind: FoldKind,
     target: Expr | None,
     variables: Sequence[Expr],
     initial: Expr,
@@ -47,6 +48,7 @@ def fold(
         step,
         make.ident(ACCUMULATOR) if result is None else result,
         iter_var2="".join(names[1:]),
+        kind=kind,
     )
 
 
@@ -63,7 +65,7 @@ def all_(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | N
     *variables, condition = args
     unless_false = make.call("@not_strictly_false", make.ident(ACCUMULATOR))
     step = make.call("_&&_", make.ident(ACCUMULATOR), condition)
-    return fold(make, target, variables, make.literal(True), unless_false, step)
+    return fold(make, FoldKind.ALL, target, variables, make.literal(True), unless_false, step)
 
 
 def exists(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
@@ -71,7 +73,7 @@ def exists(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr |
     *variables, condition = args
     unless_true = make.call("@not_strictly_false", make.call("!_", make.ident(ACCUMULATOR)))
     step = make.call("_||_", make.ident(ACCUMULATOR), condition)
-    return fold(make, target, variables, make.literal(False), unless_true, step)
+    return fold(make, FoldKind.ANY, target, variables, make.literal(False), unless_true, step)
 
 
 def exists_one(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
@@ -80,7 +82,8 @@ def exists_one(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Ex
     more = make.call("_+_", make.ident(ACCUMULATOR), make.literal(1))
     step = make.call("_?_:_", condition, more, make.ident(ACCUMULATOR))
     one = make.call("_==_", make.ident(ACCUMULATOR), make.literal(1))
-    return fold(make, target, variables, make.literal(0), make.literal(True), step, one)
+    zero, always = make.literal(0), make.literal(True)
+    return fold(make, FoldKind.ONE, target, variables, zero, always, step, one)
 
 
 def mapped(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
@@ -100,7 +103,8 @@ def _listed(
         step = make.call("_?_:_", condition, step, make.ident(ACCUMULATOR))
     complaint = "argument is not an identifier"
     empty, always = make.list_literal(), make.literal(True)
-    return fold(make, target, [variable], empty, always, step, complaint=complaint)
+    kind, variables = FoldKind.LIST, [variable]
+    return fold(make, kind, target, variables, empty, always, step, complaint=complaint)
 
 
 MACROS: tuple[Macro, ...] = (

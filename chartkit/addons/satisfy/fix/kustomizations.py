@@ -45,7 +45,8 @@ def batches(
 
 @dataclass(slots=True)
 class _Build:
-    """One build. places: of an object of it; numbers: of its objects in the scan."""
+    """One build. places: of an object of it; numbers: of its objects in the scan; _fitting: the
+    subjects whose edits were tried last, if they fit."""
 
     places: BuiltPlaces
     objects: Sequence[Resource]
@@ -54,6 +55,7 @@ class _Build:
     _why: str = ""
     _file: FileText | None = None
     _made: dict[int, Resource] = field(default_factory=dict)
+    _fitting: Sequence[Subject] = ()
 
     @property
     def _kustomization(self) -> Kustomization:
@@ -66,7 +68,8 @@ class _Build:
         for subject in with_edits:
             if subject not in kept:
                 subject.give_up(Reason(self._why, self._kustomization.document.location))
-        if not kept or not self._works(kept) or self._file is None:
+        fits = bool(kept) and (kept == self._fitting or self._works(kept))
+        if not fits or self._file is None:
             return Batch(subjects, (), {})
         return Batch(subjects, [self._file], self._made)
 
@@ -85,7 +88,7 @@ class _Build:
         except InputError as error:
             self._why = f"the file {error.message}"
             return False
-        self._why = _UNFIT
+        self._why, self._fitting = _UNFIT, ()
         found, _ = build(self.places.tree.rewritten(self._kustomization, new))
         old = [self.objects[number] for number in self.numbers]
         if list(map(resource_id, found)) != list(map(resource_id, old)):
@@ -98,6 +101,7 @@ class _Build:
             if number in wanted:
                 self._made[number] = built
         self._file = FileText(name, path, text, after)
+        self._fitting = list(subjects)
         return True
 
 

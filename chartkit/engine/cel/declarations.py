@@ -24,7 +24,7 @@ from typing import Any
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.notation import parse_signature
 from chartkit.engine.cel.parser.building import Builder
-from chartkit.engine.cel.types import Type, struct
+from chartkit.engine.cel.types import Type, struct, type_of_type
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.registration import declarations
 
@@ -154,6 +154,11 @@ class Variable:
     type: Type
     value: Value = None
     has_value: bool = False
+
+
+def type_constants(*kinds: Type) -> dict[str, Variable]:
+    """The names that stand for types."""
+    return {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in kinds}
 
 
 @dataclass(frozen=True, slots=True)

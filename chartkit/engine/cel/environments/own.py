@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.declarations import Library, StructType, Variable
+from chartkit.engine.cel.declarations import Library, StructType, Variable, type_constants
 from chartkit.engine.cel.library.kubernetes import admission
 from chartkit.engine.cel.types import DYN, STRING, Type
 
@@ -14,10 +14,6 @@ from chartkit.engine.cel.types import DYN, STRING, Type
 def _variables(name: str, *structs: StructType, **declared: Type) -> Library:
     variables = {key: Variable(type_) for key, type_ in declared.items()}
     return Library(name, structs=structs, variables=MappingProxyType(variables))
-
-
-def _names(*kinds: Type) -> dict[str, Variable]:
-    return {kind.name: Variable(types.type_of_type(kind), kind, has_value=True) for kind in kinds}
 
 
 KUBERNETES: Final = _variables(
@@ -41,7 +37,7 @@ REQUEST: Final = _variables(
 )
 REQUEST_TYPES: Final = Library(
     "kyverno.requesttypes",
-    variables=MappingProxyType(_names(admission.REQUEST, admission.NAMESPACE)),
+    variables=MappingProxyType(type_constants(admission.REQUEST, admission.NAMESPACE)),
 )
 IMAGES: Final = _variables(
     "kyverno.images",
@@ -58,7 +54,7 @@ _EXCEPTION_FIELDS: Final = MappingProxyType(
 EXCEPTIONS: Final = Library(
     "kyverno.exceptions",
     structs=(StructType(_EXCEPTION.name, _EXCEPTION_FIELDS),),
-    variables=MappingProxyType({"exceptions": Variable(_EXCEPTION), **_names(_EXCEPTION)}),
+    variables=MappingProxyType({"exceptions": Variable(_EXCEPTION), **type_constants(_EXCEPTION)}),
 )
 UNDECLARED_EXCEPTIONS: Final = _variables(
     "kyverno.exceptions", exceptions=types.struct("compiler.Exception")

@@ -186,15 +186,7 @@ class Choice:
 
     def present(self, frame: Frame) -> Value:
         """Return whether the last selection finds something in the branch that is taken."""
-        return self._branch(frame).present(frame)
-
-    def _branch(self, frame: Frame) -> Selectable:
-        condition = self.condition(frame)
-        if condition is True:
-            return self.yes
-        if condition is False:
-            return self.no
-        raise CelError("no such overload")
+        return _chosen(self.condition, self.yes.present, self.no.present)(frame)
 
 
 Selectable: TypeAlias = Attribute | Choice

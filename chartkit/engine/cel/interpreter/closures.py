@@ -282,7 +282,7 @@ class Planner:
     def comprehension(self, expr: ast.Comprehension, scope: Scope) -> Step:
         """A fold; its variables are seen in it alone."""
         iter_range = self.plan(expr.iter_range, scope)
-        empty = expr.accu_var == ast.ACCUMULATOR and _empty_maker(expr.accu_init)
+        empty = None if expr.kind is None else _EMPTY.get(expr.kind)
         place, first = self._slot(), self._slot()
         second = self._slot() if expr.iter_var2 else None
         initial = empty or self.plan(expr.accu_init, scope)
@@ -336,14 +336,6 @@ def _slot_reader(slot: int) -> Step:
     return lambda frame: frame.slots[slot]
 
 
-def _empty_maker(expr: ast.Expr) -> Step | None:
-    if isinstance(expr, ast.ListLiteral) and not expr.elements:
-        return lambda _frame: []
-    if isinstance(expr, ast.MapLiteral) and not expr.entries:
-        return lambda _frame: {}
-    return None
-
-
 def _membership(argument: Step, values: Value) -> Step:
     assert isinstance(values, list)
     members = Members(values)
@@ -387,6 +379,10 @@ def _round(loop: int, first: int, second: int | None, step: Step) -> Step:
     return run
 
 
+_EMPTY: Final[dict[ast.FoldKind, Step]] = {
+    ast.FoldKind.LIST: lambda _frame: [],
+    ast.FoldKind.MAP: lambda _frame: {},
+}
 _SELECTIONS: Final[dict[str, Callable[[Planner, Any, Scope], Selectable]]] = {
     "_[_]": Planner.index,
     "_[?_]": Planner.optional_index,

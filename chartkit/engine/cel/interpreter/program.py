@@ -120,14 +120,9 @@ class Program:
 
     def evaluate_exactly(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value, from the closures alone; raises `CelError` where there is none."""
-        try:
-            step = self._exact or self._plan()
-            frame = Frame(variables, host, self._limit, self._slots)
-            value = step(frame)
-        except RecursionError:
-            # Values and expressions nest as deep as their authors like; the stack does not.
-            raise CelError(str(TooDeepError())) from None
-        frame.check()
+        value, _ = self.evaluate_with_cost(variables, host)
+        if isinstance(value, CelError):
+            raise value
         return value
 
     def evaluate_with_cost(
@@ -140,6 +135,7 @@ class Program:
             value = step(frame)
             frame.check()
         except RecursionError:
+            # Values and expressions nest as deep as their authors like; the stack does not.
             return CelError(str(TooDeepError())), frame.cost
         except CelError as error:
             return error, frame.cost

@@ -68,7 +68,6 @@ _GO_TYPES: Final[dict[type, str]] = {
     Type: "*types.Type",
 }
 _GO_TYPES_OF_NAMES: Final = {
-    "JSONPatch": "*mutation.JSONPatchVal",
     "kubernetes.NamedFormat": "*cel.Format",
     "kubernetes.Quantity": "cel.Quantity",
     "kubernetes.Semver": "cel.Semver",
@@ -86,27 +85,21 @@ def go_type(value: Value) -> str:
         return known
     if isinstance(value, dict):
         return "*types.baseMap"
-    if isinstance(value, Struct) and value.type.name.partition(".")[0] == "Object":
+    name = type_of(value).name
+    if isinstance(value, Struct) and name.partition(".")[0] == "Object":
         return "*dynamic.ObjectVal"
+    if name == "JSONPatch":
+        return "*mutation.JSONPatchVal"
     # Everything else is a struct of Go as it stands.
-    return _GO_TYPES_OF_NAMES.get(type_of(value).name, "*ext.nativeObj")
+    return _GO_TYPES_OF_NAMES.get(name, "*ext.nativeObj")
 
 
 _SAFE_INTEGER: Final = 2**53 - 1
-_TEXTS: Final = frozenset(
-    {"kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "kyverno.image"}
-    | {"net.CIDR", "net.IP"}
-)
+_TEXTS: Final = _GO_TYPES_OF_NAMES.keys() - {"kubernetes.NamedFormat"}
 _NATIVE_NAMES: Final = {
+    **{name: go.rpartition(".")[2] for name, go in _GO_TYPES_OF_NAMES.items()},
     "google.protobuf.Duration": "Duration",
     "google.protobuf.Timestamp": "Timestamp",
-    "kubernetes.NamedFormat": "Format",
-    "kubernetes.Quantity": "Quantity",
-    "kubernetes.Semver": "Semver",
-    "kubernetes.URL": "URL",
-    "kyverno.image": "Image",
-    "net.CIDR": "CIDR",
-    "net.IP": "IP",
 }
 _SHOWN: Final[Mapping[type, str]] = {
     float: "Double",

@@ -11,12 +11,12 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, Variable, overload, overloads
+from chartkit.engine.cel.declarations import Library, overload, overloads, type_constants
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
 from chartkit.engine.cel.notation import named
-from chartkit.engine.cel.types import Type, opaque, type_of_type
+from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address
 from chartkit.go.strconv import quote
@@ -117,7 +117,7 @@ _PREDICATES: Final = overloads(
 IP_LIBRARY: Final = Library(
     "kubernetes.net.ip",
     overloads=(*_MAKING_IP, _is_canonical, *_READING, *_PREDICATES),
-    variables=MappingProxyType({IP.name: Variable(type_of_type(IP), IP, has_value=True)}),
+    variables=MappingProxyType(type_constants(IP)),
 )
 
 
@@ -257,7 +257,5 @@ _PARTS: Final = overloads(
 CIDR_LIBRARY: Final = Library(
     "kubernetes.net.cidr",
     overloads=(*_MAKING, *_CONTAINING, *_PARTS),
-    variables=MappingProxyType(
-        {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in (CIDR, IP)}
-    ),
+    variables=MappingProxyType(type_constants(CIDR, IP)),
 )

@@ -7,9 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from chartkit.engine.cel.declarations import Implementation, Overload, Variable, Work, overload
+from chartkit.engine.cel.declarations import (
+    Implementation,
+    Overload,
+    Variable,
+    Work,
+    overload,
+    type_constants,
+)
 from chartkit.engine.cel.notation import named
-from chartkit.engine.cel.types import opaque, type_of_type
+from chartkit.engine.cel.types import opaque
 from chartkit.engine.cel.values import Opaque
 
 _Declare = Callable[[Implementation], tuple[Overload, ...]]
@@ -72,6 +79,6 @@ def context_variable(name: str, type_name: str) -> Mapping[str, Variable]:
     return MappingProxyType(
         {
             name: Variable(kind.cel_type, kind(), has_value=True),
-            type_name: Variable(type_of_type(kind.cel_type), kind.cel_type, has_value=True),
+            **type_constants(kind.cel_type),
         }
     )

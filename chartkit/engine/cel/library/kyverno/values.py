@@ -12,14 +12,20 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, StructType, Variable, overload
+from chartkit.engine.cel.declarations import (
+    Library,
+    StructType,
+    Variable,
+    overload,
+    type_constants,
+)
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, prefixed
 from chartkit.engine.cel.library.printing import NO_TYPE, content, doubles, text_of
 from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
-from chartkit.engine.cel.types import STRING, Type, struct, type_of_type
+from chartkit.engine.cel.types import STRING, Type, struct
 from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value
 from chartkit.errors import InputError, Reraise
 from chartkit.go.duration import SECOND
@@ -218,13 +224,7 @@ USER: Final = Library(
     "kyverno.user",
     overloads=parse_service_account,
     structs=(StructType(SERVICE_ACCOUNT.name, _FIELDS, _service_account),),
-    variables=MappingProxyType(
-        {
-            SERVICE_ACCOUNT.name: Variable(
-                type_of_type(SERVICE_ACCOUNT), SERVICE_ACCOUNT, has_value=True
-            )
-        }
-    ),
+    variables=MappingProxyType(type_constants(SERVICE_ACCOUNT)),
 )
 
 

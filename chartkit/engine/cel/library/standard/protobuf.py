@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.declarations import StructType, Variable
+from chartkit.engine.cel.declarations import StructType, Variable, type_constants
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.printing import content, json_of, no_conversion, text_of
 from chartkit.engine.cel.times import Duration, Timestamp
@@ -41,22 +41,8 @@ def type_constant(value: Type, declared: Type | None = None) -> Variable:
     return Variable(types.type_of_type(declared or value), value, has_value=True)
 
 
-_PLAIN = (
-    types.BOOL,
-    types.BYTES,
-    types.DOUBLE,
-    types.DURATION,
-    types.INT,
-    types.NULL,
-    types.STRING,
-    types.TIMESTAMP,
-    types.TYPE,
-    types.UINT,
-    EMPTY,
-)
-
 VARIABLES: Mapping[str, Variable] = {
-    **{each.name: type_constant(each) for each in _PLAIN},
+    **type_constants(*SCALARS.values(), types.DURATION, types.TIMESTAMP, types.TYPE, EMPTY),
     "list": type_constant(LIST, types.LIST_DYN),
     "map": type_constant(MAP, types.MAP_DYN),
     **{

@@ -132,7 +132,7 @@ def prefix_of(check: Check) -> Check:
     return check_prefix
 
 
-FORMAT: Final = named(struct("kubernetes.NamedFormat"))
+FORMAT: Final = named(struct("kubernetes.NamedFormat"), "NamedFormat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _validation(args: Sequence[Value], _result: Value) -> int:
 
 
 @overload(
-    "format-validate: kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
+    "format-validate: NamedFormat.validate(string) -> optional_type(list(string))",
     cost=_validation,
 )
 def _validate(rule: NamedFormat, text: str) -> OptionalValue:
@@ -228,7 +228,7 @@ def _validate(rule: NamedFormat, text: str) -> OptionalValue:
     return OptionalValue(True, problems) if problems else NONE
 
 
-@overload("format-named: format.named(string) -> optional_type(kubernetes.NamedFormat)")
+@overload("format-named: format.named(string) -> optional_type(NamedFormat)")
 def _named(name: str) -> OptionalValue:
     named_format = FORMATS.get(name)
     return NONE if named_format is None else OptionalValue(True, named_format)
@@ -240,7 +240,7 @@ def _always(rule: NamedFormat) -> Callable[[], NamedFormat]:
 
 _CONSTANTS: Final = overloads(
     {
-        f"format.{name}: format.{name}() -> kubernetes.NamedFormat": _always(rule)
+        f"format.{name}: format.{name}() -> NamedFormat": _always(rule)
         for name, rule in FORMATS.items()
     }
 )

@@ -16,7 +16,7 @@ from chartkit.engine.cel.values import INT_MAX, INT_MIN, Value
 from chartkit.errors import Reraise
 from chartkit.go.quantity import Format, Quantity, QuantityError
 
-QUANTITY: Final = named(struct("kubernetes.Quantity"))
+QUANTITY: Final = named(struct("kubernetes.Quantity"), "Quantity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,41 +120,40 @@ def _as_integer(value: QuantityValue) -> int:
 
 _MAKING: Final = overloads(
     {
-        "string_to_quantity: quantity(string) -> kubernetes.Quantity": parse_quantity,
+        "string_to_quantity: quantity(string) -> Quantity": parse_quantity,
         "is_quantity_string: isQuantity(string) -> bool": accepts(parse_quantity),
     },
     cost=of_first,
 )
 _READING: Final = overloads(
     {
-        "quantity_sign: sign(kubernetes.Quantity) -> int": (
+        "quantity_sign: sign(Quantity) -> int": (
             lambda value: (value.quantity.unscaled > 0) - (value.quantity.unscaled < 0)
         ),
-        "quantity_is_greater_than: "
-        "kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) -> bool": (
+        "quantity_is_greater_than: Quantity.isGreaterThan(Quantity) -> bool": (
             lambda left, right: left.quantity > right.quantity
         ),
-        "quantity_is_less_than: kubernetes.Quantity.isLessThan(kubernetes.Quantity) -> bool": (
+        "quantity_is_less_than: Quantity.isLessThan(Quantity) -> bool": (
             lambda left, right: left.quantity < right.quantity
         ),
-        "quantity_compare_to: kubernetes.Quantity.compareTo(kubernetes.Quantity) -> int": (
+        "quantity_compare_to: Quantity.compareTo(Quantity) -> int": (
             lambda left, right: left.quantity.compare(right.quantity)
         ),
-        "quantity_get_float: kubernetes.Quantity.asApproximateFloat() -> double": (
+        "quantity_get_float: Quantity.asApproximateFloat() -> double": (
             lambda value: float(value.quantity)
         ),
-        "quantity_get_int: kubernetes.Quantity.asInteger() -> int": _as_integer,
-        "quantity_is_integer: kubernetes.Quantity.isInteger() -> bool": (
+        "quantity_get_int: Quantity.asInteger() -> int": _as_integer,
+        "quantity_is_integer: Quantity.isInteger() -> bool": (
             lambda value: _integer(value) is not None
         ),
-        "quantity_add: kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity": _sum,
-        "quantity_add_int: kubernetes.Quantity.add(int) -> kubernetes.Quantity": (
+        "quantity_add: Quantity.add(Quantity) -> Quantity": _sum,
+        "quantity_add_int: Quantity.add(int) -> Quantity": (
             lambda left, right: _sum(left, _whole(right))
         ),
-        "quantity_sub: kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity": (
+        "quantity_sub: Quantity.sub(Quantity) -> Quantity": (
             lambda left, right: _sum(left, _negative(right))
         ),
-        "quantity_sub_int: kubernetes.Quantity.sub(int) -> kubernetes.Quantity": (
+        "quantity_sub_int: Quantity.sub(int) -> Quantity": (
             lambda left, right: _sum(left, _negative(_whole(right)))
         ),
     }

@@ -1,4 +1,4 @@
-"""`kubernetes.Semver`: semantic versions."""
+"""`Semver`: semantic versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chartkit.engine.scalars.semver_range import SemverError, parse_version
 from chartkit.errors import Reraise
 from chartkit.go.strconv import wrapped
 
-SEMVER: Final = named(struct("kubernetes.Semver"))
+SEMVER: Final = named(struct("kubernetes.Semver"), "Semver")
 
 _DIGITS: Final = frozenset("0123456789")
 _USUAL_LENGTH: Final = 256
@@ -72,8 +72,8 @@ def _without_zeros(part: str) -> str:
 
 _MAKING: Final = overloads(
     {
-        "string_to_semver: semver(string) -> kubernetes.Semver": parse_semver,
-        "string_bool_to_semver: semver(string, bool) -> kubernetes.Semver": parse_semver,
+        "string_to_semver: semver(string) -> Semver": parse_semver,
+        "string_bool_to_semver: semver(string, bool) -> Semver": parse_semver,
         "is_semver_string: isSemver(string) -> bool": accepts(parse_semver),
         "is_semver_string_bool: isSemver(string, bool) -> bool": accepts(parse_semver),
     },
@@ -81,24 +81,18 @@ _MAKING: Final = overloads(
 )
 _READING: Final = overloads(
     {
-        "semver_is_greater_than: kubernetes.Semver.isGreaterThan(kubernetes.Semver) -> bool": (
+        "semver_is_greater_than: Semver.isGreaterThan(Semver) -> bool": (
             lambda left, right: left.version.compare(right.version) > 0
         ),
-        "semver_is_less_than: kubernetes.Semver.isLessThan(kubernetes.Semver) -> bool": (
+        "semver_is_less_than: Semver.isLessThan(Semver) -> bool": (
             lambda left, right: left.version.compare(right.version) < 0
         ),
-        "semver_compare_to: kubernetes.Semver.compareTo(kubernetes.Semver) -> int": (
+        "semver_compare_to: Semver.compareTo(Semver) -> int": (
             lambda left, right: left.version.compare(right.version)
         ),
-        "semver_major: kubernetes.Semver.major() -> int": lambda value: wrapped(
-            value.version.major
-        ),
-        "semver_minor: kubernetes.Semver.minor() -> int": lambda value: wrapped(
-            value.version.minor
-        ),
-        "semver_patch: kubernetes.Semver.patch() -> int": lambda value: wrapped(
-            value.version.patch
-        ),
+        "semver_major: Semver.major() -> int": lambda value: wrapped(value.version.major),
+        "semver_minor: Semver.minor() -> int": lambda value: wrapped(value.version.minor),
+        "semver_patch: Semver.patch() -> int": lambda value: wrapped(value.version.patch),
     }
 )
 

@@ -16,7 +16,7 @@ from chartkit.errors import Reraise
 from chartkit.go.url import Url, UrlError, parse_request_uri, parse_url
 
 _PARSING: Final = always(24)
-URL: Final = named(struct("kubernetes.URL"))
+URL: Final = named(struct("kubernetes.URL"), "URL")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class UrlValue(Refusing):
         return hash(str(self))
 
 
-@overload("string_to_url: url(string) -> kubernetes.URL", cost=of_first, work=_PARSING)
+@overload("string_to_url: url(string) -> URL", cost=of_first, work=_PARSING)
 def _url(text: str) -> UrlValue:
     with Reraise("URL parse error during conversion from string: ", UrlError, CelError):
         parse_request_uri(text)
@@ -56,16 +56,12 @@ def _is_url(text: str) -> bool:
 
 _PARTS: Final = overloads(
     {
-        "url_get_scheme: kubernetes.URL.getScheme() -> string": attrgetter("url.scheme"),
-        "url_get_host: kubernetes.URL.getHost() -> string": attrgetter("url.host"),
-        "url_get_hostname: kubernetes.URL.getHostname() -> string": attrgetter("url.host_name"),
-        "url_get_port: kubernetes.URL.getPort() -> string": attrgetter("url.port"),
-        "url_get_escaped_path: kubernetes.URL.getEscapedPath() -> string": attrgetter(
-            "url.escaped_path"
-        ),
-        "url_get_query: kubernetes.URL.getQuery() -> map(string, list(string))": attrgetter(
-            "url.parameters"
-        ),
+        "url_get_scheme: URL.getScheme() -> string": attrgetter("url.scheme"),
+        "url_get_host: URL.getHost() -> string": attrgetter("url.host"),
+        "url_get_hostname: URL.getHostname() -> string": attrgetter("url.host_name"),
+        "url_get_port: URL.getPort() -> string": attrgetter("url.port"),
+        "url_get_escaped_path: URL.getEscapedPath() -> string": attrgetter("url.escaped_path"),
+        "url_get_query: URL.getQuery() -> map(string, list(string))": attrgetter("url.parameters"),
     }
 )
 

@@ -6,11 +6,12 @@ namespace and no other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Implementation, Library
+from chartkit.engine.cel.declarations import Implementation, Library, Overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member, members
@@ -21,7 +22,7 @@ from chartkit.engine.cel.values import Struct, Value
 from chartkit.errors import Reraise
 
 _VARIABLES = context_variable("resource", "resource.Context")
-GROUP_VERSION_RESOURCE: Final = named(opaque("schema.GroupVersionResource"))
+GROUP_VERSION_RESOURCE: Final = named(opaque("schema.GroupVersionResource"), "GVR")
 
 StringMap = dict[Value, Value]
 
@@ -118,74 +119,57 @@ def _to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
 _UNSET: Final = MappingProxyType({"Group": "", "Version": "", "Resource": ""})
 
 _TO_GVR: Final = member(
-    "convert_to_gvr_string_string: "
-    "resource.Context.toGVR(string, string) -> schema.GroupVersionResource",
-    hosted=True,
+    "convert_to_gvr_string_string: resource.Context.toGVR(string, string) -> GVR", hosted=True
 )(_to_gvr)
+
+
+def _calls(code: Mapping[str, Implementation]) -> tuple[Overload, ...]:
+    """The overloads of `id: function(types)`, which all give a map."""
+    signatures = {
+        f"{each.replace(': ', ': resource.Context.')} -> map(string, any)": code[each]
+        for each in code
+    }
+    return (*members(signatures, hosted=True), *_TO_GVR)
+
 
 LIBRARY = Library(
     "kyverno.resource",
-    overloads=(
-        *members(
-            {
-                "resource_get_string_string_string_string: "
-                "resource.Context.get(string, string, string, string) -> map(string, any)": _get,
-                "resource_get_gvr_string_string: "
-                "resource.Context.get(schema.GroupVersionResource, string, string)"
-                " -> map(string, any)": _of_kind(_get),
-                "resource_list_string_string_string: "
-                "resource.Context.list(string, string, string) -> map(string, any)": _list,
-                "resource_list_string_string_string_map: "
-                "resource.Context.list(string, string, string, map(string, string))"
-                " -> map(string, any)": _list,
-                "list_resources_gvr_string: "
-                "resource.Context.list(schema.GroupVersionResource, string)"
-                " -> map(string, any)": _of_kind(_list),
-                "list_resources_gvr_string_map: "
-                "resource.Context.list(schema.GroupVersionResource, string, map(string, string))"
-                " -> map(string, any)": _of_kind(_list),
-                "resource_post_string_string_string_map: "
-                "resource.Context.post(string, string, string, map(string, any))"
-                " -> map(string, any)": _post,
-                "resource_post_string_string_map: "
-                "resource.Context.post(string, string, map(string, any))"
-                " -> map(string, any)": _post_outside,
-            },
-            hosted=True,
-        ),
-        *_TO_GVR,
+    _calls(
+        {
+            "resource_get_string_string_string_string: get(string, string, string, string)": _get,
+            "resource_get_gvr_string_string: get(GVR, string, string)": _of_kind(_get),
+            "resource_list_string_string_string: list(string, string, string)": _list,
+            "resource_list_string_string_string_map: "
+            "list(string, string, string, map(string, string))": _list,
+            "list_resources_gvr_string: list(GVR, string)": _of_kind(_list),
+            "list_resources_gvr_string_map: list(GVR, string, map(string, string))": _of_kind(
+                _list
+            ),
+            "resource_post_string_string_string_map: "
+            "post(string, string, string, map(string, any))": _post,
+            "resource_post_string_string_map: "
+            "post(string, string, map(string, any))": _post_outside,
+        }
     ),
     variables=_VARIABLES,
 )
 
 NAMESPACED_LIBRARY = Library(
     "kyverno.resource",
-    overloads=(
-        *members(
-            {
-                "resource_list_string_string: "
-                "resource.Context.list(string, string) -> map(string, any)": _own(_list),
-                "resource_list_string_string_map: "
-                "resource.Context.list(string, string, map(string, string))"
-                " -> map(string, any)": _own(_list),
-                "list_resources_gvr: "
-                "resource.Context.list(schema.GroupVersionResource)"
-                " -> map(string, any)": _of_kind(_own(_list)),
-                "list_resources_gvr_map: "
-                "resource.Context.list(schema.GroupVersionResource, map(string, string))"
-                " -> map(string, any)": _of_kind(_own(_list)),
-                "resource_get_string_string_string: "
-                "resource.Context.get(string, string, string) -> map(string, any)": _own(_get),
-                "resource_get_gvr_string: "
-                "resource.Context.get(schema.GroupVersionResource, string)"
-                " -> map(string, any)": _of_kind(_own(_get)),
-                "resource_post_string_string_map: "
-                "resource.Context.post(string, string, map(string, any))"
-                " -> map(string, any)": _own(partial(_post, position=3)),
-            },
-            hosted=True,
-        ),
-        *_TO_GVR,
+    _calls(
+        {
+            "resource_list_string_string: list(string, string)": _own(_list),
+            "resource_list_string_string_map: list(string, string, map(string, string))": _own(
+                _list
+            ),
+            "list_resources_gvr: list(GVR)": _of_kind(_own(_list)),
+            "list_resources_gvr_map: list(GVR, map(string, string))": _of_kind(_own(_list)),
+            "resource_get_string_string_string: get(string, string, string)": _own(_get),
+            "resource_get_gvr_string: get(GVR, string)": _of_kind(_own(_get)),
+            "resource_post_string_string_map: post(string, string, map(string, any))": _own(
+                partial(_post, position=3)
+            ),
+        }
     ),
     variables=_VARIABLES,
     documented="kyverno.resource, namespaced",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
-from typing import Final
+from typing import Any, Final
 
 from chartkit.documents.yaml_builder import MAX_DEPTH, depth
 from chartkit.errors import CompileError
@@ -47,7 +47,7 @@ ONE_OF: Final = "must have exactly one of "
 
 Check = Callable[[Json, FieldPath], Iterable[Problem]]
 
-_TYPES: Final[dict[str, type]] = {
+_TYPES: Final[dict[str, type[Any]]] = {
     "string": str,
     "integer": int,
     "boolean": bool,

@@ -2,18 +2,24 @@
 
 Everything here changes the copies that it is given; where an object is merged with many patches,
 each merge copies what it changes (`_part`).
+
+Lists whose elements all have their keys, each once, are joined by those. For all others kustomize
+has an order of searching, replacing and appending that shows in the result, and it is followed
+step by step (`kyaml/yaml/walk`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 from typing import Final
 
-from chartkit.engine.cluster_policy.mutate.elements import join, join_shared, set_element
+from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.workspace import (
+    Indexed,
     Schema,
     Settled,
+    Texts,
     Workspace,
     schema_of_kind,
     unchanged,
@@ -23,6 +29,7 @@ from chartkit.engine.json_patch import (
     MISSING,
     PatchError,
     SecondKey,
+    copied,
     expect_list,
     expect_object,
     expect_scalar,
@@ -185,11 +192,7 @@ def _walk_list(target: Json, patch: Json, schema: Schema, work: Workspace) -> Js
         target = _directed(target, patch, _list_directive(patch))
     if target is MISSING:
         return target
-    walk, settled = partial(_walk, work=work), work.settled
-    if settled is None:
-        return join(target, patch, schema, work.budget, walk)
-    part = partial(_part, work=work, settled=settled)
-    return join_shared(target, patch, schema, work.budget, walk, part, settled)
+    return _join(target, patch, schema, work)
 
 
 def _list_directive(patch: Json) -> _Directive:
@@ -201,5 +204,262 @@ def _list_directive(patch: Json) -> _Directive:
         return _Directive.MERGE
     text = scalar_text(element[_KEY])
     directive = _directive(text)
-    set_element(patch, MISSING, [_KEY], [text])
+    _set_element(patch, MISSING, [_KEY], [text])
     return directive
+
+
+_SCALARS: Final = ("",)
+"""The keys of a list of scalars: the element itself."""
+
+_MOST_IRREGULAR: Final = 1000
+"""The most elements of a list that is joined step by step; the time is quadratic."""
+
+
+def _join(target: list[Json], patch: Json, schema: Schema, work: Workspace) -> list[Json]:
+    """The target with the patch's elements joined in; what the patch names comes first.
+
+    A target that is shared stays as it is, and is the result where nothing changes.
+    """
+    keys, settled = schema.keys or _SCALARS, work.settled
+    if settled is None:
+        regular = _join_regular(target, patch, keys, schema, work)
+    else:
+        regular = _join_known(target, patch, keys, schema, work, settled)
+    if regular is not None:
+        return regular
+    _count_stepwise(target, patch, schema, work.budget)
+    if settled is None or target is patch:
+        return _join_stepwise(target, patch, keys, schema, work)
+    joined = _join_stepwise(copied(target), patch, keys, schema, work)
+    # Kept apart by everything that JSON and the order of keys tell.
+    return target if repr(joined) == repr(target) else joined
+
+
+def _join_regular(
+    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, work: Workspace
+) -> list[Json] | None:
+    old, new = _indexed(target, keys), _indexed(patch, keys)
+    if old is None or new is None:
+        return None
+    elements = schema.elements()
+    made: dict[Texts, Json] = {}
+    for key in {**new, **old}:
+        merged = _walk(old.get(key, MISSING), new.get(key, MISSING), elements, work)
+        if is_absent(merged) or merged == {}:
+            old.pop(key, None)
+        else:
+            made[key] = merged
+    return list(_ordered(made, old, keys).values())
+
+
+def _count_stepwise(target: list[Json], patch: Json, schema: Schema, budget: Budget) -> None:
+    count = len(target) + (0 if is_absent(patch) else len(patch))
+    if count > _MOST_IRREGULAR:
+        raise PatchError(
+            f"a list of more than {_MOST_IRREGULAR} elements has some without "
+            f"{', '.join(schema.keys) if schema.keys else 'a value'} or with the same"
+        )
+    budget.spend(count * count, "a list whose elements have no keys of their own")
+
+
+def _ordered(
+    made: dict[Texts, Json], old: dict[Texts, Json], keys: Sequence[str]
+) -> dict[Texts, Json]:
+    if len(keys) > 1:
+        # With several keys, each element of the target is taken out and put at the end.
+        made = {key: element for key, element in made.items() if key not in old}
+    return {**made, **old}
+
+
+def _join_known(
+    target: list[Json],
+    patch: Json,
+    keys: Sequence[str],
+    schema: Schema,
+    work: Workspace,
+    settled: Settled,
+) -> list[Json] | None:
+    known = settled.indexed(target)
+    old = _indexed(target, keys) if known is None else known.elements
+    new = _indexed(patch, keys)
+    if old is None or new is None:
+        return None
+    pending = old if known is None else known.pending
+    elements = schema.elements()
+    made: dict[Texts, Json] = {}
+    unsettled: list[Texts] = []
+    for key in {**new, **dict.fromkeys(pending)}:
+        here, there = old.get(key, MISSING), new.get(key, MISSING)
+        merged = _part(here, there, elements, work, settled)
+        if is_absent(merged) or merged == {}:
+            old.pop(key, None)
+            continue
+        if there is not MISSING:
+            made[key] = merged
+        if here is not MISSING:
+            # An element that the patch would replace stays.
+            old[key] = here if merged is there else merged
+        if there is not MISSING or merged is not here:
+            unsettled.append(key)
+    joined = _ordered(made, old, keys)
+    result = list(joined.values())
+    result = target if unchanged(target, result) else result
+    if new or known is not None:
+        settled.index(Indexed(result, joined, tuple(unsettled)))
+    return result
+
+
+def _indexed(source: Json, keys: Sequence[str]) -> dict[tuple[str, ...], Json] | None:
+    """The elements by their keys; None where one has not all of them, or two have the same."""
+    found: dict[tuple[str, ...], Json] = {}
+    for element in () if is_absent(source) else source:
+        if isinstance(element, dict) is (keys == _SCALARS):
+            return None
+        texts = _key_texts(element, keys)
+        if not all(texts) or texts in found:
+            return None
+        found[texts] = element
+    return found
+
+
+def _key_texts(element: Json, keys: Sequence[str]) -> tuple[str, ...]:
+    if keys == _SCALARS:
+        return ("" if is_empty(element) else scalar_text(element),)
+    values = [get_field(element, key) for key in keys]
+    return tuple("" if is_empty(value) else scalar_text(value) for value in values)
+
+
+def _join_stepwise(
+    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, work: Workspace
+) -> list[Json]:
+    # The keys of all elements, each once, the patch's first.
+    found: dict[tuple[str, ...], None] = {}
+    for source in (patch, target):
+        for element in () if is_absent(source) else source:
+            texts = (scalar_text(element),) if keys == _SCALARS else _key_texts(element, keys)
+            found.setdefault(texts)
+    wanted = list(found)
+    if len(keys) > 1:
+        # Makes one of those that differ only in a key that one of them lacks.
+        for index, _ in enumerate(wanted):
+            left = wanted[index]
+            for other in range(len(wanted)):
+                filled = _filled(left, wanted[other])
+                if filled is not None:
+                    wanted[index] = wanted[other] = filled
+    elements = schema.elements()
+    added: list[Json] = []
+    used: Sequence[str] = keys
+    for texts in wanted:
+        used, known = _usable(wanted, texts, keys)
+        found, given = _find(target, used, known), _find(patch, used, known)
+        merged = _walk(found, given, elements, work)
+        if is_absent(merged) or merged == {}:
+            _set_element(target, MISSING, used, known)
+            continue
+        if isinstance(merged, dict):
+            for key, text in zip(used, known, strict=True):
+                if key not in merged and text:
+                    set_field(merged, key, text)
+        _set_element(added, merged, used, known)
+    return _appended(added, target, used) if wanted else target
+
+
+def _filled(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:
+    pairs = list(zip(left, right, strict=True))
+    if any(one and other and one != other for one, other in pairs):
+        return None
+    if not any(one == other for one, other in pairs):
+        return None
+    return tuple(one or other for one, other in pairs)
+
+
+def _usable(
+    wanted: Sequence[Sequence[str]], texts: Sequence[str], keys: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The keys that any of the elements has, with the texts of one of them."""
+    present = {key for one in wanted for key, text in zip(keys, one, strict=False) if text}
+    if not present:
+        return list(keys), list(texts)
+    pairs = zip(keys, texts, strict=True)
+    known = [text for key, text in pairs if text or key in present]
+    return [key for key in keys if key in present], known
+
+
+def _find(source: Json, keys: Sequence[str], texts: Sequence[str]) -> Json:
+    """The first element with the keys that are not empty."""
+    if not isinstance(source, list):
+        return MISSING
+    keys, texts = _usable([texts], texts, keys)
+    if not keys[0]:
+        matching = (one for one in source if scalar_text(one) == texts[0])
+        return next(matching, MISSING)
+    for element in source:
+        if isinstance(element, dict) and all(
+            key in element and scalar_text(element[key]) == text
+            for key, text in zip(keys, texts, strict=True)
+        ):
+            return element
+    return MISSING
+
+
+def _set_element(
+    content: list[Json], element: Json, keys: Sequence[str], texts: Sequence[str]
+) -> None:
+    """Puts an element in the place of those with the same keys, or at the end; MISSING takes
+    those away. Empty elements go, and without texts all others go too."""
+    objects_only = bool(keys[0] and texts and texts[0])
+    kept: list[Json] = []
+    is_there = False
+    for one in content:
+        if is_absent(one) or one == {}:
+            continue
+        if objects_only and not isinstance(one, dict):
+            kept.append(one)
+        elif _has_keys(one, keys, texts):
+            is_there = True
+            if element is not MISSING:
+                kept.append(element)
+        elif texts:
+            kept.append(one)
+    if not is_there and not is_absent(element):
+        kept.append(element)
+    content[:] = kept
+
+
+def _has_keys(element: Json, keys: Sequence[str], texts: Sequence[str]) -> bool:
+    """A key without a text counts as the one before it; an empty text fits any value."""
+    has = False
+    for index, key in enumerate(keys):
+        if index < len(texts):
+            has = _has_key(element, key, texts[index])
+        if not has:
+            return False
+    return True
+
+
+def _has_key(element: Json, key: str, text: str) -> bool:
+    if not key:
+        expect_scalar(element)
+        return scalar_text(element) == text
+    expect_object(element)
+    return key in element and (not text or scalar_text(element[key]) == text)
+
+
+def _appended(content: list[Json], more: list[Json], keys: Sequence[str]) -> list[Json]:
+    for element in list(more):
+        if not keys[0]:
+            _set_element(content, element, keys, [scalar_text(element)])
+            continue
+        texts: list[str] = []
+        for key in keys:
+            expect_object(element)
+            value = get_field(element, key)
+            if value is MISSING:
+                content.append(element)
+            else:
+                texts.append(scalar_text(value))
+        if len(keys) > 1:
+            _set_element(content, MISSING, keys, texts)
+        _set_element(content, element, keys, texts)
+    return content

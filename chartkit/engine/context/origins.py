@@ -28,8 +28,7 @@ from chartkit.go.fmt import embedded_json
 from chartkit.model import Body, FieldPath, Json, path_step, pointer_of, pointer_steps
 
 if TYPE_CHECKING:
-    from chartkit.engine.context.entries.loader import EntryLoader
-    from chartkit.engine.context.entries.variable import VariableLoader
+    from chartkit.engine.context.entries.loader import EntryLoader, VariableLoader
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""
@@ -216,8 +215,7 @@ def _entry(loader: Loader, origins: Origins) -> Traced:
         if not isinstance(images, dict):
             return Traced(None)
         return named({kind: named(_by_container(found)) for kind, found in images.items()})
-    from chartkit.engine.context.entries.loader import EntryLoader
-    from chartkit.engine.context.entries.variable import VariableLoader
+    from chartkit.engine.context.entries.loader import EntryLoader, VariableLoader
 
     if isinstance(loader, VariableLoader):
         return _variable_entry(loader, origins)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.calls import compile_call
-from chartkit.engine.jmespath.compiler import compile_node
+from chartkit.engine.jmespath.compiler import compile_call, compile_node
 from chartkit.engine.jmespath.declaration import Search
 from chartkit.engine.jmespath.nodes import Node
 from chartkit.engine.jmespath.traced import Traced, listed, made, named, with_keys

@@ -54,7 +54,10 @@ _TYPES: Final[dict[str, type[Any]]] = {
     "array": list,
     "object": dict,
 }
-_TYPE_NAMES: Final = {float: "number", **{kind: name for name, kind in _TYPES.items()}}
+_TYPE_NAMES: Final[dict[type[Any], str]] = {
+    float: "number",
+    **{kind: name for name, kind in _TYPES.items()},
+}
 
 
 def find_problems(

@@ -54,7 +54,7 @@ class Conditions:
         parts; raise `EvaluationError`."""
         if context.recorder is None:
             return self.evaluate(context)
-        from chartkit.engine.cluster_policy.conditions.recorded import record_preconditions
+        from chartkit.engine.cluster_policy.conditions.fields import record_preconditions
 
         return record_preconditions(self, context)
 
@@ -246,7 +246,7 @@ def _unresolved(
 ) -> EvaluationError:
     message = f"failed to substitute variables in condition {side}: {error.message}"
     if context.recorder is not None:
-        from chartkit.engine.cluster_policy.conditions.recorded import record_failure
+        from chartkit.engine.cluster_policy.conditions.fields import record_failure
 
         record_failure(context.recorder, condition, context, message)
     return EvaluationError(message)
@@ -259,7 +259,7 @@ def _recorded(
     compare: Callable[[Json], bool],
 ) -> bool:
     """Return the answer of a condition, which is recorded; sides: its key's value and its value."""
-    from chartkit.engine.cluster_policy.conditions.recorded import record_condition
+    from chartkit.engine.cluster_policy.conditions.fields import record_condition
 
     answer = compare(sides[0])
     if context.recorder is not None:

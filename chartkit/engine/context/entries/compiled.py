@@ -62,7 +62,7 @@ def _entry_fault(entry: Body, namespaced: bool) -> str | None:
             "context entries"
         )
     if namespaced and kinds == ["globalReference"]:
-        from chartkit.engine.context.entries.outside import NO_GLOBALS
+        from chartkit.engine.context.entries.loader import NO_GLOBALS
 
         return NO_GLOBALS
     return _KINDS[kinds[0]](entry[kinds[0]])
@@ -187,15 +187,15 @@ def compile_entries(
 
 
 def _compile(entry: Body, namespace: str) -> EntryLoader | str:
-    from chartkit.engine.context.entries import api_call, outside, variable
-    from chartkit.engine.context.entries.loader import EntryNameError
+    from chartkit.engine.context.entries import api_call
+    from chartkit.engine.context.entries import loader as own
 
     loaders: dict[str, Callable[[str, Body, str], EntryLoader]] = {
-        "configMap": outside.ConfigMapLoader,
+        "configMap": own.ConfigMapLoader,
         "apiCall": api_call.ApiCallLoader,
-        "globalReference": outside.GlobalReferenceLoader,
-        "imageRegistry": outside.ImageRegistryLoader,
-        "variable": variable.VariableLoader,
+        "globalReference": own.GlobalReferenceLoader,
+        "imageRegistry": own.ImageRegistryLoader,
+        "variable": own.VariableLoader,
     }
     name = text_of(entry.get("name"))
     for kind, loader in loaders.items():
@@ -203,6 +203,6 @@ def _compile(entry: Body, namespace: str) -> EntryLoader | str:
         if isinstance(body, dict):
             try:
                 return loader(name, body, namespace)
-            except EntryNameError:
+            except own.EntryNameError:
                 return name
     return name

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.handler import Block, Checked
-from chartkit.engine.cluster_policy.overlay import compile_any_pattern, compile_single_pattern
+from chartkit.engine.cluster_policy.validate import compile_any_pattern, compile_single_pattern
 from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
 from chartkit.model import Json

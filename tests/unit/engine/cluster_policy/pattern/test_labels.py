@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
 from chartkit.engine.cluster_policy.pattern.build import Spot
-from chartkit.engine.cluster_policy.pattern.objects import expansion_of
+from chartkit.engine.cluster_policy.pattern.match import expansion_of
 from chartkit.model import Body, Json
 
 

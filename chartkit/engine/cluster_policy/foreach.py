@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -102,6 +102,21 @@ def compile_list(text: str) -> Callable[[Context], list[Json]]:
     return elements
 
 
+def each_element(
+    elements: list[Json], context: Context, nesting: int, *, is_reversed: bool = False
+) -> Iterator[tuple[int, Json, Context]]:
+    """Yield the elements of a loop that are not null, counted, each with its index and a context
+    of its own. nesting: the number of loops around this one."""
+    loop = f"a foreach over {len(elements)} elements"
+    indexed = list(enumerate(elements))
+    for index, element in reversed(indexed) if is_reversed else indexed:
+        if element is not None:
+            context.budget.spend(ITERATION, loop)
+            inner = context.child()
+            inner.set_element(element, index, nesting)
+            yield index, element, inner
+
+
 def compile_scope(
     body: Body, rule: Rule, policy: Policy
 ) -> tuple[ContextEntries, Conditions | None]:
@@ -139,14 +154,8 @@ def _run(
 ) -> tuple[Checked | None, int]:
     """The first decision that is no pass, and how many elements passed."""
     applied = 0
-    budget, loops = context.budget, f"a foreach over {len(elements)} elements"
     members = None if context.recorder is None else _members(context.recorder, loop, context)
-    for index, element in enumerate(elements):
-        if element is None:
-            continue
-        budget.spend(ITERATION, loops)
-        inner = context.child()
-        inner.set_element(element, index, nesting)
+    for index, element, inner in each_element(elements, context, nesting):
         is_object = isinstance(element, dict)
         if loop.scope and not is_object:
             text = (

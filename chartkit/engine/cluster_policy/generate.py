@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.budget import ITERATION, Budget, BudgetError, check_object
-from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope
+from chartkit.engine.budget import Budget, BudgetError, check_object
+from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope, each_element
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
 from chartkit.engine.context.context import Context
@@ -431,13 +431,7 @@ def _compile_loop(body: Body, writer: Writer) -> Step:
     pattern = compile_pattern(body)
 
     def step(context: Context, store: Store) -> None:
-        found = elements(context)
-        for index, element in enumerate(found):
-            if element is None:
-                continue
-            context.budget.spend(ITERATION, f"a foreach over {len(found)} elements")
-            inner = context.child()
-            inner.set_element(element, index, 0)
+        for _, _, inner in each_element(elements(context), context, 0):
             entries.attach(inner)
             if conditions is None or conditions.evaluate(inner).holds:
                 writer.write(pattern(inner), store)

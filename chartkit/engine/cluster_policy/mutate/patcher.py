@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.budget import ITERATION, PATCH, Budget
+from chartkit.engine.budget import PATCH, Budget
 from chartkit.engine.cluster_policy.conditions import Conditions
-from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope
+from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope, each_element
 from chartkit.engine.cluster_policy.mutate.anchors import HANDLED, applicable, decide, has_anchors
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.merge import merge
@@ -281,14 +281,7 @@ def _run(
     work: Workspace,
 ) -> Patched:
     before = resource
-    budget, loops = context.budget, f"a foreach over {len(elements)} elements"
-    indexed = list(enumerate(elements))
-    for index, element in reversed(indexed) if loop.is_reversed else indexed:
-        if element is None:
-            continue
-        budget.spend(ITERATION, loops)
-        inner = context.child()
-        inner.set_element(element, index, nesting)
+    for index, _, inner in each_element(elements, context, nesting, is_reversed=loop.is_reversed):
         done = _patch_element(loop, index, inner, resource, work)
         if done is None or done.status is Status.SKIP:
             continue

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
-from chartkit.engine.cluster_policy.handler import Block, Check, Checked, FindFields
+from chartkit.engine.cluster_policy.handler import Check, Checked, FindFields
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
@@ -45,16 +45,15 @@ class Loop:
     check: Check
 
 
-CompileBlock = Callable[["Block", "Rule", "Policy"], "Check"]
+CompileBlock = Callable[["Body", "Rule", "Policy", int], "Check"]
 """Compiles what stands inside a loop, other loops among it."""
 
 
-def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: CompileBlock) -> Check:
-    """Return the check of a block's foreach."""
-    nesting = block.nesting
-    loops = [
-        _compile_loop(body, rule, policy, compile_block, nesting + 1) for body in block.foreach
-    ]
+def compile_foreach(
+    bodies: Sequence[Body], rule: Rule, policy: Policy, nesting: int, compile_block: CompileBlock
+) -> Check:
+    """Return the check of a `foreach`; nesting: the number of loops around it."""
+    loops = [_compile_loop(body, rule, policy, compile_block, nesting + 1) for body in bodies]
     passed = Checked(Status.PASS, "rule passed")
 
     def check(context: Context, request: Request, element: Json) -> Checked | None:
@@ -131,13 +130,6 @@ def _compile_loop(
     body: Body, rule: Rule, policy: Policy, compile_block: CompileBlock, nesting: int
 ) -> Loop:
     scope = body.get("elementScope")
-    block = Block(
-        body.get("pattern"),
-        body.get("anyPattern"),
-        body.get("deny"),
-        tuple(body.get("foreach") or ()),
-        nesting,
-    )
     text: str = body.get("list") or ""
     return Loop(
         body,
@@ -145,7 +137,7 @@ def _compile_loop(
         compile_list(text),
         scope if isinstance(scope, bool) else None,
         *compile_scope(body, rule, policy),
-        compile_block(block, rule, policy),
+        compile_block(body, rule, policy, nesting),
     )
 
 

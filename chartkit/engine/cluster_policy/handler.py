@@ -15,7 +15,7 @@ from chartkit.engine.kubernetes.selectors import compile_selector
 from chartkit.engine.request import ENFORCE, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, FieldPath, Json, RuleResult, Status
+from chartkit.model import FieldPath, Json, RuleResult, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
@@ -58,20 +58,6 @@ Check = Callable[["Context", "Request", Json], Checked | None]
 """Decides in a context for a request; the last argument is the element that patterns look at.
 
 None: there is nothing to say. May raise EvaluationError."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The deciding part of a rule or of a foreach. deny before patterns before foreach.
-
-    nesting: how many foreach there are around it.
-    """
-
-    pattern: Json = None
-    any_pattern: Json = None
-    deny: Body | None = None
-    foreach: tuple[Body, ...] = ()
-    nesting: int = 0
 
 
 Handler = Callable[["Context", "Request"], RuleResult | None]

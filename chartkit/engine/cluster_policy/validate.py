@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.foreach import compile_foreach
-from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Block, Check, Checked, Handler
+from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, Handler
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_match
 from chartkit.engine.cluster_policy.pattern import (
     Mismatch,
@@ -106,9 +106,8 @@ _MOST_MESSAGES: Final = 64
 
 def compile_validate(rule: Rule, policy: Policy) -> Handler:
     """The handler of a validate rule. Raises what compiling conditions raises."""
-    validation = rule.validate
-    block = Block(validation.pattern, validation.any_pattern, validation.deny, validation.foreach)
-    check = allow_existing(compile_block(block, rule, policy), rule, policy)
+    body: Body = rule.body.get("validate") or {}
+    check = allow_existing(compile_block(body, rule, policy), rule, policy)
     passed: dict[Checked, RuleResult] = {}
     last: tuple[Checked, RuleResult] | None = None
 
@@ -138,16 +137,17 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
     return handle
 
 
-def compile_block(block: Block, rule: Rule, policy: Policy) -> Check:
-    """Return the check of a rule, or of a foreach inside it."""
-    if block.deny is not None:
-        return _compile_deny(block.deny, rule)
-    if block.pattern is not None:
-        return _of_object(compile_single_pattern(block, rule))
-    if block.any_pattern is not None:
-        return _of_object(compile_any_pattern(block, rule))
-    if block.foreach:
-        return compile_foreach(block, rule, policy, compile_block)
+def compile_block(body: Body, rule: Rule, policy: Policy, nesting: int = 0) -> Check:
+    """Return the check of a rule's `validate`, or of a foreach inside it: deny before patterns
+    before foreach. nesting: the number of loops around it."""
+    if body.get("deny") is not None:
+        return _compile_deny(body["deny"], rule)
+    if body.get("pattern") is not None:
+        return _of_object(compile_single_pattern(body["pattern"], rule))
+    if body.get("anyPattern") is not None:
+        return _of_object(compile_any_pattern(body["anyPattern"], rule))
+    if body.get("foreach"):
+        return compile_foreach(body["foreach"], rule, policy, nesting, compile_block)
     return lambda _context, _request, _element: None
 
 
@@ -209,9 +209,9 @@ _Patterns = Callable[["Context"], Sequence[Pattern]]
 _MOST_CACHED: Final = 256
 
 
-def compile_single_pattern(block: Block, rule: Rule) -> Judge:
-    """Judges by a block's `pattern`."""
-    (marked,) = mark_literals([block.pattern])
+def compile_single_pattern(body: Json, rule: Rule) -> Judge:
+    """Judges by a `pattern`."""
+    (marked,) = mark_literals([body])
     find = _compile_patterns(marked, _one)
     passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
     explain = _Messages(rule)
@@ -223,7 +223,7 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
         if value is NO_ELEMENT:
             return None
-        mismatch = _asked(context, pattern, value, block.pattern, ())
+        mismatch = _asked(context, pattern, value, body, ())
         if mismatch is None:
             return passed
         if mismatch.kind is MismatchKind.SKIP:
@@ -235,10 +235,10 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
     return judge
 
 
-def compile_any_pattern(block: Block, rule: Rule) -> Judge:
-    """Judges by a block's `anyPattern`."""
+def compile_any_pattern(body: Json, rule: Rule) -> Judge:
+    """Judges by an `anyPattern`."""
     # Kyverno reads it anew from JSON, where every number is a float64: nothing is marked.
-    find = _compile_patterns(block.any_pattern, _several)
+    find = _compile_patterns(body, _several)
     explain = _Messages(rule)
     passed: list[Checked] = []
     empty = Checked(Status.PASS, rule.validate.message)
@@ -254,7 +254,7 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
             return None
         mismatches: list[Mismatch] = []
         for index, pattern in enumerate(patterns):
-            mismatch = _asked(context, pattern, value, block.any_pattern, (index,))
+            mismatch = _asked(context, pattern, value, body, (index,))
             if mismatch is None:
                 while len(passed) <= index:
                     text = f"validation rule '{rule.name}' anyPattern[{len(passed)}] passed."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from chartkit.addons.migrate.jmespath import call
-from chartkit.engine.jmespath import calls
+from chartkit.engine.jmespath import compiler
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.model import Body
@@ -110,7 +110,7 @@ def test_a_declaration_brings_its_conversion(monkeypatch: pytest.MonkeyPatch) ->
         return text.split(mark)[1] + mark
 
     monkeypatch.setattr(call, "DECLARED", {**FUNCTIONS, "tail": tail})
-    monkeypatch.setattr(calls, "FUNCTIONS", {**FUNCTIONS, "tail": tail})
+    monkeypatch.setattr(compiler, "FUNCTIONS", {**FUNCTIONS, "tail": tail})
     found = converted(_condition("tail(NOTE, '/')", "b/"), "Pod")
     assert found.expressions == [f"{_NOTE}.split('/')[1] + '/' != 'b/'"]
 

@@ -15,7 +15,7 @@ from chartkit.engine.cel.explain import explain
 from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel_policies import compile as compile_module
 from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.jmespath import calls
+from chartkit.engine.jmespath import compiler
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.engine.policies import compile_any
@@ -84,7 +84,7 @@ def _is_shared(results: list[RuleResult]) -> bool:
 
 
 def test_a_function_of_jmespath(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "FUNCTIONS", {**FUNCTIONS, "shout": shout})
+    monkeypatch.setattr(compiler, "FUNCTIONS", {**FUNCTIONS, "shout": shout})
     key = "{{ shout(request.object.metadata.labels.app) }}"
     deny = {"conditions": {"any": [{"key": key, "operator": "Equals", "value": "B"}]}}
     assert _is_shared(_results(policy_resource(rule(validate={"message": "m", "deny": deny}))))

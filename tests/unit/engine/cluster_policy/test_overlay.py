@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.handler import Block, Checked
+from chartkit.engine.cluster_policy.handler import Checked
 from chartkit.engine.cluster_policy.validate import compile_any_pattern, compile_single_pattern
 from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
@@ -15,16 +15,16 @@ from tests.unit.engine.policies import policy, rule
 
 
 def _single(pattern: Json, value: Json, message: str = "", **data: Any) -> tuple[str, str]:
-    return _shown(_judge(compile_single_pattern, Block(pattern=pattern), value, message, data))
+    return _shown(_judge(compile_single_pattern, pattern, value, message, data))
 
 
 def _any(pattern: Json, value: Json, message: str = "", **data: Any) -> tuple[str, str]:
-    return _shown(_judge(compile_any_pattern, Block(any_pattern=pattern), value, message, data))
+    return _shown(_judge(compile_any_pattern, pattern, value, message, data))
 
 
-def _judge(compile_it: Any, block: Block, value: Json, message: str, data: Any) -> Checked:
+def _judge(compile_it: Any, body: Json, value: Json, message: str, data: Any) -> Checked:
     read = policy(rule(validate={"message": message, "pattern": {}}))
-    checked: Checked = compile_it(block, read.rules[0])(Context(data), value)
+    checked: Checked = compile_it(body, read.rules[0])(Context(data), value)
     return checked
 
 
@@ -106,7 +106,7 @@ def test_overlay_variables() -> None:
 
 def test_a_pattern_of_variables_is_compiled_for_each_value() -> None:
     read = policy(rule(validate={"pattern": {}}))
-    judge = compile_single_pattern(Block(pattern={"b": "{{ x }}"}), read.rules[0])
+    judge = compile_single_pattern({"b": "{{ x }}"}, read.rules[0])
     for index in range(600):
         assert _shown(judge(Context({"x": f"v{index}"}), {"b": f"v{index}"}))[0] == "pass"
         assert _shown(judge(Context({"x": f"v{index}"}), {"b": "other"}))[0] == "fail"

@@ -356,23 +356,11 @@ def _of_folder(folder: Path, parameters: Mapping[str, Json], policy_type: str) -
 
 
 def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """Return the policies of a built-in profile, which are kept for the next run: to read and fill
-    in their templates takes as long as to judge hundreds of objects."""
-    from chartkit.cache_folder import Store, digest_of, program_digest
-
-    store = Store("profiles")
-    key = digest_of(name, policy_type, program_digest())
-    kept = None if parameters else store.load(key)
-    if isinstance(kept, list):
-        return [Resource(body, Location(file, line)) for body, file, line in kept]
+    """Return the policies of a built-in profile."""
     from chartkit.library.filled import filled_profile
     from chartkit.project.settings import PolicyType
 
-    found = list(filled_profile(name, parameters, PolicyType(policy_type)))
-    if not parameters:
-        places = ((each.location.file, each.location.line) for each in found)
-        store.save(key, [[each.body, *place] for each, place in zip(found, places, strict=True)])
-    return found
+    return list(filled_profile(name, parameters, PolicyType(policy_type)))
 
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.errors import InputError, RenderError
+from chartkit.errors import RenderError
 from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import (
@@ -265,18 +265,3 @@ def test_a_chart_that_cannot_be_rendered_is_a_row_beside_the_policies(tmp_path: 
     assert [policy.policy.name for policy in policies.policies] == ["p"]
     unread = [row for row in policies.diagnostics if row.rule_id == "unread"]
     assert ["child" in row.message for row in unread] == [True]
-
-
-def test_a_built_in_profile_is_filled_in_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHARTKIT_CACHE", str(tmp_path))
-    first = load_policies(["pss-baseline"], {}).found
-    monkeypatch.setattr("chartkit.library.filled.filled_profile", lambda *_: [])
-    again = load_policies(["pss-baseline"], {}).found
-    assert [(each.body, each.location) for each in again] == [
-        (each.body, each.location) for each in first
-    ]
-    # With parameters, a profile is filled in each time.
-    with pytest.raises(InputError, match="holds no policy"):
-        load_policies(["pss-baseline"], {"podSecurityVersion": "1.30"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from chartkit.wording import alternatives
+
 
 def nearest(name: str, known: Iterable[str], most: int = 3, similarity: float = 0.6) -> list[str]:
     """Return the known names that are similar to another, the most similar first; letters' case
@@ -22,8 +24,5 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
 
 def did_you_mean(names: Sequence[str]) -> str | None:
     """Return a hint with names: `did you mean 'a', 'b' or 'c'?`; None if there are none."""
-    if not names:
-        return None
-    *most, last = (f"'{name}'" for name in names)
-    listed = f"{', '.join(most)} or {last}" if most else last
-    return f"did you mean {listed}?"
+    quoted = [f"'{name}'" for name in names]
+    return f"did you mean {alternatives(quoted)}?" if quoted else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from chartkit.cli.lint import lint
-from chartkit.cli.options.groups import Choice, download_timeout_option, jobs_option, takes
+from chartkit.cli.options.groups import Choice, download_timeout_option, jobs_option
 from chartkit.cli.options.output import OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option
@@ -18,21 +18,7 @@ from chartkit.cli.terminal import take_back, track
 _output = reports()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Selection:
-    """The policies to list, by what they have in common."""
-
-    project: Path
-    category: str
-    severity: str
-    subject: str
-    kind: str
-    kyverno: str | None
-    library: str
-
-
-_takes_selection = takes(
-    _Selection,
+_SELECTION: Final = (
     project_folder_option,
     click.option(
         "--category",
@@ -67,6 +53,13 @@ _takes_selection = takes(
     ),
     click.option("--library", default="", metavar="NAME", help="Only policies of this library."),
 )
+"""The options that select policies by what they have in common."""
+
+
+def _selecting(command: Any) -> Any:
+    for option in reversed(_SELECTION):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -75,42 +68,41 @@ def policies() -> None:
 
 
 @policies.command("list", short_help="List the policies of every library.")
-@_takes_selection
+@_selecting
 @_output
-def list_policies(selection: _Selection, options: OutputOptions) -> None:
+def list_policies(options: OutputOptions, **selection: Any) -> None:
     """List the policies of every library: the built-in one, your own, the vendored ones."""
-    _list((), selection, options)
+    _list((), options, **selection)
 
 
 @policies.command(short_help="List the policies that have every WORD.")
 @click.argument("words", nargs=-1, required=True, metavar="WORD…")
-@_takes_selection
+@_selecting
 @_output
-def search(selection: _Selection, options: OutputOptions, words: Sequence[str]) -> None:
+def search(options: OutputOptions, words: Sequence[str], **selection: Any) -> None:
     """List the policies that have every WORD in their name, title, category or description.
 
     Exits 1 if there are none.
     """
-    _list(words, selection, options)
+    _list(words, options, **selection)
 
 
-def _list(words: Sequence[str], selection: _Selection, options: OutputOptions) -> None:
+def _list(
+    words: Sequence[str],
+    options: OutputOptions,
+    project: Path,
+    kyverno: str | None,
+    **traits: str,
+) -> None:
     from chartkit.catalog.entries import libraries, read_catalogue
     from chartkit.catalog.search import Query, checked, report, search
     from chartkit.kyverno.versions import parse_version
 
     options.parsed()
-    folders = libraries(selection.project)
+    folders = libraries(project)
     catalogue = read_catalogue(folders)
-    query = Query(
-        tuple(words),
-        selection.category,
-        selection.severity,
-        selection.subject,
-        selection.kind,
-        parse_version(selection.kyverno, "Kyverno") if selection.kyverno is not None else None,
-        selection.library,
-    )
+    version = parse_version(kyverno, "Kyverno") if kyverno is not None else None
+    query = Query(tuple(words), kyverno=version, **traits)
     query = checked(query, catalogue.entries, [folder.name for folder in folders])
     entries = search(catalogue.entries, query)
     show_report(report(entries), options)

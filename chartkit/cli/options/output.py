@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,7 @@ from chartkit.cli.options.groups import Option, takes
 from chartkit.cli.terminal import screen
 from chartkit.report.formats import FORMATS, names
 from chartkit.report.outputs import Output, parse_all, with_query
+from chartkit.wording import alternatives
 
 if TYPE_CHECKING:
     from chartkit.model import Diagnostic
@@ -33,12 +34,6 @@ class _FormatsOption(click.Option):
         return record[0], f"{record[1]} Other packages add {', '.join(added)}."
 
 
-def one_of(names: Iterable[str]) -> str:
-    """Return names as a help text lists them: `a, b or c`."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
-
-
 def formats_option(*declared: str) -> Option:
     """Return the option `-o FORMAT[=FILE]`, which is repeatable; declared: its names."""
     return click.option(
@@ -48,7 +43,7 @@ def formats_option(*declared: str) -> Option:
         multiple=True,
         default=("text",),
         metavar="FORMAT[=FILE]",
-        help=f"{one_of(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
+        help=f"{alternatives([*FORMATS])}; repeatable. Without =FILE it goes to standard output.",
     )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from chartkit.wording import alternatives
-
 
 def nearest(name: str, known: Iterable[str], most: int = 3, similarity: float = 0.6) -> list[str]:
     """Return the known names that are similar to another, the most similar first; letters' case
@@ -26,3 +24,9 @@ def did_you_mean(names: Sequence[str]) -> str | None:
     """Return a hint with names: `did you mean 'a', 'b' or 'c'?`; None if there are none."""
     quoted = [f"'{name}'" for name in names]
     return f"did you mean {alternatives(quoted)}?" if quoted else None
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """Return names of which one is meant: `a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last

@@ -16,12 +16,6 @@ def abridged(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
-def alternatives(names: Sequence[str]) -> str:
-    """Return names of which one is meant: `a, b or c`."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
-
-
 def shortened(text: str, most: int) -> str:
     """Return a text of at most so many characters, with an ellipsis in place of the others."""
     return text if len(text) <= most else f"{text[:most]}…"

@@ -13,7 +13,7 @@ from chartkit.cli.options.groups import Option, takes
 from chartkit.cli.terminal import screen
 from chartkit.report.formats import FORMATS, names
 from chartkit.report.outputs import Output, parse_all, with_query
-from chartkit.wording import alternatives
+from chartkit.suggestions import alternatives
 
 if TYPE_CHECKING:
     from chartkit.model import Diagnostic

@@ -6,11 +6,16 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
+from queue import PriorityQueue
+from threading import Thread
 from typing import Any, Final, TypeVar
 
+import click
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
@@ -21,14 +26,17 @@ from chartkit.addons.lsp.actions import Action, actions
 from chartkit.addons.lsp.checks import Checks, Found, Subject
 from chartkit.addons.lsp.completion import completions
 from chartkit.addons.lsp.cursor import Cursor, cursor_at
-from chartkit.addons.lsp.judging import Token
+from chartkit.addons.lsp.judging import CancelledError, Token
 from chartkit.addons.lsp.problems import MOST, Problem, lines_of, span_of
 from chartkit.addons.lsp.session import Session
-from chartkit.addons.lsp.worker import CHECK, REQUEST, Worker, answered
 from chartkit.documents.input_files import EDITED
+from chartkit.errors import ChartkitError, contained
 from chartkit.model import Location, Severity
+from chartkit.safe_text import shown
 
 T = TypeVar("T")
+REQUEST, CHECK = range(2)
+"""The ranks of jobs: requests first."""
 DELAY: Final = 0.05
 """The seconds without a further change after which a file is checked."""
 _SEVERITIES: Final = {
@@ -38,6 +46,42 @@ _SEVERITIES: Final = {
 }
 
 
+class _Worker:
+    """The one thread that checks files and answers requests, one after another: what it works with
+    needs no locks. A job that fails ends no other."""
+
+    def __init__(self) -> None:
+        self._jobs: PriorityQueue[tuple[int, int, Callable[[], None]]] = PriorityQueue()
+        self._numbers = count()
+        Thread(target=self._work, name="checks", daemon=True).start()
+
+    def submit(self, rank: int, job: Callable[[], T], otherwise: T) -> Future[T]:
+        """Have a job done. rank: `REQUEST` or `CHECK`; otherwise: the answer if it fails."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                future.set_result(_answered(job, otherwise))
+
+        self._jobs.put((rank, next(self._numbers), run))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()[2]()
+
+
+def _answered(job: Callable[[], T], otherwise: T) -> T:
+    """Return the answer of a job, or another one where it fails, and write a bug to stderr."""
+
+    def failed(error: Exception, message: str) -> T:
+        if not isinstance(error, ChartkitError | CancelledError):
+            click.echo(f"chartkit lsp: {shown(message)}", err=True)
+        return otherwise
+
+    return contained(job, failed)
+
+
 class ChartkitServer(LanguageServer):
     """A server of one editor. Documents that it has open count in place of those on the disk."""
 
@@ -45,7 +89,7 @@ class ChartkitServer(LanguageServer):
         super().__init__("chartkit", __version__)
         self._session = session
         self._checks = Checks(session)
-        self._worker = Worker()
+        self._worker = _Worker()
         self._pending: dict[Path, tuple[asyncio.TimerHandle, Token]] = {}
         """The checks that wait or run, by what they check."""
         self._found: dict[Path, Found] = {}
@@ -96,7 +140,7 @@ class ChartkitServer(LanguageServer):
 
     def _check(self, path: Path) -> None:
         """Check what a file belongs to, once no further change comes; forget what is closed."""
-        subject = answered(lambda: self._checks.subject_of(path), None)
+        subject = _answered(lambda: self._checks.subject_of(path), None)
         if subject is None:
             return
         if subject.root in self._pending:

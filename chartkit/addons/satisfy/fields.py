@@ -52,8 +52,6 @@ _CHOICES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
 }
 """The values of fields that an API server takes alone, by the ends of their paths."""
-_FILLED: Final = "containers"
-"""The list that an API server takes with an element alone."""
 _RESTARTED: Final = frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"))
 """The kinds whose Pods are always started again."""
 
@@ -108,28 +106,35 @@ def type_test(kind: GroupVersionKind, path: FieldPath) -> Test | None:
     """Return the test of a field's type, which an API server asks for, with values of it; None for
     a field of an unknown type."""
     name = type_at(kind, path)
-    if name is None:
-        return None
-    examples = (_EXAMPLES[str(path[-1])],) if path and str(path[-1]) in _EXAMPLES else ()
+    test = None if name is None else _test_of(name, kind, path)
+    if test is None or not _is_needed(path):
+        return test
+    holds = test.holds
+    return replace(test, holds=lambda value: value not in (MISSING, []) and holds(value))
+
+
+def _is_needed(path: FieldPath) -> bool:
+    """Report whether no API server takes an object without a field: a container and its image."""
+    is_image = path[-3:-2] == ("containers",) and path[-1:] == ("image",)
+    return is_image or path[-1:] == ("containers",) or path[-2:] == ("containers", 0)
+
+
+def _test_of(name: str, kind: GroupVersionKind, path: FieldPath) -> Test | None:
+    """Return the test of a field of a type; None for a type that says nothing."""
+    usual = (_EXAMPLES[str(path[-1])],) if path and str(path[-1]) in _EXAMPLES else ()
     if name.startswith(LIST):
         inner = name.removeprefix(LIST)
         item = _TYPES[inner][1][:1] if inner in _TYPES else ({},)
-        if path[-1:] == (_FILLED,):
-            return _typed(lambda value: isinstance(value, list) and value != [], ([{}],))
-        return _typed(lambda value: isinstance(value, list), (*examples, [], list(item)))
+        return _typed(lambda value: isinstance(value, list), (*usual, [], list(item)))
     if name not in _TYPES:
-        if not (name.startswith(MAP) or fields_of(name)):
-            return None
-        test = _typed(lambda value: isinstance(value, dict), (*examples, {}))
-        return replace(test, holds=_is_object) if path[-2:] == (_FILLED, 0) else test
+        is_object = name.startswith(MAP) or bool(fields_of(name))
+        return _typed(lambda value: isinstance(value, dict), (*usual, {})) if is_object else None
     if choices := _choices(kind, path):
         return _typed(lambda value: value in choices, choices, is_closed=True)
     holds, values = _TYPES[name]
-    return _typed(holds, (*filter(holds, examples), *values), name, is_closed=name == "bool")
-
-
-def _is_object(value: Json) -> bool:
-    return isinstance(value, dict)
+    usual = tuple(filter(holds, usual))
+    test = _typed(holds, (*usual, *values), name, is_closed=name == "bool")
+    return replace(test, usual=usual)
 
 
 def _choices(kind: GroupVersionKind, path: FieldPath) -> tuple[str, ...]:

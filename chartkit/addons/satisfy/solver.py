@@ -154,10 +154,15 @@ class Solver:
             self._truths[key] = truth(formula, self._body, scope), formula
         return self._truths[key][0]
 
-    def _rank(self, part: Formula, scope: Scope) -> tuple[bool, int]:
-        """Return the rank of a way of a choice: a field that few manifests have comes last."""
-        found = self._truth(part, scope)
-        return not found and is_unusual(part), _RANKS[found]
+    def _rank(self, part: Formula, scope: Scope) -> tuple[bool, int, bool]:
+        """Return the rank of a way of a choice: a field that few manifests have comes last, and a
+        test that takes the usual value of its field first."""
+        found, is_other = self._truth(part, scope), False
+        if isinstance(part, Atom) and self._kind is not None:
+            typed = type_test(self._kind, resolved(part.place, scope))
+            usual = () if typed is None else typed.usual
+            is_other = bool(usual) and not any(map(part.test.holds, usual))
+        return not found and is_unusual(part), _RANKS[found], is_other
 
     def _branches(
         self, formula: Formula, scope: Scope, state: _State

@@ -45,7 +45,8 @@ class Test:
     refuses, None where it does not look at texts; order: `quantity` or `duration` where it compares
     sizes; points: the sizes that it compares with; is_positive: whether it refuses whatever is no
     text of its languages, or no size; needs_value: whether its opposite, too, refuses a field that
-    is not there; is_fallback: whether its probes come after all others; derive: gives values
+    is not there; is_fallback: whether its probes come after all others; usual: those of them that
+    manifests have in the field; derive: gives values
     worth trying, made of the current one; opposite_of: the test that it is the opposite of;
     takes_texts: whether it takes any text; shapes: the types of all values that it takes, empty
     where it does not say.
@@ -62,6 +63,7 @@ class Test:
     is_positive: bool = False
     needs_value: bool = False
     is_fallback: bool = False
+    usual: tuple[Json, ...] = ()
     derive: Callable[[Json], Iterable[Json]] | None = None
     opposite_of: Test | None = None
     takes_texts: bool = True
@@ -219,6 +221,8 @@ def _passes(value: Json, tests: Iterable[Test]) -> bool:
 
 
 def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
+    for test in tests if current is MISSING else ():
+        yield from test.usual
     for test in tests:
         if not test.is_fallback:
             yield from test.offers

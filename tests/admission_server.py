@@ -1,7 +1,5 @@
 """`chartkit serve` as a child process, and clients of it, well-behaved and not."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The examples of `docs/reference/api.md`, by section."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

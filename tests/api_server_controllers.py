@@ -1,8 +1,6 @@
 """What runs in a cluster beside the API server, for `tests.api_server`: Kubernetes' controllers,
 and Kyverno."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from chartkit.model import Body

@@ -1,7 +1,5 @@
 """HTTP for `tests.api_server`: requests come in as data, answers go out as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

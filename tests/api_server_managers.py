@@ -1,8 +1,6 @@
 """Field managers of server-side apply, for objects that begin with `managedFields`; lists are
 atomic, as they are in most custom resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

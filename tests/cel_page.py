@@ -1,7 +1,5 @@
 """`docs/reference/cel.md`: what is written by hand, and the reference of functions below it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

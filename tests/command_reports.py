@@ -1,7 +1,5 @@
 """The output of commands in a format, as tests read it."""
 
-from __future__ import annotations
-
 import io
 
 from chartkit.report.command_report import CommandReport, write_report

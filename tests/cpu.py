@@ -5,8 +5,6 @@ machine that stands still or has others to serve; the time that the process itse
 not, and the bound is many times what is needed.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

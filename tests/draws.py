@@ -1,7 +1,5 @@
 """How many examples the properties draw: few in each run, many with HYPOTHESIS_PROFILE=thorough."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import settings

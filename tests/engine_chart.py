@@ -1,7 +1,5 @@
 """The engine chart for tests: made once, rendered in process."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """A server on loopback with files, and with repositories of git over HTTP."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading

@@ -4,8 +4,6 @@ A test that asks what a slow server comes to wants a short limit. The same limit
 other requests that it makes, and a machine that stands still for a moment would fail those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Strict checks of objects against Kubernetes' own types, offline (kubernetes-validate's data)."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

@@ -4,8 +4,6 @@ They run in the test's own process, which may stand still for a while: a queue o
 short as Python's overflows meanwhile, and the kernel resets what stood in it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from http.server import ThreadingHTTPServer

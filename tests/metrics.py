@@ -1,7 +1,5 @@
 """What Kyverno and an API server export to Prometheus, and what a PromQL expression asks of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -6,8 +6,6 @@ recorded from kubernetes/pod-security-admission as of July 2026, which knows che
 1.37.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

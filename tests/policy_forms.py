@@ -1,7 +1,5 @@
 """The built-in policies in every form, as the chart renders them."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The built-in policies as Helm renders them, without the chart around them."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Mapping
 from functools import cache

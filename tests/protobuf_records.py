@@ -1,7 +1,5 @@
 """Secrets and ConfigMaps as Helm's client sends them: protobuf in Kubernetes' envelope."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 

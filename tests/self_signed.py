@@ -1,7 +1,5 @@
 """A certificate that nobody else has signed, for servers of the tests on 127.0.0.1."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

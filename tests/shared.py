@@ -1,7 +1,5 @@
 """Finds the recorded facts that stand beside the project; a user's clone has none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

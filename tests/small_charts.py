@@ -1,7 +1,5 @@
 """A project with small charts: a definition, a controller, a clean-up job, two policies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

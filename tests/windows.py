@@ -4,8 +4,6 @@ python -m tests.windows imports all modules; with arguments it runs the command 
 modules of Python and of other packages are loaded before, and keep what they need of this system.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

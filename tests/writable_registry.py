@@ -1,7 +1,5 @@
 """A registry on loopback that takes what is pushed to it (the OCI distribution protocol)."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

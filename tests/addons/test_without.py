@@ -1,7 +1,5 @@
 """Without the folder of an add-on everything else works; what it brings says what is missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """CEL values in the notation of the recorded answers."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

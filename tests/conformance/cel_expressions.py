@@ -1,7 +1,5 @@
 """The CEL expressions of policies, with the environment of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final

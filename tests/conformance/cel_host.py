@@ -1,7 +1,5 @@
 """The cluster, services and registries that the recorded cases of Kyverno's libraries ask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final

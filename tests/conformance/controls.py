@@ -1,7 +1,5 @@
 """Rows of podSecurity rules that lift controls: Kyverno gives what is left in no order."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Definitions and policies for tests: what stands in the recorded facts, and who judges it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

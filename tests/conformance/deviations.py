@@ -3,8 +3,6 @@
 The list is strict: a case that agrees after all fails until it is taken off.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 DEVIATIONS: Final[dict[str, dict[str, str]]] = {

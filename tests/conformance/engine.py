@@ -7,8 +7,6 @@ agrees after all counts as failed, so that the list stays true. Where messages o
 all judged, the line says how many agree to the letter.
 """
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import json

@@ -5,8 +5,6 @@ at compile time and the class of an error must agree, and the wording of the com
 many of all messages agree to the letter is counted beside that.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Formats: `NOTES-cel.md` beside the cases.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs the recorded cases of conditions: each stands for the policy that it was recorded with."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

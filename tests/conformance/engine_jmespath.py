@@ -1,7 +1,5 @@
 """Runs one recorded JMESPath case against the engine."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

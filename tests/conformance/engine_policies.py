@@ -3,8 +3,6 @@
 Formats: `NOTES-patterns.md` and `NOTES-jmes.md` beside the cases.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

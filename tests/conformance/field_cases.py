@@ -1,8 +1,6 @@
 """Failures whose fields are judged: of the library's bad examples in every form, and of recorded
 facts where they are there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path

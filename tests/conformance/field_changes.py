@@ -6,8 +6,6 @@ is plausible anywhere; or it goes. A failure that is about several fields goes f
 a change counts where the rule no longer names that field, until the verdict is another.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy

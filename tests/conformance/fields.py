@@ -7,8 +7,6 @@ source and kind of policy: the failures, those with a field, and those whose fie
 verdict. `--list` prints the others.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator

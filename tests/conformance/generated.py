@@ -1,7 +1,5 @@
 """Compares what generate rules made with what was recorded, in `apply` and in `test`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

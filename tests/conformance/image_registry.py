@@ -4,8 +4,6 @@ Its images are the tests' own, and so are the keys: what a recorded policy names
 exchanged for who signed here.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

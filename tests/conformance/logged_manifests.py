@@ -4,8 +4,6 @@
 that log in the place of the public one.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

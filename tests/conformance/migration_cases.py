@@ -1,7 +1,5 @@
 """Recorded cases of the engine, each converted and compared with its original."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Compares the objects that mutation made with the recorded ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@
 same registry; keys and certificates are new in every run, and no answer shows them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

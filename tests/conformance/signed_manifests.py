@@ -3,8 +3,6 @@
 `data/signed_manifests.json` has what Kyverno 1.19's own program answered to each of them.
 """
 
-from __future__ import annotations
-
 import base64
 import copy
 import gzip

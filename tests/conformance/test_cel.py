@@ -1,7 +1,5 @@
 """Recorded CEL expressions, the language and every library, in every environment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ signature with type parameters in the order of their letters, and the environmen
 (`*`: all).
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every CEL expression of real policies compiles in the environment of its kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The fields of failures in CEL: most of them change the verdict, and all failures have one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conformance.field_cases import of_library

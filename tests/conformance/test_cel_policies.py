@@ -1,7 +1,5 @@
 """Recorded policies whose rules are CEL: every kind of them, and what they say of objects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

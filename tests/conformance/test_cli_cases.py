@@ -1,7 +1,5 @@
 """Kyverno's own test files: every row, its verdict and its message, as its program answered."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rules of custom definitions are refused as Kubernetes refuses them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

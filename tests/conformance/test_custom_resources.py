@@ -1,7 +1,5 @@
 """Custom resources are judged as Kubernetes' own validation judges them."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

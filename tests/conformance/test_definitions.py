@@ -1,7 +1,5 @@
 """Custom resource definitions: upstream's names and versions, Kubernetes' rules, real policies."""
 
-from __future__ import annotations
-
 import copy
 import json
 from functools import cache

@@ -1,7 +1,5 @@
 """Findings of the EKS policies in public manifests, in both forms, as eks-findings.md has them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The engine chart renders what upstream's chart 3.9.0 renders, field by field."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

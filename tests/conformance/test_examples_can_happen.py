@@ -7,8 +7,6 @@ What a policy refuses although no API server of today takes it stands in `_DEFEN
 reason, and has a comment where it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The fields that failures name: a change there changes the verdict."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

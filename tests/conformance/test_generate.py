@@ -1,7 +1,5 @@
 """Recorded cases of generate rules and cleanup policies, and the project's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Flux's types, Terraform's parser and format and Helmfile's types are those of th
 CD's definitions come from its module, and Kubernetes' own validation judges by them.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Recorded cases whose images are in public registries, against a registry that stands in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Their image is signed with Notary and has a signed SBOM; the certificate that th
 exchanged for that of who signed here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded searches, the grammar and every function, and the project's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The names by which a chart tells Kyverno's CEL from an API server's are those of both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Converted verifyImages rules: signed images in a registry, admitted and refused as before."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

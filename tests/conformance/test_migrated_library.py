@@ -5,8 +5,6 @@ the ClusterPolicy and as in the form in CEL: what is refused, with which words, 
 what is generated. Fields that are null are left out of the examples: an API server stores none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Converted pod security: the fixtures of Pod Security Admission, and the project's own Pods."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

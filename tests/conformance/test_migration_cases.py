@@ -1,7 +1,5 @@
 """Rules of the recorded cases: whatever converts agrees with its original."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The project's own test files (`tests/cases`), each with what Kyverno's program answered to it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded cases of pattern, anyPattern, anchors, foreach and deny, and the project's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Pod Security Admission and the policies agree on every recorded Pod, at its version and in every
 form that the policies have."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Recorded cases of podSecurity and manifests rules, and the project's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every policy of the library says the same in each of its forms."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

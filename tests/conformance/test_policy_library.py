@@ -1,7 +1,5 @@
 """Every policy's own resources: they come out right, and they pin the policy down leaf by leaf."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -3,8 +3,6 @@
 Below its mark the page is written from the recorded Pods: `pytest --update-golden`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Real manifests under upstream's policies: every row that Kyverno's own program answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Signed images: what `chartkit scan --registry` says, in the words of Kyverno's own program."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

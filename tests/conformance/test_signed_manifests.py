@@ -1,7 +1,5 @@
 """Signed objects: what manifests rules say, in the words of Kyverno's own program."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import gzip

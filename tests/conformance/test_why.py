@@ -1,7 +1,5 @@
 """What decided a result, by recorded cases: with that changed, another result comes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace

@@ -5,8 +5,6 @@ part of a pattern is taken away or turned round. Where several things decide, ea
 next one, until the result is another.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from copy import deepcopy

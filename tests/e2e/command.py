@@ -1,7 +1,5 @@
 """Runs `chartkit`, as a user does."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

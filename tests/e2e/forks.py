@@ -5,8 +5,6 @@ Reads a command a line, as JSON; says the forked process's number, then how that
 has arguments, folder, environment, streams and memory of its own, as one that was started has.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io

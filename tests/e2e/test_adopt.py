@@ -1,7 +1,5 @@
 """The page about adopting an existing Kyverno, from the files that it shows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page about adopting the gate: 500 violations, one new, one fixed, one suppressed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

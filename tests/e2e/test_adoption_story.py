@@ -1,8 +1,6 @@
 """Three legacy files of a team become a project with clusters, charts and what Argo CD installs of
 them, a promotion, and a cluster that is rescued."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The charts in this repository are what `chartkit render` writes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.e2e.command import chartkit

@@ -1,7 +1,5 @@
 """`chartkit diff --against release`: an environment and what Helm has installed of it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

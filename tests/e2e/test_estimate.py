@@ -1,7 +1,5 @@
 """The page about estimates, from the files that it shows; files, recordings and their errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`chartkit eval` from the outside."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`chartkit exceptions list` and `check`, and exceptions from findings."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """`chartkit exceptions write`: suppressions become PolicyExceptions that do the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

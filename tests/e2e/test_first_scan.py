@@ -1,7 +1,5 @@
 """The page of a first scan: its files and its transcripts."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

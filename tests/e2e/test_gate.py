@@ -1,7 +1,5 @@
 """The gate of `chartkit scan`: baselines, suppressions, selectors and thresholds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

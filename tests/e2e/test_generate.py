@@ -1,7 +1,5 @@
 """What is generated and what is deleted, from the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What people who write about running Kyverno do with it, each as a policy of our own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Charts of strangers through the command: one line, exit 2, no request, and Ctrl-C works."""
 
-from __future__ import annotations
-
 import http.server
 import os
 import signal

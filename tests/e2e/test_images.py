@@ -1,8 +1,6 @@
 """The pages about images, with a registry and signers of the tests in place of those that they
 name."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator

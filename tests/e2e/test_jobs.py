@@ -1,7 +1,5 @@
 """`--jobs N` of commands that run many things of a user's: the same results, in the same order."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`chartkit migrate` as a user starts it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Mistyped names of options and profiles are answered with the one that is meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

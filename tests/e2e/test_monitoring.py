@@ -1,7 +1,5 @@
 """`chartkit init --monitoring`: each mode renders and passes every check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The files with which pipelines run chartkit."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

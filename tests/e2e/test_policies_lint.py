@@ -1,7 +1,5 @@
 """`chartkit policies lint`, `test` and `scan`: a mistake in a policy has one place everywhere."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

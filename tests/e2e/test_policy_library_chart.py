@@ -1,8 +1,6 @@
 """The public Kyverno library, where it stands beside the project: all of it is vendored from a
 server, found, and goes through charts that do with every object what the library's own files do."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping

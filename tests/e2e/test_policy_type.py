@@ -1,7 +1,5 @@
 """`--policy-type`: a profile's policies in another form."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

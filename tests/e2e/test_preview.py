@@ -1,7 +1,5 @@
 """`chartkit preview` from the outside."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page about promotion, from the files that it shows."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`chartkit package` and `chartkit push`: archives that Helm takes, in a registry."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Both charts under the real Helm, a program, for each environment of a project."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

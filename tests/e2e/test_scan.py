@@ -1,7 +1,5 @@
 """`chartkit scan` from the outside: everyday cases, every kind of input, every kind of mistake."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`--api-defaults`: files as an API server would store what is in them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

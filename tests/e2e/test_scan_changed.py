@@ -1,8 +1,6 @@
 """`chartkit scan --changed-since`: only what changed is judged, unless the change may alter other
 verdicts."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

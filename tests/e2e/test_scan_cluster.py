@@ -1,7 +1,5 @@
 """`chartkit scan --cluster` as a user starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`chartkit scan` of custom resources whose definitions it knows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`chartkit scan --executor dask://…`: workers elsewhere find what one process here does."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

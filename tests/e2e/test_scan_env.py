@@ -1,7 +1,5 @@
 """`chartkit scan --env`: objects judged by the policies of a project's environment."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Releases that objects of Flux and Argo CD declare, in scans and in checks of values."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """`chartkit scan --jobs N`: several processes find what one does, and end when they are told to."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

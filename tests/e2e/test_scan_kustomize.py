@@ -1,7 +1,5 @@
 """Kustomizations, built by the real program: what `scan`, `render` and `adopt` say of them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`chartkit scan s3://…`: files of an object store are files, and reports are written there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

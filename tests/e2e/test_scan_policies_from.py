@@ -1,7 +1,5 @@
 """`chartkit scan PATH --policies-from`: files judged by the policies of a cluster."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What a user may say to `chartkit scan` about requests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chartkit.documents.reader import read_file

@@ -1,7 +1,5 @@
 """`chartkit scan --timings`: what each policy, rule and context entry took."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

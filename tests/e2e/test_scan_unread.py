@@ -1,7 +1,5 @@
 """Files, folders and charts that cannot be read are rows; everything else is judged."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

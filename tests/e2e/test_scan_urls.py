@@ -1,7 +1,5 @@
 """`chartkit scan` with policies and objects that are named by URLs."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """`chartkit scan --watch`: what changes is judged again, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import queue
 import signal

@@ -1,7 +1,5 @@
 """`chartkit serve` over real connections: reviews, bad clients, reloads, and its end."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

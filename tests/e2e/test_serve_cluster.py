@@ -1,7 +1,5 @@
 """`chartkit serve` next to an API server: its webhooks, its reports, and policies from there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What commands write to a terminal fits it; what they write to a pipe has whole lines."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

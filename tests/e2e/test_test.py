@@ -1,7 +1,5 @@
 """`chartkit test` from the outside."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """`chartkit values lint FOLDER`: the files with values of Kyverno's charts are checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`chartkit vendor chart` from a server on loopback, and `render` with what it took."""
 
-from __future__ import annotations
-
 import re
 import tarfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The wheel: its size, and what of it works without the packages of extras."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`chartkit why` about objects of files and of a cluster, by the policies that are installed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is installed without extras does everything but what the extras are for."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

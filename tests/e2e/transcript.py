@@ -5,8 +5,6 @@ error among it, and by `(exit N)` where it does not end with 0. The blocks of a 
 their order in one folder, which a test makes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

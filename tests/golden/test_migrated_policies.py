@@ -4,8 +4,6 @@ one of Pod Security Standards.
 `pytest tests/golden --update-golden` writes the expectations anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Final

@@ -3,8 +3,6 @@
 `pytest tests/golden --update-golden` writes the expectations anew.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

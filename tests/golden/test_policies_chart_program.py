@@ -1,7 +1,5 @@
 """The policies chart through the real Helm program: what the library renders, it renders too."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random expressions of CEL with types that mostly fit, and objects for them to be about."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Random trees of CEL as an author writes it, with comments at any place."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from chartkit.engine.cel.syntax import tree

@@ -1,7 +1,5 @@
 """Rules of ClusterPolicies drawn at random, of which most are as people write them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

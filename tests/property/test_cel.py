@@ -1,7 +1,5 @@
 """CEL: nothing but typed errors, texts that come back, and the same values as another CEL."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any

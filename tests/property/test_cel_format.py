@@ -1,7 +1,5 @@
 """Formatted expressions parse to the tree that they print, and stay as they are."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

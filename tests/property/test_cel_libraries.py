@@ -1,7 +1,5 @@
 """Laws that CEL's standard libraries keep for values of any size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Definitions of custom kinds, their objects and releases in any shape: errors, never bugs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

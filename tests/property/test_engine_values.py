@@ -1,7 +1,5 @@
 """Random values within the engine chart's schema: they render, lint, and give real objects."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@
 limits of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

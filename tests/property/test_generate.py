@@ -1,7 +1,5 @@
 """Generate rules and cleanup policies of any shape end in results and typed errors alone."""
 
-from __future__ import annotations
-
 import copy
 from datetime import UTC, datetime
 from typing import Any

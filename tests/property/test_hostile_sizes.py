@@ -1,7 +1,5 @@
 """What is made to hang or to burst an engine ends soon, with a result or a typed error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

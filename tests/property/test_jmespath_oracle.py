@@ -1,7 +1,5 @@
 """JMESPath against the `jmespath` package, over what both have: fields that are there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jmespath

@@ -1,7 +1,5 @@
 """Traced searches give the values of compiled ones, for expressions of every construct."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.budget import Budget

@@ -1,7 +1,5 @@
 """Random texts in Markdown, read by a parser of it: they are shown as they are, and end nowhere."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """Rules of Pod Security Standards, their exclusions too, refuse the same Pods once they are CEL."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever a rule converts to compiles: with our type checker, and with Kyverno's own compiler."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

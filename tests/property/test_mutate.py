@@ -1,7 +1,5 @@
 """Random patches and objects, most of them wrong: only typed errors and results come out."""
 
-from __future__ import annotations
-
 import copy
 import json
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Random patterns against random values: a Mismatch, nothing, or a typed error; never long."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random workloads, right and wrong: results alone come out, and lifting never adds a finding."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

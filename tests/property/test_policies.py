@@ -1,7 +1,5 @@
 """Random policies and objects, most of them wrong: only CompileError and results come out."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

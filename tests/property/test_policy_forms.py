@@ -1,8 +1,6 @@
 """Random Pods that an API server takes: the library's forms agree on every one of them, and with
 the podSecurity rules of Kyverno, which hold the same standards."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -3,8 +3,6 @@ what they can of them."""
 
 # ruff: noqa: E501 - objects in as few lines as they take
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any

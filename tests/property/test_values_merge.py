@@ -1,7 +1,5 @@
 """The three-way merge keeps every edit that it does not show as a conflict."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever a policy and an object hold: an answer or a typed error, and laws between operators."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from hypothesis import given

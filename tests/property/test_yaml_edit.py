@@ -1,7 +1,5 @@
 """An edit of a YAML text changes what it names, and leaves everything else byte for byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sigstore bundles as cosign 3 makes them, and the trusted roots that they are checked against."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

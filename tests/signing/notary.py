@@ -4,8 +4,6 @@ An envelope is JWS in flattened JSON or COSE_Sign1, a signature a manifest of it
 is what it speaks of.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence

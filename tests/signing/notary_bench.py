@@ -1,7 +1,5 @@
 """Images with signatures of every kind, for what verifies them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

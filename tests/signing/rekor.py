@@ -1,7 +1,5 @@
 """A log of signatures: entries, promises to log them, proofs that they are there."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A time-stamping authority whose responses (RFC 3161, signed as CMS) can be wrong in every way."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

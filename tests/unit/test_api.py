@@ -1,7 +1,5 @@
 """`chartkit.api`: its page, its signatures, and inputs of every kind."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files that appear whole or not at all, whenever their writer is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

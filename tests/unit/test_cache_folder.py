@@ -1,7 +1,5 @@
 """Caches between runs: private, bounded, and never trusted with more than values."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the pages say of the project: links lead to pages and headings, commands are ones."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

@@ -1,7 +1,5 @@
 """What the shared types look like as texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expression

@@ -1,7 +1,5 @@
 """Whatever is declared is registered: functions, overloads, macros, libraries, operators."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The rooms of the package: how many, how full, and in which direction they import."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

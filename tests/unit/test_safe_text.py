@@ -1,7 +1,5 @@
 """chartkit.safe_text: nothing in a text of strangers does anything where it is shown."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Names that a mistyped one may stand for."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """Temporary folders: removed at the end, and those of killed processes by the next one."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Windows, as far as another system can check it (`tests/windows.py`)."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A rule converted, as tests look at it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import yaml

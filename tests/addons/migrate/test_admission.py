@@ -1,7 +1,5 @@
 """Policies that become Kubernetes' own, with bindings, where they need nothing of Kyverno."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Queries that choose among values, join lists, and read what a test before says is there."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.differences import DELETIONS, EMPTY_SEARCHES, REFUSES_ALL

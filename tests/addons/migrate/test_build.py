@@ -1,7 +1,5 @@
 """Expressions built in Python."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.expressions import build as cel

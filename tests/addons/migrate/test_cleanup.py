@@ -1,7 +1,5 @@
 """Cleanup policies become DeletingPolicies that delete the same objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

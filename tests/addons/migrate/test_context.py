@@ -1,7 +1,5 @@
 """Context entries become variables, in match conditions the expressions themselves."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.addons.migrate.conversions import converted

@@ -3,8 +3,6 @@
 Kyverno answers each by the types of both sides; the expressions say what that comes to.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

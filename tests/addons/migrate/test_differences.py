@@ -1,7 +1,5 @@
 """The page of what converts how has every difference between the generations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chartkit.addons.migrate.differences import GENERAL, meets

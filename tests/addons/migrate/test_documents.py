@@ -1,7 +1,5 @@
 """`chartkit.api.migrate`: texts, verdicts and counterexamples of documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Each rule has its own verdict: one that is left, or that Kyverno refuses, takes no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Exceptions of kyverno.io become exceptions from the policies that took over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

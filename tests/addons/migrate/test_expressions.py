@@ -1,7 +1,5 @@
 """Queries, conditions and patterns with variables: a rule and the expression that it becomes."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock
 
 import pytest

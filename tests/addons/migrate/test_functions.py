@@ -1,7 +1,5 @@
 """Functions of JMESPath in conditions: what they become, and that both forms agree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Generate rules become GeneratingPolicies that generate the same objects."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

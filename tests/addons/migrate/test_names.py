@@ -1,7 +1,5 @@
 """Names of new policies: each has one of its own."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Rules of any shape are converted, left with a reason, or refused as Kyverno refuses them."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 from collections.abc import Iterator

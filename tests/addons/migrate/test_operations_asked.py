@@ -1,7 +1,5 @@
 """Deletions, which are judged or not, and updates of objects that violate already."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Conditions at random: what they become is CEL that compiles, and both forms agree."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

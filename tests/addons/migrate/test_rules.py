@@ -1,7 +1,5 @@
 """The rules of legacy objects, by type."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules

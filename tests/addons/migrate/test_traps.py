@@ -3,8 +3,6 @@
 The reference lists them under "Traps".
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

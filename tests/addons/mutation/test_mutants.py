@@ -1,7 +1,5 @@
 """Changes of policies, one at a time, and which of them examples show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`chartkit facts update`: facts in place of chartkit's own."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

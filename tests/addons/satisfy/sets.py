@@ -1,7 +1,5 @@
 """The sets of rules of `data/sets.yaml`, as policies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

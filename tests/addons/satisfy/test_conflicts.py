@@ -1,7 +1,5 @@
 """Sets of rules: those that no object passes have their smallest core, the others a witness."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.satisfy.conflicts.rules import (

@@ -1,7 +1,5 @@
 """Mutations that undo each other or never settle, and rules that others leave nothing to decide."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Formulas are necessary: no object that the engine lets pass fails what is wanted of it."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Witnesses of built-in profiles, by the command and by the search."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whom the tests of bundles trust, and who signs in them; made once for a module."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

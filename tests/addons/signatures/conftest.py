@@ -1,7 +1,5 @@
 """The signers and registries of tests of signatures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -3,8 +3,6 @@
 One registry, one authority and one log serve a whole module of tests.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

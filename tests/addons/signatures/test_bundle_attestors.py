@@ -1,7 +1,5 @@
 """Sigstore bundles beside images, for attestors of ImageValidatingPolicies."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sigstore bundles in transparency logs: entries that count, and those that were changed."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import hashlib

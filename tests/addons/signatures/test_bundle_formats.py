@@ -1,7 +1,5 @@
 """Sigstore bundles and their statements as documents: what is read, and what is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

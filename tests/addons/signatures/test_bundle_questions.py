@@ -1,7 +1,5 @@
 """Sigstore bundles beside images: what ClusterPolicies and ImageValidatingPolicies ask of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Sigstore bundles: which hold, and what is wrong with the others."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable

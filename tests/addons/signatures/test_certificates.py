@@ -1,7 +1,5 @@
 """Certificates: ways to a root, times, and whom they are for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 from ipaddress import ip_address

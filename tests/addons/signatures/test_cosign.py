@@ -1,7 +1,5 @@
 """Signatures of cosign's classic format, for ClusterPolicies; the words are the real engine's."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attestations of cosign's classic format, for ClusterPolicies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

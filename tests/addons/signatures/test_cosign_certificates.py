@@ -1,7 +1,5 @@
 """Certificates that come with cosign's signatures, or that a ClusterPolicy gives."""
 
-from __future__ import annotations
-
 import base64
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Where signatures of cosign's classic format lie, and payloads that say a thing twice."""
 
-from __future__ import annotations
-
 import base64
 import json
 

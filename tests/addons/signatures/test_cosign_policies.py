@@ -1,7 +1,5 @@
 """Classic signatures and attestations for attestors of ImageValidatingPolicies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

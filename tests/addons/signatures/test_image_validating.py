@@ -1,7 +1,5 @@
 """ImageValidatingPolicies from the command to the registry: signed, attested and pinned."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

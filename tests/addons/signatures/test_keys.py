@@ -1,7 +1,5 @@
 """Public keys: read out of PEM, and what they verify."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Signatures of the Notary Project, as ClusterPolicies ask for them; beside each case stands what
 Kyverno's own program said of it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Final
 

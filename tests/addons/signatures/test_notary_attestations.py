@@ -1,8 +1,6 @@
 """What was attested by artifacts that refer to an image, for ClusterPolicies; beside each case
 stands what Kyverno's own program said of it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Signatures that are meant to do harm: each is refused in one line, and soon."""
 
-from __future__ import annotations
-
 import base64
 import gc
 import gzip

@@ -1,8 +1,6 @@
 """Notary as ImageValidatingPolicies ask for it; how many attestors Kyverno's own program counts
 stands beside each case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Policies that want signatures of the Notary Project, through `chartkit scan --registry`."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Keys in Secrets: what is read of them, and what a policy that names one says."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator, Sequence

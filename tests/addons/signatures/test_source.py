@@ -1,7 +1,5 @@
 """Who is asked for signatures, by the command as well, and what is needed for that."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Time stamps: whose count, of what, and what is wrong with the others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import timedelta
 

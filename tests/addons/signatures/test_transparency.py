@@ -1,7 +1,5 @@
 """Entries of logs: what they say of a signature, and promises that stand in certificates."""
 
-from __future__ import annotations
-
 import base64
 from datetime import timedelta
 from typing import Any

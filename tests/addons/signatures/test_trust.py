@@ -1,7 +1,5 @@
 """Trusted roots: the one that is built in, and those of others."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Writes small libraries for tests: policies as Kyverno reads them, with Kyverno's own tests."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

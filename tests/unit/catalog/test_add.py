@@ -1,7 +1,5 @@
 """Policies put into profiles."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `check` finds: one thing spoilt in a policy that is right, one finding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

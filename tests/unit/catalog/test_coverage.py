@@ -1,7 +1,5 @@
 """What covers a standard's controls, and what environments have of it in force."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The policy about removed APIs: both forms ask one table; the default follows releases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What the index makes of libraries, and when it reads them again."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

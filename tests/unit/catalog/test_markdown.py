@@ -1,7 +1,5 @@
 """Texts in Markdown: nothing in them becomes markup."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.catalog.markdown import block, cell_code, code, link, prose

@@ -1,7 +1,5 @@
 """A policy of a project's own next to one of the same name from another library."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of policies: what stands in them, and the folder that they stand in."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A new policy is whole: it is checked as it stands, and does in both forms what it says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

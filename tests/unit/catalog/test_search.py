@@ -1,7 +1,5 @@
 """What a query finds, and what is said of names that nothing has."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What is shown of one policy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chartkit.catalog.index import read_index

@@ -1,7 +1,5 @@
 """The files of standards: what is read of them, what is wrong with them, and the built-in ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Vendored libraries: what an update brings, and what is not as the lock file has it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

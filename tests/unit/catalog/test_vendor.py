@@ -1,7 +1,5 @@
 """Whole libraries: taken from anywhere, in one step, and locked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

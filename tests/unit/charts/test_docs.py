@@ -1,7 +1,5 @@
 """What the pages show is what chartkit takes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

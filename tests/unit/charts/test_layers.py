@@ -1,7 +1,5 @@
 """What clusters have in common stands in their environment's file; Helm puts it together again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The fields of Chart.yaml that people and registries read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

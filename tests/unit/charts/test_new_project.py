@@ -1,7 +1,5 @@
 """A new project's commented suggestions work as they are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Templates of the generated charts, for those who read them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

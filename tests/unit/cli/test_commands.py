@@ -1,7 +1,5 @@
 """The table of sub-commands: each command of the package is in it, by the name that it has."""
 
-from __future__ import annotations
-
 import pkgutil
 import re
 from collections.abc import Iterator

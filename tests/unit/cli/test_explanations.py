@@ -1,7 +1,5 @@
 """`chartkit explain` and its page, from the modules that declare ids."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What strangers name never reaches a terminal as more than text."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """What `--help` says: of every command, with every option."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """The rooms and libraries that each command loads before it has work, and a scan for its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Paths that no command can use: a link to itself, and a file where a folder is to be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Options that are parsed into a dataclass: a field for each, and an option for each field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options of `chartkit serve` that cannot be used: one line, and exit code 2."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import closing
 from importlib import util

@@ -1,7 +1,5 @@
 """What docs/reference/stability.md promises: no name of the interface goes without a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

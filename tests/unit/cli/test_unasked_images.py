@@ -1,7 +1,5 @@
 """A scan that could not ask registries names the option that does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

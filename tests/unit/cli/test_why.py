@@ -1,7 +1,5 @@
 """`chartkit why`: the tree, the choice of objects and policies, environments, mistakes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """YAML read line by line is read as libyaml reads it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

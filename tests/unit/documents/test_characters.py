@@ -1,7 +1,5 @@
 """documents.characters: the source's column of a character of a text, in every style of YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

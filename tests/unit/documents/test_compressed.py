@@ -1,7 +1,5 @@
 """documents.compressed: files of gzip and zstd, whole, broken and too large."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 import zlib

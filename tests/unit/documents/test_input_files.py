@@ -1,7 +1,5 @@
 """documents.input_files: what is read and refused, so that no file hangs or fills memory."""
 
-from __future__ import annotations
-
 import io
 import os
 import socket

@@ -1,7 +1,5 @@
 """chartkit.documents.json_text: JSON as Go reads it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

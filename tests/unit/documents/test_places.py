@@ -1,7 +1,5 @@
 """documents.places: the line and column of every key and item, as another composer has them."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """documents.reader: what Kubernetes reads, with places, and one clear line for what is wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """chartkit.documents.secret_values: no value of a Secret is left in what is shown of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from chartkit.documents.yaml_dump import in_order, yaml_diff
 
 

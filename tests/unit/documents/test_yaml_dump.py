@@ -1,7 +1,5 @@
 """chartkit.documents.yaml_dump: what is written is read back as it was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Small policies and objects for the tests of the engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chartkit.engine.cluster_policy.policy import Policy, read_policy

@@ -4,8 +4,6 @@ Each case runs in a process of its own with little memory and time. A function o
 new must be named in `CALLS`, with the arguments that make the most of it.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The budget of rules: what stops them, in which words, and what is left for the next rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

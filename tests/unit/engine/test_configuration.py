@@ -1,7 +1,5 @@
 """Kyverno's ConfigMap: which requests it keeps away, as `ToFilter` and `parseKinds` have it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The front door of the engine: what is declared for type checkers is what loads."""
 
-from __future__ import annotations
-
 import ast
 from importlib import import_module
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The code of a function or a macro is declared in one place: shared verdicts, the fields of
 failures and explanations follow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

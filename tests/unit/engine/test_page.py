@@ -1,7 +1,5 @@
 """`docs/reference/engine.md` against the engine: its example, and the names of its door."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Policies of either generation, told apart and asked alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

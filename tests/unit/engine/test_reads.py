@@ -1,7 +1,5 @@
 """Objects whose reads are recorded, and what came of the reads."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What policies take is measured by rule and by context entry, where that is wanted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 

@@ -1,7 +1,5 @@
 """Verdicts that objects share which are equal in what policies read."""
 
-from __future__ import annotations
-
 import copy
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """What decided the result of a rule: its kind of check, its words, its line and its field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

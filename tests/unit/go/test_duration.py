@@ -1,7 +1,5 @@
 """Durations: Go's texts, both ways."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

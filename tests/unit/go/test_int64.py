@@ -1,7 +1,5 @@
 """Which numbers of a literal are int64."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.go.strconv import Int64, as_floats, mark_literals

@@ -1,7 +1,5 @@
 """Quantities: reading, printing, comparing, arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Text that is made from a pattern."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts read as numbers, JSON, versions, images, URLs and times, with Go's messages."""
 
-from __future__ import annotations
-
 import json
 import math
 

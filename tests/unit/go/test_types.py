@@ -1,7 +1,5 @@
 """Objects decoded into Go types: what is kept, and Go's words for what is wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

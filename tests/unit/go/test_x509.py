@@ -1,7 +1,5 @@
 """Certificates in PEM; what is in them is tested where they are decoded."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What go-yaml and sigs.k8s.io/yaml say of keys that JSON has no place for."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression

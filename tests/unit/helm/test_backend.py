@@ -1,7 +1,5 @@
 """The Helm that a process has."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

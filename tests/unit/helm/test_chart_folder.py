@@ -1,7 +1,5 @@
 """What a chart's folder may hold: links stay within it, and files are files."""
 
-from __future__ import annotations
-
 import io
 import os
 import tarfile

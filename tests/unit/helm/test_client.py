@@ -1,7 +1,5 @@
 """Helm with the rights of its user: started for each call."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The charts on which a chart depends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

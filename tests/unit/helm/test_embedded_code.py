@@ -1,7 +1,5 @@
 """What Helm runs of a policy from elsewhere, and what it prints."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given

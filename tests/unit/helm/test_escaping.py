@@ -1,7 +1,5 @@
 """Kyverno's braces through Helm and back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

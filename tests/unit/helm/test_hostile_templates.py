@@ -1,7 +1,5 @@
 """Templates that would take all memory, all time or the process: each ends as one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

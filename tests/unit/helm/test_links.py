@@ -1,7 +1,5 @@
 """Writers of a project's folders and links: none is written through that leads out of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """References of a chart's schema that lead out of it are refused before Helm loads it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

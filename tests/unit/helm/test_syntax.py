@@ -1,7 +1,5 @@
 """What stands between braces, read as Helm reads it."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.helm.syntax import Call, Literal, Path, read_action, terms

@@ -1,7 +1,5 @@
 """helm.template_places: fields of rendered objects, in the templates and values that gave them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What Helm warns of comes through, with the library and with the program."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.helm.model import warnings

@@ -1,7 +1,5 @@
 """Releases that users add to those that chartkit knows."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from pathlib import Path

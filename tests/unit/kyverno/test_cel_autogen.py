@@ -1,7 +1,5 @@
 """Which policies in CEL are extended to the controllers of Pods, whatever their constraints are."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers

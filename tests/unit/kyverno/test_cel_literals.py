@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from chartkit.kyverno.cel_literals import (

@@ -1,7 +1,5 @@
 """What Kyverno versions change: the released ones, and those that are announced."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date

@@ -1,7 +1,5 @@
 """Which Kyverno a policy needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Known faults of Kyverno's releases: named where a policy and the release that runs have one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Kyverno's releases: one file names them, and no constant elsewhere does."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from chartkit.kyverno.controllers import ResourceName, guess_plural, known_kinds

@@ -1,7 +1,5 @@
 """A policy's form in CEL is looked through when the library is read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies that are filled in without Helm are what the policies chart renders."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Messages of policies: written once in metadata.yaml, printed by both forms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a policy's template becomes in Helm, and what Helm makes of that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Policy folders: what is read from them, and what is wrong with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

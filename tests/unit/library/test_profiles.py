@@ -1,7 +1,5 @@
 """Profiles: extending, overriding, and what environments get."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

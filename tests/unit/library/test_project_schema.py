@@ -1,7 +1,5 @@
 """The schema of chartkit.yaml for editors names policies, parameters and profiles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mistakes in the files of policies that the rendered objects do not show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

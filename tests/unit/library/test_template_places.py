@@ -1,7 +1,5 @@
 """library.template_places: fields of a rendered policy, in the template of its author."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.documents.reader import Source, parse_yaml

@@ -1,7 +1,5 @@
 """chartkit.library.templating: what is wrong in a template is said with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies without metadata.yaml, found by reference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Libraries of policies as Kyverno reads them, for tests; `{name}` in a text is the policy's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What was verified once is known, for the same question and no other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What writes files by names of inputs writes them below its folder, or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace

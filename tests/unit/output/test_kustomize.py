@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from chartkit.documents.reader import read_text
 from chartkit.model import Body, Resource
 from chartkit.render.overlays import overlays

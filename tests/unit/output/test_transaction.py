@@ -1,7 +1,5 @@
 """Files written together: all of them or none."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

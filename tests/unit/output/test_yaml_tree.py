@@ -1,7 +1,5 @@
 """Trees: what is read is written as it was, and what is moved keeps its comments."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Writes small projects for tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chartkit.project.project import Project, read_project

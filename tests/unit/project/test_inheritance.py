@@ -1,7 +1,5 @@
 """What environments inherit (`defaults`, `extends`, `clusters`), and where it is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Access reviews of ClusterPolicies, and the timeout that an environment gets for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`actions` of namespaces in every form of a policy, proven by the engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

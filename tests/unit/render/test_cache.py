@@ -1,7 +1,5 @@
 """Results of renders that are kept: the same report in every format, and only what is lasting."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 from pathlib import Path

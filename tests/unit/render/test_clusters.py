@@ -1,7 +1,5 @@
 """Environments of several clusters: values files, checks and manifests of each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

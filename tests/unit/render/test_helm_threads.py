@@ -1,7 +1,5 @@
 """Threads that wait for Helm do not keep a command that is given up."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from pathlib import Path

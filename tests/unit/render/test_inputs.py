@@ -1,8 +1,6 @@
 """The digest of all that a render depends on: each kind of input changes it, and nothing else is
 read."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

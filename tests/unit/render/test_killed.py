@@ -1,7 +1,5 @@
 """A render that is killed at any step: what `--check` sees, and what the next render repairs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

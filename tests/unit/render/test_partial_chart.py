@@ -1,7 +1,5 @@
 """Examples at values of their own: a part of the chart says of them what the whole chart says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole builds of small projects, in process; the engine chart is left out where it matters not."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

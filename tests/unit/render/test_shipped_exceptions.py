@@ -1,7 +1,5 @@
 """`exceptions` of chartkit.yaml, in the kind that fits each policy's form, proven by the engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

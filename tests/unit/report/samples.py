@@ -1,7 +1,5 @@
 """Results for tests of report formats: of every status, accepted ones, and hostile text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime

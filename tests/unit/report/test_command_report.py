@@ -1,7 +1,5 @@
 """The output of commands without results: every format, files, and queries over the JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,8 +1,6 @@
 """chartkit.report.findings: every format has the field of a failure, its place, and what is
 accepted."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The chart's value that a field shows, in the reports."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Report formats: each writer is registered, and help and documentation name each format."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module

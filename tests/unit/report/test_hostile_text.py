@@ -1,7 +1,5 @@
 """Hostile text in names, messages and properties is text in every format, and nothing more."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """JSON in lines is that of Python's own library, which takes several times as long."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows that Kyverno's reports leave out."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

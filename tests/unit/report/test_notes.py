@@ -1,7 +1,5 @@
 """Notes of one kind are one line."""
 
-from __future__ import annotations
-
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.report.notes import grouped
 

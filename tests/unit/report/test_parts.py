@@ -1,7 +1,5 @@
 """Reports that several processes write, each a part: they are those of one process."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Iterable

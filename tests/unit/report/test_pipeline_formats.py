@@ -1,7 +1,5 @@
 """Formats for pipelines: they follow their published schemas, and name each finding's place."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Formats of other packages: an entry point adds one, and a broken one is a clear error."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """chartkit.report: each format says what the engine said, and files appear whole or not at all."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Places for platforms are relative to the root of the repository, wherever the command runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

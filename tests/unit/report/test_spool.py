@@ -1,7 +1,5 @@
 """chartkit.report.spool: reports grow on disk, and what is read back is what was written."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """chartkit.report.stored: reports that are read back are merged, and compared with each other."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cluster around a policy's examples."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a scan does not need, it does not load."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Kinds and fields of objects that an API server does not have."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_table

@@ -1,7 +1,5 @@
 """What is scanned, and with which values."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """What reports say of policies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

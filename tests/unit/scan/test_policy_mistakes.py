@@ -1,7 +1,5 @@
 """Mistakes in policies: each is one diagnostic with its line, its column and what was meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Objects that rules make and no API server takes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The compact notation, expression by expression, and what it stands for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

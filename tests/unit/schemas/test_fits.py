@@ -1,7 +1,5 @@
 """The quick answer never calls a value right that `jsonschema` refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from chartkit.schemas.kind_selectors import is_version, parse_kind_selector

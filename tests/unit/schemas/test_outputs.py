@@ -1,7 +1,5 @@
 """chartkit.schemas.outputs: commands' JSON follows its schemas, which refuse what is not there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

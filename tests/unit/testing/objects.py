@@ -1,7 +1,5 @@
 """A test of two policies, one that validates and one that mutates, in a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 POLICIES = """\

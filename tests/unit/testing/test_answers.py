@@ -1,7 +1,5 @@
 """Which answers there are, and of which objects: CEL policies, payloads, context files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Message, action and field of results, asserted in an annotation of a test file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

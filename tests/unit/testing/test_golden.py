@@ -1,7 +1,5 @@
 """Expected objects of tests, written as policies make them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Names in expectations that there are not, said above the results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Test files made of what policies say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`--select` of policies, rules and tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`chartkit test --watch`: the files whose changes run the tests again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chartkit.cli.test import watched_files

@@ -1,7 +1,5 @@
 """The table of shapes is made from schemas: what is kept and how it is written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tools.kind_shapes import NEWEST, OLDEST, compact, history

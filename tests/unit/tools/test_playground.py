@@ -1,7 +1,5 @@
 """The build of the playground."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The table of Go types, from Go source."""
 
-from __future__ import annotations
-
 from tools.pod_types import Source
 
 CORE = """

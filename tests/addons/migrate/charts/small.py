@@ -1,7 +1,5 @@
 """Small charts of policies, as people write them, and their migration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

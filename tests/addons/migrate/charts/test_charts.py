@@ -1,7 +1,5 @@
 """Charts whose templates are policies get both forms, behind a value."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

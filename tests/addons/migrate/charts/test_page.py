@@ -1,7 +1,5 @@
 """The example of docs/how-to/migrate-policies.md is what a chart gets."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Migrations of files, as the command starts them without its options."""
 
-from __future__ import annotations
-
 import io
 from contextlib import nullcontext
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Patches of kustomize: those of settings follow their policies, the others are named."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Test files of converted policies: rewritten, run in the new form, and named where they differ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

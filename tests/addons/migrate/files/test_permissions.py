@@ -1,7 +1,5 @@
 """The permissions that new policies need, beyond the old ones'."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Migrations as a whole: proofs, allowed differences, processes and objects that are given."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

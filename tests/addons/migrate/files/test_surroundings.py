@@ -1,7 +1,5 @@
 """What stands around policies: values, kustomize patches, templates and exceptions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

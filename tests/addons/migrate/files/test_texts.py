@@ -1,7 +1,5 @@
 """The texts of migrated files: what is kept, what is replaced, and where notes stand."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

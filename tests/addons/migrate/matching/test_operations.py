@@ -1,7 +1,5 @@
 """Rules about operations: of a deletion there is no object but the one that goes."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """Roles of users: a policy in CEL finds them by the bindings, as Kyverno does for the other."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof import Case, ProofOptions, prove

@@ -1,7 +1,5 @@
 """Selectors of labels with wildcards, which Kyverno fills in from the labels of an object."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof import ProofOptions, prove

@@ -1,7 +1,5 @@
 """Both forms of a mutate rule: the policies and what they make of objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

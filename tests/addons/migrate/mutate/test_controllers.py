@@ -1,7 +1,5 @@
 """Rules about Pods are extended to their controllers as Kyverno extends them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.kubernetes.kinds import CONTROLLERS

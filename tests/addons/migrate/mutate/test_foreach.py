@@ -1,7 +1,5 @@
 """`foreach` of mutate rules becomes one mutation of all elements."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`patchesJson6902` becomes lists of `JSONPatch{…}` that give the same objects."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

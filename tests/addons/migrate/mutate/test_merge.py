@@ -1,7 +1,5 @@
 """`patchStrategicMerge` becomes apply configurations that give the same objects."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.addons.migrate.mutate.forms import (

@@ -1,7 +1,5 @@
 """Rules that change existing objects become policies that an expression gives the targets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

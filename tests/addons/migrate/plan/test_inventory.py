@@ -1,7 +1,5 @@
 """The legacy objects of files, folders, charts and standard input."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tool that generated an object, by its marks."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.plan.origin import origin_of

@@ -1,7 +1,5 @@
 """The plan of a migration: verdicts, totals, exit codes and formats."""
 
-from __future__ import annotations
-
 import io
 import json
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Pairs of policies for the tests of proofs."""
 
-from __future__ import annotations
-
 from chartkit.documents.reader import read_text, resources
 from chartkit.model import Resource
 

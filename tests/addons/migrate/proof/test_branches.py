@@ -1,7 +1,5 @@
 """The branches of expressions that a proof reached."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof import ProofOptions, Reached, prove

@@ -1,7 +1,5 @@
 """Conversions that are broken in one place, which a proof must see."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Requests as documents."""
 
-from __future__ import annotations
-
 from chartkit.addons.migrate.proof import case_of
 from chartkit.engine import Operation, Request, User
 from chartkit.model import Resource

@@ -1,7 +1,5 @@
 """Proofs of policies that look up objects in the cluster."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof import Proof, ProofOptions, Result, prove

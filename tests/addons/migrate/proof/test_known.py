@@ -1,7 +1,5 @@
 """Differences that a conversion names: each is found by a proof, and explains nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

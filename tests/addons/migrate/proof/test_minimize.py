@@ -1,7 +1,5 @@
 """Requests made small."""
 
-from __future__ import annotations
-
 from chartkit.addons.migrate.proof.minimize import minimized
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import base_case

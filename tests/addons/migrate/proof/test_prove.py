@@ -1,7 +1,5 @@
 """Proofs of pairs that are equal, and of pairs that are not."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

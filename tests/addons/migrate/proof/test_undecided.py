@@ -1,7 +1,5 @@
 """Proofs that decide nothing."""
 
-from __future__ import annotations
-
 from chartkit.addons.migrate.proof import ProofOptions, prove
 from tests.addons.migrate.proof.policies import legacy, validating
 

@@ -1,7 +1,5 @@
 """Patterns become expressions: each anchor, each kind of leaf, required and optional fields."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

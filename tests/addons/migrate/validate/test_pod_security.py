@@ -1,7 +1,5 @@
 """Rules of the Pod Security Standards become a validation for each fact of their checks."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.convert import convert

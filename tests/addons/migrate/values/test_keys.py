@@ -1,7 +1,5 @@
 """The tables know every key and every argument that older charts and their Kyverno had."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Five values files as people had them: what they meant is what the chart makes of the new ones."""
 
-from __future__ import annotations
-
 import json
 import re
 

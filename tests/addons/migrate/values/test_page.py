@@ -1,7 +1,5 @@
 """The tables of docs/reference/migrate.md are those of the package."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Values of policy-reporter's chart 2.x, as the guides write them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.values.context import Outcome

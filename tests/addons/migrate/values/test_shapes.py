@@ -1,7 +1,5 @@
 """Old values of another type than the old chart took: never an error of ours, never made up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

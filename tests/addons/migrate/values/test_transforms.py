@@ -1,7 +1,5 @@
 """How single values change: what stood in an old file, and what is in the new one."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 

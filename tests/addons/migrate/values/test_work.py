@@ -1,7 +1,5 @@
 """The work of a migration grows with the file, whatever its shape."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

@@ -1,7 +1,5 @@
 """The old values files of these tests, and what the chart makes of their new values."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

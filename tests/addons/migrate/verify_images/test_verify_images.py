@@ -1,7 +1,5 @@
 """verifyImages rules become ImageValidatingPolicies, as far as these can say the same."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

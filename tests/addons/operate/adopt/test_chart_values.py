@@ -1,7 +1,5 @@
 """Values of upstream's chart of policies, as profiles and settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.operate.adopt.chart_values import chart_settings

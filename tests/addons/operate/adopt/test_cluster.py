@@ -1,7 +1,5 @@
 """Adoption of a cluster, live and from its recording."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Adoption of files: what a project has afterwards, and what is said of the rest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

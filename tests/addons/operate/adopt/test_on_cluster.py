@@ -1,8 +1,6 @@
 """Adoption, installation, promotion and removal on an API server: the way of a team with a
 history, with nothing left behind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies that differ between environments, as settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.documents.reader import read_file

@@ -1,7 +1,5 @@
 """network.cluster.kubeconfig: what kubectl would not have written is refused, and never shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

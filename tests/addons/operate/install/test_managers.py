@@ -1,7 +1,5 @@
 """The fields that a release takes from other programs."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.operate.install.stored import without_others

@@ -1,7 +1,5 @@
 """Objects that are there before a release is: refused, or taken over."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.model import Body

@@ -1,7 +1,5 @@
 """Roles that kube-controller-manager writes anew while Helm removes a release."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.model import Body

@@ -1,7 +1,5 @@
 """What is stored next to what was wanted: sets of two managers, other edits, failed runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.operate.install.stored import Difference, StoredObjects

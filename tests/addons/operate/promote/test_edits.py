@@ -1,7 +1,5 @@
 """Edits of chartkit.yaml and promotions.yaml: comments stay, and the way back leads back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Plans of `chartkit promote`: what evidence allows, and why it does not."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

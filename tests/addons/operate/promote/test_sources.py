@@ -1,7 +1,5 @@
 """Evidence of clusters, their recordings, and policy-reporter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit

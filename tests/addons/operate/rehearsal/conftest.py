@@ -1,4 +1,2 @@
-from __future__ import annotations
-
 from tests.unit.network.cluster.conftest import server as server
 from tests.unit.network.cluster.conftest import world as world

@@ -1,7 +1,5 @@
 """A platform team's repository: 12 ClusterPolicies, 3 exceptions, a cleanup policy, 200 objects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from chartkit.documents.yaml_dump import dump_yaml

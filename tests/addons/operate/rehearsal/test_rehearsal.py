@@ -1,7 +1,5 @@
 """The rehearsal of an upgrade with a repository, a cluster, and a recording of that."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

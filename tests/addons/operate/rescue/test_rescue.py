@@ -1,7 +1,5 @@
 """`chartkit rescue` on a server whose webhooks nothing answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Edits of charts: of the one value that decides a field, or the template's own lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The files that a fix may write, standard input, and options that do not go with it."""
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Edits of what kustomize builds: patches in the kustomization, which are tried."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

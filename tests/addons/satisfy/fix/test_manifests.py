@@ -1,7 +1,5 @@
 """Edits of manifests: what the file's style is stays, and what cannot be edited is listed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

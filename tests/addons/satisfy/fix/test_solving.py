@@ -1,7 +1,5 @@
 """What is changed, what is left alone, and what a person decides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from click.testing import CliRunner

@@ -1,7 +1,5 @@
 """Reviews and policies for the tests of the admission server."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An applier of JSON Patches that knows nothing of the code that makes them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

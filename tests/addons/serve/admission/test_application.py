@@ -1,7 +1,5 @@
 """The application without a server: what fails beside a review, and what clients may send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

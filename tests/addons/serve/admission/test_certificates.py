@@ -1,7 +1,5 @@
 """Certificates that a server makes and uses again."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable
 from pathlib import Path

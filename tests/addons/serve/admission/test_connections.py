@@ -1,7 +1,5 @@
 """network.admission.limits: who sends no request is disconnected, and nobody else."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The YAML in denials, as Kyverno's library writes it."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Verdicts on reviews, in the words of Kyverno's webhooks."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

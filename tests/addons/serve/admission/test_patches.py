@@ -1,7 +1,5 @@
 """Patches from one object to another, applied by the engine's own reader of RFC 6902."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

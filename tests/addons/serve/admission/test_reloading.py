@@ -1,7 +1,5 @@
 """Sets of policies that replace each other."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reports lie in their folder, whatever a review names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

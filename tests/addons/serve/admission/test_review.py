@@ -1,7 +1,5 @@
 """AdmissionReviews: what is read of them, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Results that reviews share are those that each would get on its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Spans of reviews, as an OpenTelemetry exporter gets them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies and objects of the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What brings a load down: values and their effect, which an estimate with them confirms."""
 
-from __future__ import annotations
-
 from chartkit.addons.serve.estimate.measurements import Advice, Estimate
 from chartkit.model import Severity
 from tests.addons.serve.estimate.samples import NO_PODS, POD, engine, estimated, legacy, workload

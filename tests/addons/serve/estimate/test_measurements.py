@@ -1,7 +1,5 @@
 """Upstream's measurements, and what follows from them between and beyond them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.serve.estimate.measurements import MEBIBYTE, MEGABYTE, measurements

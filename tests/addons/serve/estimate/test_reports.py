@@ -1,7 +1,5 @@
 """PolicyReports: one for each object that a policy judges, as Kyverno's settings have them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.serve.estimate.measurements import Estimate

@@ -1,7 +1,5 @@
 """AdmissionReviews: upstream's counts, as far as the webhooks of the policies cover them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.serve.estimate.measurements import OPERATIONS, Estimate

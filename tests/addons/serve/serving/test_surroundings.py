@@ -1,7 +1,5 @@
 """What an admission server is given to judge with."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.serve.serving.policies import served

@@ -1,7 +1,5 @@
 """Lint of policies from text, for the tests of rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import indent
 

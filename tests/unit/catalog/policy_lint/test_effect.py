@@ -1,7 +1,5 @@
 """Rules for what has no effect in policies, or not the one that its text says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Each rule for policies reports its problematic example, and its correct one has no finding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

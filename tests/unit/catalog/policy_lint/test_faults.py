@@ -1,7 +1,5 @@
 """Faults of real policies, each named at its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

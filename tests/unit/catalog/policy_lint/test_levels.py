@@ -1,7 +1,5 @@
 """Levels of rules in chartkit.yaml, for all environments and for one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies in chartkit's own format are linted in each form, as their examples fill them in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from shutil import copytree
 

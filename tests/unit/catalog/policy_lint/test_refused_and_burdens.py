@@ -1,7 +1,5 @@
 """Rules for releases of Kyverno, expressions, and what locks or burdens a cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine chart: what it consists of, what its values do, and which it refuses."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

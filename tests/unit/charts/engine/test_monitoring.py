@@ -1,7 +1,5 @@
 """How Prometheus comes to the metrics: the values of each mode, the alert rules, the dashboard."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`engineValues`: the project's own values files for the engine's chart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

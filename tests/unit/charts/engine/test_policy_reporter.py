@@ -1,7 +1,5 @@
 """Values for policy-reporter's chart, by its version."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

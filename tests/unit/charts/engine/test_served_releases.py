@@ -1,7 +1,5 @@
 """The releases of Kyverno that the engine's chart installs: flags, definitions, images, values."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

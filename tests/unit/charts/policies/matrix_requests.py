@@ -1,7 +1,5 @@
 """Requests that between them show what each value of the policies chart does."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A project with one policy of its own, and that policy as its chart renders it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

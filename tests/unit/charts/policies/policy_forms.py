@@ -1,7 +1,5 @@
 """A small chart whose policies have both forms, rendered in each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path

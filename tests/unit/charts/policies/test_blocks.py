@@ -1,7 +1,5 @@
 """How values and what a policy says of itself come together in one ClusterPolicy."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`policyType: both`: a ClusterPolicy that acts, and next to it a ValidatingPolicy that reports."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

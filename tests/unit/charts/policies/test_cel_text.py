@@ -1,7 +1,5 @@
 """What the chart writes into expressions, by templates of its own (`_cel_text.tpl`)."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

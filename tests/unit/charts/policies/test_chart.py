@@ -1,7 +1,5 @@
 """The policies chart of a project: what it carries, and what each environment gets."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

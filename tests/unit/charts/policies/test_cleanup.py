@@ -1,7 +1,5 @@
 """Policies that delete on a schedule, in both forms, as the policies' chart writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the chart writes is what the API server stores: nothing dropped, nothing filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path

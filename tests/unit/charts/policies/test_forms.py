@@ -1,7 +1,5 @@
 """What values become in policies in CEL: exclusions, actions, extension to pod controllers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

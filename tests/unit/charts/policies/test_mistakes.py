@@ -1,7 +1,5 @@
 """What the policies chart of a project refuses, and how it says so."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

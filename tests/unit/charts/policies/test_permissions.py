@@ -1,7 +1,5 @@
 """The ClusterRoles and ConfigMaps of the policies' chart, as Helm renders them."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory

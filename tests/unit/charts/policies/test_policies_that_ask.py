@@ -1,8 +1,6 @@
 """A policy whose CEL only Kyverno has stays a ValidatingPolicy where the others go to the API
 server."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.charts.plan import ChartPlan

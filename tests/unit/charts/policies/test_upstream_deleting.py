@@ -1,7 +1,5 @@
 """A DeletingPolicy from another library: what values exclude from it stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies without metadata.yaml in the chart: what they say stays, what values say goes over."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

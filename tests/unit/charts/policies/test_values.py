@@ -1,7 +1,5 @@
 """Every value of the policies chart changes what it says."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -4,8 +4,6 @@ What is rendered differs, and the bundled engine says something else of some req
 that cannot do that, `values_matrix` tells what else they change.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

@@ -4,8 +4,6 @@ One case is one value; a form either refuses it with a reason, or what is render
 differs, the policies say something else of some request, unless the case tells why they cannot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What policies need beside themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What chartkit.yaml says, in the keys that a vendored chart has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Upstream's charts: taken from anywhere, in one step, and locked."""
 
-from __future__ import annotations
-
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace

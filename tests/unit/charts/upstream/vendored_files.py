@@ -1,7 +1,5 @@
 """Writes small charts that stand in for upstream's, packed and published as Helm does it."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The world that the examples of Kyverno's functions speak of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Trees as short texts, for tests: `+(a@0, 1@4)@2` is `a + 1` with the place of each node."""
 
-from __future__ import annotations
-
 from chartkit.engine.cel.ast import (
     Call,
     Comprehension,

@@ -1,7 +1,5 @@
 """Environments are made when they are asked for; names beyond theirs may be declared."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The value of each part of an expression."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Expressions made to hang, to burst or to break out: they end soon, with a typed error."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from contextlib import suppress

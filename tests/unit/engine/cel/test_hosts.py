@@ -1,7 +1,5 @@
 """What expressions are answered from a scan's objects and recorded answers."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

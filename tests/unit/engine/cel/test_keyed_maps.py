@@ -1,7 +1,5 @@
 """Maps whose keys are no texts: what Python takes for one key, CEL does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import CelError, compile_expression

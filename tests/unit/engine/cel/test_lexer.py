@@ -1,7 +1,5 @@
 """Tokens: the longest wins, and what begins none is complained about."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.parser.lexer import EOF, tokenize

@@ -1,7 +1,5 @@
 """The values of lexer."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What macros become, and what they do not take."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.ast import Call, Comprehension, Literal

@@ -1,7 +1,5 @@
 """Names of types, and the fields of values that are structs in Go."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import CelCompileError, CelError, compile_expression

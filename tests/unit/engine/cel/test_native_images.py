@@ -1,7 +1,5 @@
 """`getImageData`: an image under the names of Kyverno's Go types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

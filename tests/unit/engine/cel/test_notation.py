@@ -1,7 +1,5 @@
 """Values as people read them are the expressions that give them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """`docs/reference/cel.md` against the language: every example, and the reference of functions."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 

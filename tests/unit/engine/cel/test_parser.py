@@ -1,7 +1,5 @@
 """What expressions parse to, where their nodes stand, and what is too much."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.ast import ListLiteral

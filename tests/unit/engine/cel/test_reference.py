@@ -1,7 +1,5 @@
 """How functions are shown to people."""
 
-from __future__ import annotations
-
 from chartkit.engine.cel import ENVIRONMENTS
 from chartkit.engine.cel.explain import listing, sections
 

@@ -1,7 +1,5 @@
 """Declarations of overloads as one text."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.checker.checked import format_type

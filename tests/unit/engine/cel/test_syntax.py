@@ -1,7 +1,5 @@
 """What is said of texts that are no expressions."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.declarations import environment

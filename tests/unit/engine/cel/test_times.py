@@ -1,7 +1,5 @@
 """Timestamps and durations: their texts, limits and zones."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.errors import CelError

@@ -1,7 +1,5 @@
 """Small CEL policies, objects and runs of them for the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

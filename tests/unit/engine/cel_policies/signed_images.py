@@ -1,7 +1,5 @@
 """Registries and signers of the tests: images by reference, and who vouches for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with bindings and parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

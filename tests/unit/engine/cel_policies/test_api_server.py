@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel_policies.checks import refused_by_server

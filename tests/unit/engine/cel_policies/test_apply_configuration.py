@@ -1,7 +1,5 @@
 """Apply configurations, merged as a server-side apply merges them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import compile_expression

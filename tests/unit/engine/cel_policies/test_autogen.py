@@ -1,7 +1,5 @@
 """CEL policies about Pods as policies about what makes Pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What Kyverno's webhook refuses of policies that compile."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

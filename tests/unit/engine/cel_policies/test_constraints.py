@@ -1,7 +1,5 @@
 """Match constraints: which requests they speak of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """DeletingPolicy: what it deletes, what its expressions see, when it runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """PolicyExceptions of CEL policies: which apply, what they let through, what is reported."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel_policies.exceptions import CelException

@@ -1,7 +1,5 @@
 """Expressions that do not compile: each with its field, and what ends the list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

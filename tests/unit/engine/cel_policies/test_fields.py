@@ -1,7 +1,5 @@
 """The fields that failures of CEL policies are about."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """GeneratingPolicy: what its expressions and templates make."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Templates of GeneratingPolicy: what is written becomes, and what cannot be used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

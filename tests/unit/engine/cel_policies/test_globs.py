@@ -1,7 +1,5 @@
 """Globs of images."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel_policies.images.host import GlobError, compile_glob

@@ -1,7 +1,5 @@
 """Policies and objects of the wrong shape: typed errors and results, and soon."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

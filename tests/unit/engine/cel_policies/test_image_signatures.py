@@ -1,7 +1,5 @@
 """ImageValidatingPolicy: who vouches for images, and what is attested of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ImageValidatingPolicy: which images it is about, and what must hold of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

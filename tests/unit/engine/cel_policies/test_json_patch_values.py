@@ -1,7 +1,5 @@
 """JSON patches that expressions make."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import compile_expression

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cel_policies.unmatched import misspelt_fields
 from chartkit.model import Body, Resource, Severity

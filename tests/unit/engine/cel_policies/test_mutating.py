@@ -1,7 +1,5 @@
 """MutatingPolicy: what becomes of objects, and of others that are there already."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The examples of docs/reference/cel-policies.md say what they show."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Documents of CEL policies: which are read, and what their definitions refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

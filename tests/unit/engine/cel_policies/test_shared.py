@@ -1,7 +1,5 @@
 """Which values policies may share."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, compile_expression

@@ -1,7 +1,5 @@
 """The YAML of templates: scalars as go-yaml's version 3 has them, and its complaints."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

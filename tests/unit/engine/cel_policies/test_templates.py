@@ -1,7 +1,5 @@
 """Policies about Pods asked about workloads of custom kinds; the answers are Kyverno's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Match constraints that no object can pass, and exceptions that have no effect."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

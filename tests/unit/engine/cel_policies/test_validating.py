@@ -1,7 +1,5 @@
 """ValidatingPolicy: which validation decides, and what is said of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What decided the result of a policy in CEL, and that another value there leads to another."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is deleted when: schedules, conditions at the time of the run, and labels."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

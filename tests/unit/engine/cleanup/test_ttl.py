@@ -1,7 +1,5 @@
 """The TTL label: durations, times and what Kyverno cannot read."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cli_files.user_files import Admissions, read_values
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy

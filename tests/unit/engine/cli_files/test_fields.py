@@ -1,7 +1,5 @@
 """The files of Kyverno's command line are decoded strictly, and regardless of case."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.documents.reader import read_text

@@ -1,7 +1,5 @@
 """Context files: what CEL policies may ask for."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.documents.reader import read_text

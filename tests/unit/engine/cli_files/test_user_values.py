@@ -1,7 +1,5 @@
 """Values files, settings and mocks."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cli_files.user_files import (

@@ -1,7 +1,5 @@
 """Whole answers of policies, as Kyverno 1.19.1 gave them: rule, status and message."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

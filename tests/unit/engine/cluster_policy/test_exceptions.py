@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.exceptions import bind_exceptions, read_exception

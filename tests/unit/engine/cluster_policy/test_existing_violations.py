@@ -1,7 +1,5 @@
 """Updates of objects that failed already, under rules that are enforced."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chartkit.engine.cluster_policy.compile import compile_policy

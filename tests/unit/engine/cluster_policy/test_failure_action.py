@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.handler import policy_action, rule_action

@@ -1,7 +1,5 @@
 """The fields that failures of ClusterPolicies name, the most telling first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """foreach: which elements are looked at, what patterns compare, what decides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Manifests rules: what can be said before a signature is verified."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Patterns of rules: statuses, messages, variables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Filters of ClusterPolicies that no object can pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

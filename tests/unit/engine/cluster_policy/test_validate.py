@@ -1,7 +1,5 @@
 """Validate rules as a whole: what decides, deny's messages, what a deletion gets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

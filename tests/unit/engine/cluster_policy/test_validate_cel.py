@@ -1,7 +1,5 @@
 """`validate.cel` of a ClusterPolicy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`webhookConfiguration.matchConditions`: which requests reach Kyverno."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel_policies.scope import Attributes

@@ -1,7 +1,5 @@
 """What decided the result of CEL in a ClusterPolicy: of `validate.cel` and match conditions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Contexts: what expressions see, deferred entries, children."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.context.context import (

@@ -1,7 +1,5 @@
 """GlobalContextEntries: what they hold, their projections, and what is wrong with them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

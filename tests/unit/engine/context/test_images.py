@@ -1,7 +1,5 @@
 """The variable `images`."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.verify_images.extract import compile_extractors

@@ -1,7 +1,5 @@
 """What to write in place of an expression that fails."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression

@@ -1,7 +1,5 @@
 """Compiled expressions: roots, the cache, errors, and what stays unchanged."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

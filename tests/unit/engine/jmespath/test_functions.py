@@ -1,7 +1,5 @@
 """The functions' declarations, and those that take something from outside."""
 
-from __future__ import annotations
-
 import random
 import re
 

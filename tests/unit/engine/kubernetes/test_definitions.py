@@ -1,7 +1,5 @@
 """The engine takes what the custom resource definitions take: both are made of one description."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from chartkit.engine.request import as_submitted
 from chartkit.model import Body, Resource
 

@@ -1,7 +1,5 @@
 """Cron schedules: what is read and when they run next."""
 
-from __future__ import annotations
-
 import contextlib
 from datetime import UTC, date, datetime, timedelta, timezone
 

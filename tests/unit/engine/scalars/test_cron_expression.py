@@ -4,8 +4,6 @@
 `supercronic/cronexpr` 0.2.48 says is its first time after 1 January 2030, 10:02:30.
 """
 
-from __future__ import annotations
-
 import contextlib
 from datetime import UTC, datetime
 from pathlib import Path

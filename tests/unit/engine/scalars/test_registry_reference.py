@@ -1,7 +1,5 @@
 """References as container registries' tools read them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference

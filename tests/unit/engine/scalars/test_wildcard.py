@@ -1,7 +1,5 @@
 """Wildcards: `*` and `?`, and nothing else."""
 
-from __future__ import annotations
-
 import fnmatch
 
 import pytest

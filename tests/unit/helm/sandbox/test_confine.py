@@ -1,7 +1,5 @@
 """What the system takes from a child: the network, files that are not its own, time and memory."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import sys

@@ -1,7 +1,5 @@
 """What goes wrong with a cluster: one clear line, no secret, and what could be read is judged."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import threading

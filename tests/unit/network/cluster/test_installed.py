@@ -1,7 +1,5 @@
 """Policies as a cluster gives them: with a status, defaults and what controllers write."""
 
-from __future__ import annotations
-
 from chartkit.model import Body
 from tests.api_server import Api
 from tests.unit.network.cluster.conftest import World

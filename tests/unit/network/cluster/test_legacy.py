@@ -1,7 +1,5 @@
 """The policies of kyverno.io in a cluster, and in a recording of one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

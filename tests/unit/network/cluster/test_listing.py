@@ -1,7 +1,5 @@
 """Many objects, page by page: no more than a page of them is held."""
 
-from __future__ import annotations
-
 import weakref
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """A server that answers with what is no answer: never a scan of nothing that passes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Paths of objects of an API server, whatever these are called."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 import pytest

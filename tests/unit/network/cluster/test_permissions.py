@@ -1,7 +1,5 @@
 """The manifest of permissions: enough for a scan, and for reading alone."""
 
-from __future__ import annotations
-
 import yaml
 
 from tests.api_server import Request

@@ -1,7 +1,5 @@
 """Calls of services in a recording, one by one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

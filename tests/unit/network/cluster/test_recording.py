@@ -1,7 +1,5 @@
 """What was read of a cluster, in a folder: the same scan without the cluster."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

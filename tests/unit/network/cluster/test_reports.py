@@ -1,7 +1,5 @@
 """What the cluster's reports say, beside what chartkit says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from chartkit.model import Body

@@ -1,7 +1,5 @@
 """What is scanned of a cluster, and by which policies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

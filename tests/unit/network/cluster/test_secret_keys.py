@@ -1,7 +1,5 @@
 """Keys in Secrets of a cluster: read when a policy names them, and all that a recording holds."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What policies ask a cluster: each question once, and nothing but questions."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cleanup.deleting import read_deleting_policy

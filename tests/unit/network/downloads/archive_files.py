@@ -1,7 +1,5 @@
 """Archives for tests, honest and hostile."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

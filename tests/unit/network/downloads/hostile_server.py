@@ -1,7 +1,5 @@
 """A server on loopback whose answers are bytes, sent as a test wants them."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import ssl

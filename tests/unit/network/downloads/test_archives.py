@@ -1,7 +1,5 @@
 """Archives: what is unpacked, and what is refused before it does harm."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 import tarfile

@@ -1,7 +1,5 @@
 """Downloads from servers that are slow, broken or hostile."""
 
-from __future__ import annotations
-
 import ssl
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Addresses that are never asked, however they are written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 

@@ -1,7 +1,5 @@
 """One guard for downloads, registries and services: names, redirects, and the peer itself."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from collections.abc import Callable, Sequence

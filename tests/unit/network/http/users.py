@@ -1,7 +1,5 @@
 """The three that ask other machines, alike: each as a function that gives an error's text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit

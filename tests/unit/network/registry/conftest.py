@@ -1,7 +1,5 @@
 """A registry with an image and an index, and nobody's credentials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A registry on loopback: images in memory, behind whatever a test wants of its answers."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What lies beside images: found, checked, and refused."""
 
-from __future__ import annotations
-
 import base64
 import json
 import ssl

@@ -1,7 +1,5 @@
 """`--registry`: policies whose answers are in a registry, through the command."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

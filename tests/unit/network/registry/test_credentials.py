@@ -1,7 +1,5 @@
 """Who the user is to a registry, and that nobody else learns it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import stat

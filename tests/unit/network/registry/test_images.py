@@ -1,7 +1,5 @@
 """Images out of a registry, whole and broken: the data that Kyverno builds, and its messages."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

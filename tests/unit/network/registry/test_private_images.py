@@ -1,7 +1,5 @@
 """Signed images in a private registry, through the command: who may verify them."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """As whom registries are asked where a policy names its own credentials."""
 
-from __future__ import annotations
-
 import base64
 import json
 import ssl

@@ -1,7 +1,5 @@
 """Tokens in place of passwords, and where else than in Docker's file either may stand."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service on loopback that gives whatever a test wants, and keeps what it was asked."""
 
-from __future__ import annotations
-
 import contextlib
 import ssl
 import threading

@@ -1,7 +1,5 @@
 """Calls: what is sent, whom it reaches, what comes back and what is refused."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from collections.abc import Sequence

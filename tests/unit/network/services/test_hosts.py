@@ -1,7 +1,5 @@
 """Which hosts `--allow-network` names."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.errors import InputError

@@ -1,7 +1,5 @@
 """Calls that are made again where they fail: those of GlobalContextEntries."""
 
-from __future__ import annotations
-
 import json
 import socket
 from dataclasses import dataclass, field

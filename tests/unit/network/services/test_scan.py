@@ -1,7 +1,5 @@
 """`--allow-network`: policies whose answers services give, through the commands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Known and suppressed violations of a project's workloads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

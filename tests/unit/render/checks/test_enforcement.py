@@ -1,7 +1,5 @@
 """Seven ways in which a project weakens a policy, each with a row that says so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

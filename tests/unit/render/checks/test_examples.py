@@ -1,7 +1,5 @@
 """Examples of policies of every kind, judged with an environment's settings."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from functools import cache

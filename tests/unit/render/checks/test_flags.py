@@ -1,7 +1,5 @@
 """What the engine's rendered controllers say of policies that call services."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

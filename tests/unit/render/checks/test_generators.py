@@ -1,7 +1,5 @@
 """What a render says of generating policies that the last one had."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

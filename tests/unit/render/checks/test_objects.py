@@ -1,7 +1,5 @@
 """Rows on kinds and fields of workloads, as the Kubernetes of each environment has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

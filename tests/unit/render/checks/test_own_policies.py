@@ -1,7 +1,5 @@
 """Policies of one's own under an environment's action: what they keep, and what weakens them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

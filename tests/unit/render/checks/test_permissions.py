@@ -1,7 +1,5 @@
 """What is said of what the rendered policies need."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows on what Kyverno warns of: one a run, with the environments that it is about."""
 
-from __future__ import annotations
-
 from chartkit.render.checks.run import merge_environments
 from chartkit.render.model import POLICY_WARNINGS as CHECK
 from chartkit.render.model import Outcome, Row

@@ -1,7 +1,5 @@
 """What the engine's own configuration keeps away from Kyverno: neither failure nor silence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

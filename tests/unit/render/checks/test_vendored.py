@@ -1,7 +1,5 @@
 """Builds with upstream's charts in place of ours, in process."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

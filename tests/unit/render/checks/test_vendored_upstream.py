@@ -1,7 +1,5 @@
 """Upstream's real charts, where Go's module cache has them: they render and pass every check."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

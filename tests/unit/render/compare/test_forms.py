@@ -1,7 +1,5 @@
 """A policy that comes in another form is one change, which says whether it refuses as before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a change does to objects that policies generated."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.model import Body, Resource

@@ -1,7 +1,5 @@
 """Values of the engine that go wrong with a deployer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The charts as Argo CD, Flux, Helmfile and Terraform install them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

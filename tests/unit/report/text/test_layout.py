@@ -1,7 +1,5 @@
 """chartkit.report.text.layout: lines and tables that fit a terminal."""
 
-from __future__ import annotations
-
 import click
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Messages in the text report."""
 
-from __future__ import annotations
-
 from chartkit.model import Status
 from tests.unit.report.samples import Added, options, result, samples, written
 

@@ -1,7 +1,5 @@
 """What policies took, as rows for programs and as a table."""
 
-from __future__ import annotations
-
 from chartkit.report.text.timings import timing_lines, timing_rows
 
 _TIMES = (

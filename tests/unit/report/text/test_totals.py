@@ -1,7 +1,5 @@
 """The end of a scan's text: failures last, then a row for each policy."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from chartkit.model import Resource, RuleResult, RuleType, Status

@@ -1,7 +1,5 @@
 """What an API server makes of objects: recorded answers, idempotence, and odd shapes."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a Pod has of its service account."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

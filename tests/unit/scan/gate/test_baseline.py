@@ -1,7 +1,5 @@
 """Baselines: read, compared, and written anew with what people added."""
 
-from __future__ import annotations
-
 import random
 from datetime import date
 from pathlib import Path

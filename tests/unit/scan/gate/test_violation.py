@@ -1,7 +1,5 @@
 """The identity of violations."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status

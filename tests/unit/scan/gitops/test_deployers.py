@@ -1,7 +1,5 @@
 """What is said of how and where an object deploys Kyverno."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.documents.reader import read_text

@@ -1,7 +1,5 @@
 """Releases that objects of strangers declare: bounded, and never outside of their folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

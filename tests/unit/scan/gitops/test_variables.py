@@ -1,7 +1,5 @@
 """Variables of Flux: their defaults, what is unknown, and what is said of it."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 
 import pytest

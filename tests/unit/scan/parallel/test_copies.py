@@ -1,7 +1,5 @@
 """scan.parallel.copies: what can be read only once becomes a file, within limits."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files in slices hold the documents, places and mistakes that they hold as a whole."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import re

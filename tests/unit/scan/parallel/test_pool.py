@@ -1,7 +1,5 @@
 """A pool gives every answer once and in order, whatever becomes of its processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which rule came nearest where no policy matched any object, and what kept it off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

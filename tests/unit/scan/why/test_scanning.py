@@ -1,7 +1,5 @@
 """`scan --why`: the checks behind each result in text, JSON and HTML, and what did not match."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

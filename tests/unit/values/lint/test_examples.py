@@ -1,7 +1,5 @@
 """Each lint rule reports its problematic example and accepts its correct one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """The mistakes that people make in values of the engine's chart: each rule has examples of what it
 reports and of what it leaves alone."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A chart's own schema that is none: an error with its place, whatever it holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

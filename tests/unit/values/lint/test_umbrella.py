@@ -1,7 +1,5 @@
 """Values of charts that depend on Kyverno's: that part alone is judged and fixed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

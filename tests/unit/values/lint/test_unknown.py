@@ -1,7 +1,5 @@
 """CK010: keys that a chart without a schema does not know."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.documents.reader import read_text

@@ -1,7 +1,5 @@
 """Values around literals of policies."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof.leaves.leaf import around, matching, of_pattern

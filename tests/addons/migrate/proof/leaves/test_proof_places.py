@@ -1,7 +1,5 @@
 """The places that expressions look at, and what they compare them with."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof.leaves.cel import cel_leaves

@@ -1,7 +1,5 @@
 """The requests of a proof, as they are made."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves

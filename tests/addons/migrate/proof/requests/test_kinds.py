@@ -1,7 +1,5 @@
 """The kinds that proofs ask about."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof.requests.schema import compared_kinds

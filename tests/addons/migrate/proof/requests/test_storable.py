@@ -1,7 +1,5 @@
 """Objects that an API server stores, and those that it refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED, as_controller, least_object

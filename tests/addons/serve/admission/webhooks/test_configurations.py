@@ -1,7 +1,5 @@
 """Webhook configurations by policies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Small environments for the checker's tests, and what a check comes to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Types of expressions, and what is said about those that do not check."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import types

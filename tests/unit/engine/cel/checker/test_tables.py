@@ -1,7 +1,5 @@
 """The tables that the checker and the interpreter make of an environment."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chartkit.engine.cel import compile_expression

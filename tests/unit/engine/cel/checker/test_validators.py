@@ -1,7 +1,5 @@
 """Literals that can never be right."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.checker import check

@@ -1,7 +1,5 @@
 """Overloads called by their ids, as the tests of the libraries do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

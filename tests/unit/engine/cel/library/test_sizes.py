@@ -1,7 +1,5 @@
 """Nothing that a policy says fills the memory or runs for minutes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

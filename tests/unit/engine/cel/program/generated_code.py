@@ -1,7 +1,5 @@
 """The Python that is made of an expression, as a text."""
 
-from __future__ import annotations
-
 from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.frame import WORK_LIMIT

@@ -3,8 +3,6 @@
 Each form asks for parts of the types that it needs, and now and then gets a part of any type.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from typing import Final

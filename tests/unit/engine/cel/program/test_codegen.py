@@ -1,7 +1,5 @@
 """What the generated code looks like, and what never becomes a part of it."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Generated code answers what the closures answer, or nothing; and it never costs less."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import (

@@ -1,7 +1,5 @@
 """What stops an expression: the cost limit, and our own bounds on what it counts as little."""
 
-from __future__ import annotations
-
 import resource
 
 import pytest

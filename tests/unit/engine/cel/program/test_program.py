@@ -1,7 +1,5 @@
 """Programs of the standard library: values, errors, what absorbs them, what is folded."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import CelCompileError, CelError, Environment, Program, compile_expression

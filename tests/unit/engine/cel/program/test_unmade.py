@@ -1,7 +1,5 @@
 """What makes no program, wherever it stands: keys that can be none, types that are no values."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression

@@ -1,7 +1,5 @@
 """Fields that a kind does not have are found before anything runs; nothing is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import compile_expression

@@ -1,7 +1,5 @@
 """The shapes of Kubernetes' own kinds, and the kinds that rules name."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.shapes import kinds_matched, shape_of

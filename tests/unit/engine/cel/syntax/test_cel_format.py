@@ -1,7 +1,5 @@
 """Expressions as texts: where lines break, which quotes they have, and where comments go."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

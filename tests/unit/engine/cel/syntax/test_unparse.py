@@ -1,7 +1,5 @@
 """Trees as texts: parentheses where needed, macros as written, and the same tree again."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.ast import Comprehension

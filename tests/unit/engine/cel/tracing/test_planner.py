@@ -1,7 +1,5 @@
 """The fields that an expression failed over."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

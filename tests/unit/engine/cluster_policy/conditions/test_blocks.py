@@ -1,7 +1,5 @@
 """Blocks of conditions: any, all, the flat list; messages; what short-circuits."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock
 
 import pytest

@@ -1,7 +1,5 @@
 """What Kyverno refuses in conditions."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.conditions.parse import check_conditions

@@ -1,7 +1,5 @@
 """Operators, by tables of key, value and answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.conditions.parse import OPERATORS

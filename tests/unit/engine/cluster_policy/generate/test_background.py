@@ -1,7 +1,5 @@
 """Rules whose synchronize or generateExisting never acts: the background has no operation."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit import bundled

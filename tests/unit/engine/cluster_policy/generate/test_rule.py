@@ -1,7 +1,5 @@
 """Generate rules on objects that are there: clones, lists of clones, targets, updates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

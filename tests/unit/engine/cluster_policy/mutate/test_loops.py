@@ -1,7 +1,5 @@
 """Mutating loops: what many patches of one object cost, and that they do what single ones do."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Mutate rules as a whole: variables, foreach, what later rules see."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
 
 

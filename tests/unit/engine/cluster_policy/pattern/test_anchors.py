@@ -1,7 +1,5 @@
 """Which keys are anchors, and what is found below a key."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern.anchors import (

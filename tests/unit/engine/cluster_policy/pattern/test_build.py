@@ -1,7 +1,5 @@
 """Paths with list places, and what one comparison remembers."""
 
-from __future__ import annotations
-
 from chartkit.engine.cluster_policy.pattern.build import Path, Run, Spot
 
 

@@ -1,7 +1,5 @@
 """One anchored key at a time: what each anchor says of a value that is there, wrong or missing."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern

@@ -1,7 +1,5 @@
 """Wildcards in label keys: one key of the object takes their place."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern

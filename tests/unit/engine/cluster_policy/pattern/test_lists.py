@@ -1,7 +1,5 @@
 """List patterns: for every element, or place by place."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind, compile_pattern

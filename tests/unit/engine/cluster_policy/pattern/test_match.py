@@ -1,7 +1,5 @@
 """Whole patterns: messages in Go's words, depth, time."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern import PatternDepthError, compile_pattern

@@ -1,7 +1,5 @@
 """Which failures mean that a pattern does not apply."""
 
-from __future__ import annotations
-
 from chartkit.engine.cluster_policy.pattern.build import (
     Failure,
     combine,

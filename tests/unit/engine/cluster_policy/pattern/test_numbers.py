@@ -1,7 +1,5 @@
 """Numbers in the types and texts of Go."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Several keys in one object: their order, and what a condition does to its neighbours."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind, compile_pattern

@@ -1,7 +1,5 @@
 """Operators of text patterns: durations, then quantities, then texts with wildcards."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern.scalar import compile_operation, literal, text_of

@@ -1,7 +1,5 @@
 """Scalars of patterns against values of every type."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar

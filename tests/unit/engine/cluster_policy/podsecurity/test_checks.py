@@ -1,7 +1,5 @@
 """Each check of the Pod Security Standards: what it lets pass, what it finds and where."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Controls that are lifted: for the pod or for images, for one field, for some values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """podSecurity rules as a whole: messages, properties, controllers, exceptions, updates."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

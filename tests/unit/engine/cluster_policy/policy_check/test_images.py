@@ -1,7 +1,5 @@
 """What is refused of verifyImages entries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each of Kyverno's refusals, in its own words, and a sound neighbour that it takes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What Kyverno takes but warns of, and what it takes in silence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What Kyverno's webhook refuses of policies that its engine evaluates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

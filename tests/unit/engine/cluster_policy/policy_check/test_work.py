@@ -1,7 +1,5 @@
 """The work of checking a policy grows with its text, and equal texts are looked at once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

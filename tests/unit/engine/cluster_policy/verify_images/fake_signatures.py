@@ -1,7 +1,5 @@
 """Signatures in memory: who signed what, by the key that is asked for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What must have been attested of images: who attests, what the predicates say, what is denied."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

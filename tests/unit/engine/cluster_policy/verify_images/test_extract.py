@@ -1,7 +1,5 @@
 """The images that a rule's extractors find in objects of any kind."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cluster_policy.verify_images.extract import compile_extractors, images_in

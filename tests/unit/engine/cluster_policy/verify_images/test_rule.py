@@ -1,7 +1,5 @@
 """verifyImages rules: what Kyverno's program answers offline, and no pass without a signature."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

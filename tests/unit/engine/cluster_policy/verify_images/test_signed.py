@@ -1,7 +1,5 @@
 """Who must have signed: sets, counts, nested sets, and what stands in Kyverno's messages."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What Kyverno refuses in context entries."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.context.entries import check_entries

@@ -1,7 +1,5 @@
 """Context entries: what they load, and the errors they give."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The place of a value as a JMESPath."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.context.variables.syntax import join_path, own_query

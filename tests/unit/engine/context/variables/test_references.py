@@ -1,7 +1,5 @@
 """References inside a document."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.context.context import Context

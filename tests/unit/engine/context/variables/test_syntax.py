@@ -1,7 +1,5 @@
 """Where variables stand in a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.context.variables.syntax import (

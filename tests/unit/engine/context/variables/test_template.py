@@ -1,7 +1,5 @@
 """Substitution: whole and embedded variables, passes, escapes, errors."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.context.context import Context

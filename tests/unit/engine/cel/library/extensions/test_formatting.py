@@ -1,7 +1,5 @@
 """`format`: each clause, and what each refuses."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

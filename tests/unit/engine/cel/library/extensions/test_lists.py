@@ -1,7 +1,5 @@
 """Lists and sets: parts, order, repetition; and optionals."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """`math`, `base64` and `regex`."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

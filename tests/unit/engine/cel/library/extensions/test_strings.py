@@ -1,7 +1,5 @@
 """Texts by characters: places, pieces, and what is out of range."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.extensions.strings import LIBRARY

@@ -1,7 +1,5 @@
 """Expressions evaluated as a MutatingAdmissionPolicy's are: it has all of Kubernetes' libraries."""
 
-from __future__ import annotations
-
 from chartkit.engine.cel import CelError, compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.notation import notation

@@ -1,7 +1,5 @@
 """IP addresses and networks."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.addresses import CIDR_LIBRARY, parse_cidr

@@ -1,7 +1,5 @@
 """The types of `request` and `namespaceObject`: their fields are known before anything runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import CelCompileError, CelError, compile_expression

@@ -1,7 +1,5 @@
 """Accesses of a user, judged by an authorizer that the caller brings."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.authz import (

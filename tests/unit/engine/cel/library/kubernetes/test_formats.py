@@ -1,7 +1,5 @@
 """Named rules for texts and their messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.naming import FORMATS, LIBRARY

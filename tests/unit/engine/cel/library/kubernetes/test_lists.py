@@ -1,7 +1,5 @@
 """Order, sums and positions in lists, members of several types included."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.lists import LIBRARY

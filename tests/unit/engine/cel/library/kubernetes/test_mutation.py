@@ -1,7 +1,5 @@
 """The types that mutations are written with."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression

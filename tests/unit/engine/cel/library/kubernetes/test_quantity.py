@@ -1,7 +1,5 @@
 """Quantities: what counts as an integer, sums in the right format, and refused comparisons."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.quantity import parse_quantity

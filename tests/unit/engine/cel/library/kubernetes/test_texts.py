@@ -1,7 +1,5 @@
 """Regular expressions, URLs, versions and keys of patches."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.urls import UrlValue

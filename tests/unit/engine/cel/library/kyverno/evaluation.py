@@ -1,7 +1,5 @@
 """Expressions of a ValidatingPolicy, evaluated."""
 
-from __future__ import annotations
-
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.host import OFFLINE, Host

@@ -1,7 +1,5 @@
 """Functions that ask the world: what they ask and what they make of the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 

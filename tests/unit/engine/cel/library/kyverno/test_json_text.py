@@ -1,7 +1,5 @@
 """JSON written and read; the answers are those of Kyverno's own library."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.errors import CelError

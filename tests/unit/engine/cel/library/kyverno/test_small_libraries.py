@@ -1,7 +1,5 @@
 """Texts, times, numbers and lists; the answers are those of Kyverno's own libraries."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import math

@@ -1,7 +1,5 @@
 """The parts of timestamps, in UTC and in zones, and of durations."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.standard import LIBRARY

@@ -1,7 +1,5 @@
 """Arithmetic stays within 64 bits, cuts towards zero and says what overflows."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

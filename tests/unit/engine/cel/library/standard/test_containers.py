@@ -1,7 +1,5 @@
 """Members by place and key, whatever number names them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chartkit.engine.cel.library.standard import LIBRARY

@@ -1,7 +1,5 @@
 """Conversions: what each type is made of, and how each is refused."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

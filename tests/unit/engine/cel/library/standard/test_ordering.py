@@ -1,7 +1,5 @@
 """What comes before what, across the types of numbers and with NaN."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Protobuf's well-known types become plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

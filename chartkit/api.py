@@ -97,7 +97,8 @@ def load(
     values: Sequence[str | Path] = (),
     namespace: str = "default",
 ) -> Manifests:
-    """Read the objects at paths (manifests, folders, charts, kustomizations), then those of a text.
+    """Read the objects at paths (manifests, folders, charts, kustomizations, and the releases of
+    Flux and Argo CD that they declare), then those of a text.
 
     name: the file in the places of the text; values, namespace: with which Helm renders charts. Of
     several paths, one that cannot be read becomes a problem. Raise InputError or RenderError for a
@@ -106,13 +107,14 @@ def load(
     from io import StringIO
 
     from chartkit.documents.reader import read_text
-    from chartkit.scan.inputs import ChartOptions, named_objects, read_inputs
+    from chartkit.scan.inputs import ChartOptions, named_objects
+    from chartkit.scan.requests import objects_at
 
     problems: list[Diagnostic] = []
     objects: list[Resource] = []
     if paths:
         chart = ChartOptions(tuple(map(Path, values)), namespace=namespace)
-        objects = read_inputs([*map(str, paths)], StringIO(), problems.append, chart)
+        objects = objects_at([*map(str, paths)], StringIO(), problems.append, chart)
     if text is not None:
         objects += named_objects(read_text(text, name), problems.append)
     return Manifests(tuple(objects), tuple(problems))
@@ -159,37 +161,38 @@ class PolicySet:
         operation: str = "CREATE",
         user: User | None = None,
         why: bool = False,
+        jobs: int = 1,
     ) -> tuple[Result, ...]:
         """Return the result of every rule that matches, by object and in the order of an admission.
 
         The objects are all that there is in the cluster: Namespaces among them give labels,
         definitions of custom kinds check objects of these kinds. operation: CREATE, UPDATE or
-        DELETE; of the last two, the object is the old one as well. Nothing that a policy or an
-        object holds raises: it becomes a result with the status `error`.
+        DELETE; of the last two, the object is the old one as well; jobs: the most processes that
+        judge many objects, one for a program with several threads and for `why`. Nothing that a
+        policy or an object holds raises: it becomes a result with the status `error`.
         """
-        from chartkit.scan.requests import Requests, custom_resources
-        from chartkit.scan.run import run_scan
+        from chartkit.scan.parallel.reported import Shown
+        from chartkit.scan.requests import Requests
+        from chartkit.scan.run import ObjectScan
         from chartkit.scan.why.scanning import ScanReasons
 
         _require_known("operation", operation, ("CREATE", "UPDATE", "DELETE"))
         given = tuple(objects.objects if isinstance(objects, Manifests) else objects)
-        custom = custom_resources((), given, lambda _: None)
-        policies = self._compiled if custom is None else self._compiled.with_names(custom.names)
-        requests = replace(Requests.of(policies, given), custom=custom)
+        requests = Requests.of(self._compiled, given)
         context = replace(
             requests.context(requests.world()),
             user=user,
             operation="" if operation == "CREATE" else operation,
             reasons=ScanReasons() if why else None,
         )
-        facts, complete = requests.facts(), requests.completion()
+        facts, completion = requests.facts(), requests.completion()
         results: list[Result] = []
 
         def take(resource: Resource, found: Sequence[RuleResult]) -> None:
-            found = complete(resource, found)
             results.extend(_result(resource, each, facts[each.policy_id]) for each in found)
 
-        run_scan(policies.policies, given, take, context)
+        policies, processes = requests.policies.policies, 1 if why else jobs
+        ObjectScan(policies, context, completion, processes, Shown()).run(given, take)
         return tuple(results)
 
 

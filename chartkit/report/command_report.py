@@ -101,7 +101,7 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
         return [report.own[name]()]
     if name == "junit":
         return [_cases(report.found())]
-    if report.results is not None and not _takes_findings(name):
+    if report.results is not None and not isinstance(writer_of(name)(ReportOptions()), FindingSink):
         return _results(report.results(), name)
     writer = _writer(name)
     for finding in report.found():
@@ -133,10 +133,6 @@ def _data(report: CommandReport, name: str) -> Iterator[str]:
         rows = body.pop(report.rows)
         yield from (f"{json_text(row, indent=None)}\n" for row in rows)
         yield f"{json_text(body, indent=None)}\n"
-
-
-def _takes_findings(name: str) -> bool:
-    return isinstance(writer_of(name)(ReportOptions()), FindingSink)
 
 
 def _results(results: Iterable[tuple[Resource, RuleResult]], name: str) -> Iterator[str]:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from chartkit.engine import RunnablePolicy, World
-from chartkit.model import Resource, RuleResult
+from chartkit.engine import World
+from chartkit.model import Resource
 from chartkit.scan.cluster_source import recordings_among
-from chartkit.scan.environment import Completed, Completion, ProjectEnvironment
+from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import SelectorReader, Standards
 from chartkit.scan.inputs import STDIN
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.interrupt import Interrupts
-from chartkit.scan.parallel.reported import Shown
 from chartkit.scan.reporting import (
     CLEANUP,
     Console,
@@ -32,23 +30,16 @@ from chartkit.scan.reporting import (
     require_policies,
 )
 from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
-from chartkit.scan.run import RunOptions, ScanContext, Sink, run_scan
+from chartkit.scan.run import ObjectScan, RunOptions, ScanContext
 from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
     from chartkit.scan.changes import Changes, Past
     from chartkit.scan.installed import InstalledPolicies
-    from chartkit.scan.parallel.judged import Judged
 
 _SMALL: Final = 1 << 16
 """The bytes of inputs below which they are not scanned in parts, even where they are compressed."""
-_LEAST: Final = 8_000
-"""The policies times objects from which a second process is worth its start."""
-_SPAN: Final = 200
-"""The objects that a process judges at a time, at most."""
-_TURNS: Final = 8
-"""The times that each process gets objects, at least."""
 
 
 class Fixer(Protocol):
@@ -191,7 +182,7 @@ def _scan_files(
     context = report.timed(context_of(requests))
     scan = ObjectScan(report.running, context, completion, jobs, report.shown)
     with Interrupts() as interrupts, console.progress(len(objects)) as step:
-        scan.run(objects, report.add, step, interrupts)
+        scan.run(objects, report.add, step, interrupts.whole)
     for line in completion.lines():
         console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
@@ -266,73 +257,3 @@ def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Seq
     for diagnostic in diagnostics:
         console.note(diagnostic)
     return planned
-
-
-@dataclass(frozen=True, slots=True)
-class _SpanJudge:
-    """The judgement of spans of objects that this process and its forks have."""
-
-    objects: Sequence[Resource]
-    policies: Sequence[RunnablePolicy]
-    context: ScanContext
-    completed: Completed
-    shown: Shown
-
-    def __call__(self, span: range) -> list[Judged]:
-        from chartkit.scan.parallel.judged import judged
-
-        found: list[Judged] = []
-
-        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
-            results = self.completed(resource, results)
-            given = self.objects[span.start + len(found)]
-            found.append(judged(resource, results, self.shown, given))
-
-        run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectScan:
-    """The scan of objects that are in memory. jobs: processes; shown: what reports show of
-    places."""
-
-    policies: Sequence[RunnablePolicy]
-    context: ScanContext
-    completion: Completion
-    jobs: int
-    shown: Shown
-
-    def run(
-        self,
-        objects: Sequence[Resource],
-        sink: Sink,
-        step: Callable[[], None],
-        interrupts: Interrupts,
-    ) -> None:
-        """Call sink with the objects and their results in order, and step after each."""
-        complete = self.completion
-        if self.jobs < 2 or len(objects) * len(self.policies) < _LEAST:
-
-            def completing(resource: Resource, results: Sequence[RuleResult]) -> None:
-                with interrupts.whole():
-                    sink(resource, complete(resource, results))
-                step()
-
-            run_scan(self.policies, objects, completing, self.context)
-            return
-        from chartkit.scan.parallel.pool import in_order
-
-        there, here = complete.split()
-        judge = _SpanJudge(objects, self.policies, self.context, there, self.shown)
-        size = max(1, min(_SPAN, len(objects) // (self.jobs * _TURNS)))
-        spans = [
-            range(start, min(start + size, len(objects))) for start in range(0, len(objects), size)
-        ]
-        with closing(in_order(self.jobs, judge, spans)) as answers:
-            for span, answer in zip(spans, answers, strict=True):
-                for at, each in zip(span, answer, strict=True):
-                    resource = each.restored(objects[at])
-                    with interrupts.whole():
-                        sink(resource, here(resource, each.results))
-                    step()

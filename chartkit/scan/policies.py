@@ -120,15 +120,24 @@ class PolicySet:
         """Return the names of the custom kinds that were known when they were compiled."""
         return self.around.names or UNKNOWN
 
-    def with_names(self, names: CustomNames) -> PolicySet:
-        """Return the policies as they compile where more custom kinds are known: they may be
-        refused for the scope of a kind."""
+    def with_names(self, names: CustomNames, note: Note = lambda _: None) -> PolicySet:
+        """Return the policies as they compile where more custom kinds are known; note: called with
+        what they are then refused for, such as the scope of a kind."""
         joined = self.names.joined(names)
         if joined == self.names or not any(map(_depends_on_scopes, self.found)):
             return self
         compiled = compile_all(self.found, replace(self.around, names=joined))
-        known = (self.notes, self.deprecations, self.of_profiles)
-        return replace(compiled, notes=known[0], deprecations=known[1], of_profiles=known[2])
+        compiled = replace(
+            compiled,
+            notes=self.notes,
+            deprecations=self.deprecations,
+            of_profiles=self.of_profiles,
+        )
+        known = {*self.diagnostics, *self.remarks}
+        for diagnostic in (*compiled.diagnostics, *compiled.remarks):
+            if diagnostic not in known:
+                note(diagnostic)
+        return compiled
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:

@@ -107,10 +107,24 @@ class Requests:
         return known if self.custom is None else known.joined(self.custom.names)
 
     @classmethod
-    def of(cls, policies: PolicySet, objects: Sequence[Resource]) -> Requests:
-        """Return policies and objects of files, of which a user says nothing."""
+    def of(
+        cls,
+        policies: PolicySet,
+        objects: Sequence[Resource],
+        inputs: UserInputs | None = None,
+        definitions: Sequence[Resource] = (),
+        note: Note = lambda _: None,
+    ) -> Requests:
+        """Return policies and objects, whose Namespaces and definitions of custom kinds count.
+
+        inputs: what the user says; definitions: further ones; note: called with their faults, and
+        with what policies are refused for where these kinds are known.
+        """
         labels, namespaces = namespace_labels(objects), namespaces_among(objects)
-        return cls(policies, objects, labels, namespaces, UserInputs())
+        custom = custom_resources(definitions, objects, note)
+        if custom is not None:
+            policies = policies.with_names(custom.names, note)
+        return cls(policies, objects, labels, namespaces, inputs or UserInputs(), custom)
 
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of policies, and of definitions of custom kinds, for reports."""
@@ -172,16 +186,6 @@ class Judges:
         """The kinds, namespaces and names of the policies."""
         found = {_identity(policy.policy.resource) for policy in self.policies.policies}
         return found | {_identity(cleaner.resource) for cleaner in self.policies.cleanup}
-
-    def with_names(self, names: CustomNames, note: Note) -> Judges:
-        """Return the policies as they compile with further custom kinds; note is called with what
-        is then refused."""
-        policies = self.policies.with_names(names)
-        known = {*self.policies.diagnostics, *self.policies.remarks}
-        for diagnostic in (*policies.diagnostics, *policies.remarks):
-            if diagnostic not in known:
-                note(diagnostic)
-        return replace(self, policies=policies)
 
 
 def load_judges(
@@ -251,16 +255,14 @@ def read_requests(
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         objects = all_as_stored(objects)
-    custom = custom_resources(read_definitions(options, note), objects, note)
+    requests = Requests.of(policies, objects, inputs, read_definitions(options, note), note)
+    custom = requests.custom
     checked = custom.definitions if custom is not None and checks_custom else None
     faults = ObjectFaults(minor_of(chart.kube_version), checked)
     faults.add(given_objects)
     for diagnostic in faults.diagnostics():
         note(diagnostic)
-    labels, namespaces = namespace_labels(objects), namespaces_among(objects)
-    if custom is not None:
-        policies = judges.with_names(custom.names, note).policies
-    return Requests(policies, objects, labels, namespaces, inputs, custom)
+    return requests
 
 
 def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
@@ -300,14 +302,27 @@ def _load_objects(
     chart: ChartOptions,
     reads: Callable[[Path], bool] | None,
 ) -> list[Resource]:
-    """Return the objects at the paths, and those of the releases that they declare."""
     with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
-        objects = read_inputs(paths, stdin, noting, chart, reads, options.inputs.exclude)
-        if any(group_of(resource) in RELEASE_GROUPS for resource in objects):
-            from chartkit.scan.gitops.releases import release_objects
+        exclude = options.inputs.exclude
+        return list(map(named, objects_at(paths, stdin, noting, chart, reads, exclude)))
 
-            objects += release_objects(objects, paths, chart, noting)
-        return list(map(named, objects))
+
+def objects_at(
+    paths: Sequence[str],
+    stdin: TextIO,
+    note: Note,
+    chart: ChartOptions,
+    reads: Callable[[Path], bool] | None = None,
+    exclude: Sequence[str] = (),
+) -> list[Resource]:
+    """Return the objects at paths, as `read_inputs` does, and those of the releases that they
+    declare."""
+    objects = read_inputs(paths, stdin, note, chart, reads, exclude)
+    if any(group_of(resource) in RELEASE_GROUPS for resource in objects):
+        from chartkit.scan.gitops.releases import release_objects
+
+        objects += release_objects(objects, paths, chart, note)
+    return objects
 
 
 def read_definitions(options: RequestOptions, note: Note) -> list[Resource]:

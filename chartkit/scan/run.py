@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine import (
     ENFORCE,
@@ -22,9 +23,18 @@ from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 
 if TYPE_CHECKING:
+    from chartkit.scan.environment import Completed, Completion
+    from chartkit.scan.parallel.judged import Judged
+    from chartkit.scan.parallel.reported import Shown
     from chartkit.scan.why.scanning import ScanReasons
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
+_LEAST: Final = 8_000
+"""The policies times objects from which a second process is worth its start."""
+_SPAN: Final = 200
+"""The objects that a process judges at a time, at most."""
+_TURNS: Final = 8
+"""The times that each process gets objects, at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,3 +208,74 @@ def _made(result: RuleResult) -> Iterator[Body]:
         yield result.patched_target
     yield from result.generated
     yield from result.updated
+
+
+@dataclass(frozen=True, slots=True)
+class _SpanJudge:
+    """The judgement of spans of objects that this process and its forks have."""
+
+    objects: Sequence[Resource]
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    completed: Completed
+    shown: Shown
+
+    def __call__(self, span: range) -> list[Judged]:
+        from chartkit.scan.parallel.judged import judged
+
+        found: list[Judged] = []
+
+        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            results = self.completed(resource, results)
+            given = self.objects[span.start + len(found)]
+            found.append(judged(resource, results, self.shown, given))
+
+        run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectScan:
+    """The scan of objects that are in memory. jobs: processes; shown: what reports show of
+    places."""
+
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    completion: Completion
+    jobs: int
+    shown: Shown
+
+    def run(
+        self,
+        objects: Sequence[Resource],
+        sink: Sink,
+        step: Callable[[], None] = lambda: None,
+        whole: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Call sink with the objects and their results in order, each in a block of `whole`, and
+        step after each."""
+        complete = self.completion
+        if self.jobs < 2 or len(objects) * len(self.policies) < _LEAST:
+
+            def completing(resource: Resource, results: Sequence[RuleResult]) -> None:
+                with whole():
+                    sink(resource, complete(resource, results))
+                step()
+
+            run_scan(self.policies, objects, completing, self.context)
+            return
+        from chartkit.scan.parallel.pool import in_order
+
+        there, here = complete.split()
+        judge = _SpanJudge(objects, self.policies, self.context, there, self.shown)
+        size = max(1, min(_SPAN, len(objects) // (self.jobs * _TURNS)))
+        spans = [
+            range(start, min(start + size, len(objects))) for start in range(0, len(objects), size)
+        ]
+        with closing(in_order(self.jobs, judge, spans)) as answers:
+            for span, answer in zip(spans, answers, strict=True):
+                for at, each in zip(span, answer, strict=True):
+                    resource = each.restored(objects[at])
+                    with whole():
+                        sink(resource, here(resource, each.results))
+                    step()

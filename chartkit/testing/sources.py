@@ -98,7 +98,10 @@ class Sources:
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
         for resource in filter(_is_policy, found):
-            mode = _mode(resource)
+            part: Json = resource.body
+            for key in ("spec", "evaluation", "mode"):
+                part = part.get(key) if isinstance(part, dict) else None
+            mode = part if isinstance(part, str) and is_cel_policy(resource) else ""
             if mode in UNEVALUATED_MODES:
                 unevaluated[resource.name] = f"policies of evaluation mode {mode}"
                 continue
@@ -177,14 +180,6 @@ def _is_policy(resource: Resource) -> bool:
     return is_cel_policy(resource) or (
         group_of(resource) == "kyverno.io" and resource.kind in _POLICIES
     )
-
-
-def _mode(resource: Resource) -> str:
-    """Return the evaluation mode as written; empty for none."""
-    part: Json = resource.body
-    for key in ("spec", "evaluation", "mode"):
-        part = part.get(key) if isinstance(part, dict) else None
-    return part if isinstance(part, str) and is_cel_policy(resource) else ""
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

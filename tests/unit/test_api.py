@@ -1,6 +1,7 @@
 """`chartkit.api`: its page, its signatures, and inputs of every kind."""
 
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -14,6 +15,7 @@ from chartkit import api
 from chartkit.api import CompileError, InputError, Manifests, Resource, compile, load
 from tests.api_page import run, section
 from tests.conftest import Golden
+from tests.e2e.command import chartkit
 
 POLICY: Final = """\
 apiVersion: kyverno.io/v1
@@ -160,6 +162,30 @@ size: large
     (failed,) = compile("pss-baseline").evaluate(load(text=crd))
     assert (failed.policy, failed.rule) == ("gadgets.example.com", "schema")
     assert (failed.place.line, failed.field) == (19, "/size")
+
+
+def test_several_processes_say_what_one_says() -> None:
+    policies = compile("pss-baseline")
+    pods = [pod(f"web-{number}") for number in range(700)]
+    assert policies.evaluate(pods, jobs=2) == policies.evaluate(pods)
+
+
+def test_a_scan_says_what_the_library_says(tmp_path: Path) -> None:
+    policy, objects = tmp_path / "policy.yaml", tmp_path / "objects.yaml"
+    policy.write_text(POLICY, "utf-8")
+    pods = "\n---\n".join(
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {labels}}}}}"
+        for name, labels in (("web", "{}"), ("api", "{team: a}"))
+    )
+    objects.write_text(pods, "utf-8")
+    done = chartkit(
+        tmp_path, "scan", "objects.yaml", "-p", "policy.yaml", "-o", "json", "--detailed"
+    )
+    rows = json.loads(done.out)["results"]
+    said = [(row["policy"], row["rule"], row["message"]) for row in rows]
+    found = compile(policy).evaluate(load(objects))
+    assert said == [(one.policy, one.rule, one.message) for one in found]
+    assert [one.status for one in found] == ["fail", "pass"]
 
 
 def test_of_several_paths_one_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
 from typing import Final
@@ -18,7 +18,7 @@ from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gate.gate import Acceptor
 from chartkit.scan.ineffective import ObjectFaults
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.requests import Requests, custom_resources
+from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext, run_scan
 
 SECONDS: Final = 20.0
@@ -69,9 +69,7 @@ class Policies:
 
     def requests(self, objects: Sequence[Resource]) -> Requests:
         """Return the requests of objects that a scan would judge together."""
-        custom = custom_resources((), objects, lambda _: None)
-        policies = self.set if custom is None else self.set.with_names(custom.names)
-        return replace(Requests.of(policies, objects), custom=custom)
+        return Requests.of(self.set, objects)
 
     def context(self, requests: Requests) -> ScanContext:
         """Return the settings of requests; the ones of the last requests where these are alike, for

@@ -76,7 +76,18 @@ def writer_of(name: str) -> MakeWriter:
         known = [*FORMATS, *added]
         hint = suggestion(name, known) or f"one of {', '.join(known)}"
         raise InputError(f"unknown report format '{name}'", hint=hint)
-    return _loaded(added[name])
+    entry = added[name]
+    package = entry.dist.name if entry.dist else entry.value
+    try:
+        make: MakeWriter = entry.load()
+    except Exception as error:  # noqa: BLE001 - a package of someone else may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"the report format '{entry.name}' of {package} cannot be loaded: {reason}"
+        raise InputError(message, hint=f"update or remove {package}") from None
+    if not callable(make):
+        message = f"the report format '{entry.name}' of {package} is no writer: {entry.value}"
+        raise InputError(message, hint=f"update or remove {package}")
+    return make
 
 
 def names() -> tuple[str, ...]:
@@ -90,17 +101,3 @@ def _added() -> Mapping[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in FORMATS}
-
-
-def _loaded(entry: EntryPoint) -> MakeWriter:
-    package = entry.dist.name if entry.dist else entry.value
-    try:
-        make: MakeWriter = entry.load()
-    except Exception as error:  # noqa: BLE001 - a package of someone else may raise anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        message = f"the report format '{entry.name}' of {package} cannot be loaded: {reason}"
-        raise InputError(message, hint=f"update or remove {package}") from None
-    if not callable(make):
-        message = f"the report format '{entry.name}' of {package} is no writer: {entry.value}"
-        raise InputError(message, hint=f"update or remove {package}")
-    return make

@@ -41,7 +41,15 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
             hint = "write PolicyExceptions of kyverno.io/v2 or policies.kyverno.io/v1"
             raise InputError(f"'{file.path}' has no PolicyException", file.location, hint)
         for resource in here:
-            _require_valid(resource)
+            try:
+                read_exceptions([resource])
+            except CompileError as error:
+                first = error.diagnostics[0] if error.diagnostics else None
+                message = first.message if first else error.message
+                place = first.location if first and first.location else resource.location
+                raise InputError(
+                    f"Kyverno refuses the exception: {message}", place, error.hint
+                ) from None
             key = (resource.api_version.partition("/")[0], resource.namespace, resource.name)
             found[key] = resource
     return list(found.values())
@@ -65,13 +73,3 @@ def _exceptions(file: Path) -> Iterator[Resource]:
         body = document.body
         if isinstance(body, dict) and body.get("kind") in (EXCEPTION, "List"):
             yield from filter(is_exception, resources([document]))
-
-
-def _require_valid(resource: Resource) -> None:
-    try:
-        read_exceptions([resource])
-    except CompileError as error:
-        first = error.diagnostics[0] if error.diagnostics else None
-        message = first.message if first else error.message
-        place = first.location if first and first.location else resource.location
-        raise InputError(f"Kyverno refuses the exception: {message}", place, error.hint) from None

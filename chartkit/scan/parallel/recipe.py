@@ -25,8 +25,7 @@ from chartkit.scan.parallel.reported import Reports, Shown
 from chartkit.scan.parallel.streaming import Answer, PartJudge
 from chartkit.scan.policies import compile_all
 from chartkit.scan.reporting import ReportRecipe
-from chartkit.scan.requests import Requests, custom_resources
-from chartkit.scan.run import namespace_labels, namespaces_among
+from chartkit.scan.requests import Requests
 from chartkit.scan.user_inputs import UserInputs
 
 _KEPT: Final = 4
@@ -65,19 +64,16 @@ class Recipe:
             )
         around = replace(read_exceptions(self.exceptions), allows_http=self.allows_http)
         policies = compile_all(self.policies, around)
-        custom = custom_resources((), self.shared, lambda _: None)
-        if custom is not None:
-            policies = policies.with_names(custom.names)
-        labels, namespaces = namespace_labels(self.shared), namespaces_among(self.shared)
-        inputs = UserInputs(user=self.user)
-        requests = Requests(policies, (), labels, namespaces, inputs, custom)
+        requests = Requests.of(policies, self.shared, UserInputs(user=self.user))
+        # Policies that need other objects are judged by no worker.
+        requests = replace(requests, objects=())
 
         def looks_at(resource: Resource) -> bool:
             select, place = self.selection, (resource.kind, resource.namespace)
             return not select or select.has_object(resource.api_version, *place)
 
         return PartJudge(
-            [policy for policy in policies.policies if policy.policy.id in self.running],
+            [each for each in requests.policies.policies if each.policy.id in self.running],
             replace(requests.context(requests.world()), audit_warn=self.audit_warn),
             looks_at,
             bool(self.exceptions),

@@ -71,8 +71,8 @@ def scan_stream(
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
     if (custom := custom_of(stream, holding.note)) is not None:
-        judges = judges.with_names(custom.names, holding.note)
-        policies = judges.policies
+        policies = policies.with_names(custom.names, holding.note)
+        judges = replace(judges, policies=policies)
     requests = Requests(policies, (), stream.labels, stream.namespaces, inputs, custom)
     reading = Reading(stream)
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -305,10 +305,6 @@ class PartJudge:
             else:
                 answer.left.add((resource.api_version, resource.kind, resource.namespace))
 
-        self._judge(selected, answer)
-        return answer
-
-    def _judge(self, objects: Iterable[Resource], answer: Answer) -> None:
         reports, shown = None if self.reports is None else self.reports(), self.shown
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -320,9 +316,10 @@ class PartJudge:
             else:
                 answer.judged.append(Judged(resource, results, None))
 
-        run_scan(self.policies, objects, sink, self.context)
+        run_scan(self.policies, selected, sink, self.context)
         if reports is not None:
             answer.reported = reports.part()
+        return answer
 
 
 class Reading:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from chartkit.documents.json_text import without_surrogates
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.report.finding import diagnostic_body
-from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, FieldPlace, field_places
-from chartkit.report.model import SCHEMA_VERSION, ReportOptions, ResultCache, summary
+from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
+from chartkit.report.model import SCHEMA_VERSION, ReportOptions, summary
 from chartkit.report.spool import Spool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -54,107 +52,36 @@ def _without_marks(text: str) -> str:
     return text.replace(_MARK, "#\\u0023") if _MARK in text else text
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The white space of a row: before its first member, before the others, and at its end;
-    indent: of nested values; place, between: a field with its place, and what separates two of
-    them."""
-
-    first: str
-    step: str
-    end: str
-    indent: int | None
-    place: str
-    between: str
-
-    def nested(self, value: Json) -> str:
-        """Return a value that is a member of a row."""
-        text = json_text(value, self.indent)
-        return text if self.indent is None else text.replace("\n", self.step)
-
-    def places(self, places: Sequence[FieldPlace]) -> str:
-        """Return fields with their places, as `nested` returns what they are for programs."""
-        if any(field_place.value is not None for field_place in places):
-            return self.nested(place_rows(places))
-        rows = [self.place % (quoted(each.field), quoted(str(each.location))) for each in places]
-        text: str = without_surrogates(self.between.join(rows))
-        return f"[{self.between[1:] if self.first else ''}{text}{self.step if self.first else ''}]"
-
-
-_LINES: Final = _Layout(
-    first="\n      ",
-    step="\n      ",
-    end="\n    ",
-    indent=2,
-    place='{\n          "field": %s,\n          "location": %s\n        }',
-    between=",\n        ",
-)
-_ONE_LINE: Final = _Layout(
-    first="", step=" ", end="", indent=None, place='{"field": %s, "location": %s}', between=", "
-)
 _NEXT_LINE: Final = "\n  "
-_NAMESPACES: Final = 64
-"""The most namespaces whose rows are remembered."""
+_NEXT_ROW: Final = ",\n    "
 
 
-class _Rows:
-    """The rows of results: `{policy, rule, resource, result, message, …}`."""
-
-    def __init__(self, options: ReportOptions, layout: _Layout) -> None:
-        self._options = options
-        self._layout = layout
-        self._known: dict[str, ResultCache[tuple[str, str]]] = {}
-
-    def of(
-        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted
-    ) -> Iterator[str]:
-        """Yield the text of each result of a resource."""
-        identity = quoted(identity_text(resource))
-        location = quoted(str(resource.location))
-        end = f"{self._layout.end}}}"
-        namespace = resource.namespace
-        # The texts of results in a namespace, on which actions depend.
-        known = self._known.get(namespace)
-        if known is None:
-            if len(self._known) >= _NAMESPACES:
-                self._known.clear()
-            known = self._known[namespace] = ResultCache(partial(self._parts, namespace))
-        for position, result in enumerate(results):
-            head, middle = known(result)
-            place = location
-            if result.fields:
-                place = self._places(field_places(resource, result))
-            if position in accepted:
-                place += self._member("accepted", acceptance_body(accepted[position]))
-            for each in other_members(result).items():
-                place += self._member(*each)
-            yield f"{head}{identity}{middle}{place}{end}"
-
-    def _parts(self, namespace: str, result: RuleResult) -> tuple[str, str]:
-        """Return a row's text up to the resource, and up to the location."""
-        facts, step = self._options.facts(result), self._layout.step
-        return (
-            f'{{{self._layout.first}"policy": {quoted(result.policy)},'
-            f'{step}"rule": {quoted(result.rule)},{step}"resource": ',
-            f',{step}"result": "{result.status}",{step}"message": {quoted(result.message)},'
-            f'{step}"action": "{facts.action(result.rule, namespace)}",'
-            f'{step}"severity": {quoted(facts.severity)},'
-            f'{step}"category": {quoted(facts.category)},{step}"location": ',
-        )
-
-    def _places(self, places: Sequence[FieldPlace]) -> str:
-        """Return the location of a finding and its fields."""
-        first, step = places[0], self._layout.step
-        text = f'{quoted(str(first.location))},{step}"field": {quoted(first.field)}'
-        if first.value is not None:
-            text += self._member("value", first.value_key)
-            text += self._member("valueLocation", str(first.value))
-        if len(places) == 1:
-            return text
-        return f'{text},{step}"fields": {self._layout.places(places)}'
-
-    def _member(self, name: str, value: Json) -> str:
-        return f',{self._layout.step}"{name}": {self._layout.nested(value)}'
+def rows_of(
+    options: ReportOptions, resource: Resource, results: Sequence[RuleResult], accepted: Accepted
+) -> Iterator[Body]:
+    """Yield the row of each result of a resource: `{policy, rule, resource, result, …}`."""
+    identity, location = identity_text(resource), str(resource.location)
+    for position, result in enumerate(results):
+        facts = options.facts(result)
+        row = {
+            "policy": result.policy,
+            "rule": result.rule,
+            "resource": identity,
+            "result": str(result.status),
+            "message": result.message,
+            "action": facts.action(result.rule, resource.namespace),
+            "severity": facts.severity,
+            "category": facts.category,
+            "location": location,
+        }
+        if result.fields:
+            places = [place.members for place in field_places(resource, result)]
+            row |= places[0]
+            if len(places) > 1:
+                row["fields"] = places
+        if position in accepted:
+            row["accepted"] = _acceptance(accepted[position])
+        yield row | _other_members(result)
 
 
 class JsonWriter:
@@ -173,7 +100,6 @@ class JsonWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._spool = Spool()
-        self._rows = _Rows(options, _LINES)
 
     def add(
         self,
@@ -182,9 +108,8 @@ class JsonWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Add one resource's results."""
-        rows = ",\n    ".join(self._rows.of(resource, results, accepted))
-        if rows:
-            self._spool.write(f",\n    {rows}")
+        for row in rows_of(self._options, resource, results, accepted):
+            self._spool.write(_NEXT_ROW + json_text(row).replace("\n", _NEXT_ROW[1:]))
 
     def part(self) -> bytes:
         return self._spool.part()
@@ -215,7 +140,6 @@ class NdjsonWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._spool = Spool()
-        self._rows = _Rows(options, _ONE_LINE)
 
     def add(
         self,
@@ -224,9 +148,9 @@ class NdjsonWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Add one resource's results."""
-        rows = self._rows.of(resource, results, accepted)
         write = self._options.live.write if self._options.live else self._spool.write
-        write("".join(f"{row}\n" for row in rows))
+        for row in rows_of(self._options, resource, results, accepted):
+            write(f"{json_text(row, None)}\n")
 
     def part(self) -> bytes:
         return self._spool.part()
@@ -257,7 +181,7 @@ def identity_text(resource: Resource) -> str:
     return "/".join((resource.api_version, resource.kind, resource.namespace, resource.name))
 
 
-def other_members(result: RuleResult) -> Body:
+def _other_members(result: RuleResult) -> Body:
     """Return what only some results have, by its key."""
     if not (result.properties or result.generated or result.updated or result.unmade or result.why):
         return {}
@@ -271,12 +195,7 @@ def other_members(result: RuleResult) -> Body:
     return {name: value for name, value in members.items() if value}
 
 
-def place_rows(places: Sequence[FieldPlace]) -> list[Body]:
-    """Return fields with their places for programs."""
-    return [place.members for place in places]
-
-
-def acceptance_body(acceptance: Acceptance) -> Body:
+def _acceptance(acceptance: Acceptance) -> Body:
     """Return an acceptance for programs; an empty reason or date has no key."""
     body = {"state": acceptance.state, "reason": acceptance.reason, "until": acceptance.until}
     return {key: str(value) for key, value in body.items() if value}

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Body, Resource, RuleResult, Status
-from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
-from chartkit.report.json_report import (
-    acceptance_body,
-    further_lists,
-    identity_text,
-    other_members,
-    place_rows,
-)
-from chartkit.report.model import SCHEMA_VERSION, ReportOptions, ResultCache, summary
+from chartkit.report.findings import NONE_ACCEPTED, Accepted
+from chartkit.report.json_report import further_lists, rows_of
+from chartkit.report.model import SCHEMA_VERSION, ReportOptions, summary
 from chartkit.report.spool import Spool
 
-_INNER: Final = "    "
+_INNER: Final = "  "
+_written: Final = lru_cache(maxsize=4096)(dump_text)
 _LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 
@@ -30,7 +26,6 @@ class YamlWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._spool = Spool()
-        self._known = ResultCache(self._parts)
 
     def add(
         self,
@@ -39,25 +34,8 @@ class YamlWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Add one resource's results."""
-        identity = dump_text(identity_text(resource), 2)
-        location = dump_text(str(resource.location), 2)
-        for position, result in enumerate(results):
-            head, middle, tail = self._known(result)
-            action = self._options.action(resource, result)
-            text = f"{head}{identity}\n{middle}  action: {action}\n{tail}"
-            others: Body = {}
-            if result.fields:
-                places = place_rows(field_places(resource, result))
-                text += _members({"location": places[0]["location"], **places[0]}, "  ")
-                if len(places) > 1:
-                    items = (f"  -{_members(each, _INNER)[3:]}" for each in places)
-                    text += "  fields:\n" + "".join(items)
-            else:
-                text += f"  location: {location}\n"
-            if position in accepted:
-                others["accepted"] = acceptance_body(accepted[position])
-            others.update(other_members(result))
-            self._spool.write(text + (_LINE_START.sub("  ", dump_yaml(others)) if others else ""))
+        for row in rows_of(self._options, resource, results, accepted):
+            self._spool.write(f"-{''.join(_members(row, _INNER))[1:]}")
 
     def part(self) -> bytes:
         return self._spool.part()
@@ -75,19 +53,16 @@ class YamlWriter:
         if lists := further_lists(self._options):
             yield dump_yaml(lists)
 
-    def _parts(self, result: RuleResult) -> tuple[str, str, str]:
-        """Return an item's text up to the resource, up to the action, and up to the location."""
-        facts = self._options.facts(result)
-        return (
-            f"- policy: {dump_text(result.policy, 2)}\n"
-            f"  rule: {dump_text(result.rule, 2)}\n  resource: ",
-            f"  result: {result.status}\n  message: {dump_text(result.message, 2)}\n",
-            f"  severity: {dump_text(facts.severity, 2)}\n"
-            f"  category: {dump_text(facts.category, 2)}\n",
-        )
 
-
-def _members(texts: Mapping[str, str], indent: str) -> str:
-    """Return members of a mapping, each a text."""
-    size = len(indent)
-    return "".join(f"{indent}{key}: {dump_text(text, size)}\n" for key, text in texts.items())
+def _members(row: Body, indent: str) -> Iterator[str]:
+    """Yield the members of a row in lines: `dump_yaml` writes the same, and takes far longer."""
+    for key, value in row.items():
+        if isinstance(value, str):
+            yield f"{indent}{key}: {_written(value, len(indent))}\n"
+        elif key == "fields":
+            yield f"{indent}{key}:\n"
+            for place in value:
+                lines = "".join(_members(place, f"{indent}{_INNER}"))
+                yield f"{indent}-{lines[len(indent) + 1 :]}"
+        else:
+            yield _LINE_START.sub(indent, dump_yaml({key: value}))

@@ -17,9 +17,10 @@ from typing import Final
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Location
 from chartkit.scan.gate.options import GateOptions
 from chartkit.scan.gate.violation import Violation
+from chartkit.schemas import json_schema
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -37,8 +38,6 @@ def parse_date(text: str, location: Location) -> date:
 SCHEMA: Final = "baseline.schema.json"
 API_VERSION: Final = "chartkit.dev/v1"
 KIND: Final = "Baseline"
-_TEXTS: Final = frozenset({"policy", "rule", "object", "field", "reason", "until", "result"})
-_KEYS: Final = _TEXTS | {"count"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +105,7 @@ def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
     if len(documents) != 1:
         raise InputError("a baseline is one YAML document", Location(str(path)))
     document = documents[0]
-    if not _is_valid(document.body):
-        # The library for schemas costs more than a scan: only a mistake needs it.
-        from chartkit.schemas import json_schema
-
-        json_schema.require(document, json_schema.load(SCHEMA))
+    json_schema.require(document, json_schema.load(SCHEMA))
     violations = enumerate(document.body["violations"])
     entries = tuple(_entry(document, index, body) for index, body in violations)
     baseline = Baseline(path, entries, document)
@@ -121,27 +116,6 @@ def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
             hint = f"the other is at {baseline.locate(other)}; write the number as 'count'"
             raise InputError(f"{entry.violation} is here twice", baseline.locate(entry), hint)
     return baseline
-
-
-def _is_valid(body: Json) -> bool:
-    """Return whether a document is a baseline; false in case of doubt."""
-    if not isinstance(body, dict) or body.keys() != {"apiVersion", "kind", "violations"}:
-        return False
-    given = body["violations"]
-    known = body["apiVersion"] == API_VERSION and body["kind"] == KIND
-    return known and isinstance(given, list) and all(map(_is_valid_entry, given))
-
-
-def _is_valid_entry(body: Json) -> bool:
-    return (
-        isinstance(body, dict)
-        and _KEYS.issuperset(body)
-        and bool(body.get("policy") and body.get("object"))
-        and all(isinstance(body[key], str) for key in _TEXTS.intersection(body))
-        and body.get("result", "error") == "error"
-        and type(body.get("count", 1)) is int
-        and body.get("count", 1) > 0
-    )
 
 
 def _entry(document: Document, index: int, body: Body) -> KnownViolation:

@@ -18,11 +18,6 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _MARK: Final = "##"
 
 
-def quoted(text: str) -> str:
-    """Return a text between quotes."""
-    return _without_marks(_encode(text))
-
-
 def json_text(value: Json, indent: int | None = 2) -> str:
     """Return a value as JSON, in lines or on one line (indent: None); half a surrogate pair, which
     UTF-8 does not have, becomes U+FFFD."""

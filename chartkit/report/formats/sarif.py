@@ -16,8 +16,8 @@ from chartkit import SITE, __version__
 from chartkit.documents.unread import UNREAD
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
-from chartkit.report.findings import Acceptance, AcceptedAs, FieldPlace
-from chartkit.report.json_report import json_text, quoted
+from chartkit.report.findings import Acceptance, AcceptedAs
+from chartkit.report.json_report import json_text
 from chartkit.report.model import ReportOptions
 from chartkit.report.spool import Spool
 
@@ -53,29 +53,40 @@ class SarifWriter(FindingFormat):
     def write(self, finding: Finding) -> None:
         rule, subject = finding.rule, finding.subject
         if rule.id == UNREAD:
-            self._unread.append(_notification(finding))
+            place = _place(finding)
+            notification: Body = {
+                "descriptor": {"id": UNREAD},
+                "level": _LEVELS[finding.level],
+                "message": {"text": _message(finding, "")},
+                **({"locations": [place]} if place else {}),
+            }
+            self._unread.append(json_text(notification, None))
             return
         new = (len(self._rules), rule, finding.level)
         index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
-        place = _physical(finding.repository_file, finding.location) if finding.file else ""
         name = "/".join(filter(None, (subject, finding.field))) or rule.id
-        first, second = _FINGERPRINTS
-        text = (
-            f',\n{{"ruleId": {_known(rule.id)}, "ruleIndex": {index}, '
-            f'"level": "{_LEVELS[finding.level]}", '
-            f'"message": {{"text": {quoted(_message(finding, subject))}}}, '
-            f'"locations": [{{{place}{", " if place else ""}'
-            f'"logicalLocations": [{{"fullyQualifiedName": {quoted(name)}, "kind": "object"}}]}}], '
-            f'"partialFingerprints": {{"{first}": "{(mark := finding.fingerprint)}", '
-            f'"{second}": "{mark}"}}'
-        )
+        logical = {"fullyQualifiedName": name, "kind": "object"}
+        result: Body = {
+            "ruleId": rule.id,
+            "ruleIndex": index,
+            "level": _LEVELS[finding.level],
+            "message": {"text": _message(finding, subject)},
+            "locations": [{**_place(finding), "logicalLocations": [logical]}],
+            "partialFingerprints": dict.fromkeys(_FINGERPRINTS, finding.fingerprint),
+        }
         if finding.others and finding.file:
-            others = ", ".join(_related(finding.repository_file, each) for each in finding.others)
-            text += f', "relatedLocations": [{others}]'
+            result["relatedLocations"] = [
+                {
+                    **_physical(finding.repository_file, each.location),
+                    "message": {"text": each.field},
+                }
+                for each in finding.others
+            ]
         if finding.acceptance is not None:
-            text += f', "suppressions": [{json_text(_suppression(finding.acceptance), None)}]'
-        properties = _properties(finding.result, finding.action, finding.field)
-        self._spool.write(f'{text}, "properties": {properties}}}')
+            result["suppressions"] = [_suppression(finding.acceptance)]
+        said = {"result": finding.result, "action": finding.action, "field": finding.field}
+        result["properties"] = {key: value for key, value in said.items() if value}
+        self._spool.write(f",\n{json_text(result, None)}")
 
     def part(self) -> tuple[bytes, _Rules]:
         rules, self._rules = self._rules, {}
@@ -118,48 +129,24 @@ def _message(finding: Finding, subject: str) -> str:
     return "\n".join(lines)
 
 
-def _notification(finding: Finding) -> str:
-    """Return a notification about an input that could not be read."""
-    place = _physical(finding.repository_file, finding.location) if finding.file else ""
-    return (
-        f'{{"descriptor": {{"id": "{UNREAD}"}}, "level": "{_LEVELS[finding.level]}", '
-        f'"message": {{"text": {quoted(_message(finding, ""))}}}'
-        + (f', "locations": [{{{place}}}]' if place else "")
-        + "}"
-    )
+def _place(finding: Finding) -> Body:
+    """Return the member of a location that has the file and line; none without a file."""
+    return _physical(finding.repository_file, finding.location) if finding.file else {}
 
 
-def _related(file: str, place: FieldPlace) -> str:
-    return f'{{{_physical(file, place.location)}, "message": {{"text": {_known(place.field)}}}}}'
-
-
-def _physical(file: str, location: Location | None) -> str:
-    """Return the member of a location that has its file and line; none without a location."""
+def _physical(file: str, location: Location | None) -> Body:
     if location is None:
-        return ""
-    region = ""
+        return {}
+    body: Body = {"artifactLocation": {"uri": _uri(file)}}
     if location.line:
-        line, column = location.line, max(location.column, 1)
-        region = f', "region": {{"startLine": {line}, "startColumn": {column}}}'
-    return f'"physicalLocation": {{"artifactLocation": {{"uri": {_uri(file)}}}{region}}}'
+        body["region"] = {"startLine": location.line, "startColumn": max(location.column, 1)}
+    return {"physicalLocation": body}
 
 
 @lru_cache(maxsize=1024)
 def _uri(file: str) -> str:
     path = quote(file, errors="replace")
-    return quoted(f"file://{path}" if file.startswith("/") else path)
-
-
-@lru_cache(maxsize=512)
-def _known(text: str) -> str:
-    """Return a text of rules between quotes: it comes again and again."""
-    return quoted(text)
-
-
-@lru_cache(maxsize=512)
-def _properties(result: str, action: str, field: str) -> str:
-    properties = {"result": result, "action": action, "field": field}
-    return json_text({key: value for key, value in properties.items() if value}, None)
+    return f"file://{path}" if file.startswith("/") else path
 
 
 def _suppression(acceptance: Acceptance) -> Body:

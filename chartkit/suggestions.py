@@ -26,7 +26,7 @@ def did_you_mean(names: Sequence[str]) -> str | None:
     return f"did you mean {alternatives(quoted)}?" if quoted else None
 
 
-def alternatives(names: Sequence[str]) -> str:
+def alternatives(names: Iterable[str]) -> str:
     """Return names of which one is meant: `a, b or c`."""
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last

@@ -43,7 +43,7 @@ def formats_option(*declared: str) -> Option:
         multiple=True,
         default=("text",),
         metavar="FORMAT[=FILE]",
-        help=f"{alternatives([*FORMATS])}; repeatable. Without =FILE it goes to standard output.",
+        help=f"{alternatives(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
     )
 
 

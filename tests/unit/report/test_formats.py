@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 
 from chartkit import report
-from chartkit.cli.options.output import one_of
 from chartkit.cli.scan import scan
 from chartkit.report import FORMATS, ReportOptions, ReportPer, Writer
+from chartkit.suggestions import alternatives
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -33,11 +33,11 @@ def test_each_writer_is_a_format() -> None:
 
 def test_help_names_each_format() -> None:
     (option,) = (each for each in scan.params if each.name == "outputs")
-    assert one_of(FORMATS) in str(getattr(option, "help", ""))
+    assert alternatives(FORMATS) in str(getattr(option, "help", ""))
 
 
 def test_documentation_names_each_format() -> None:
-    listed = one_of(f"`{name}`" for name in FORMATS)
+    listed = alternatives(f"`{name}`" for name in FORMATS)
     assert (
         f"| `-o`, `--output FORMAT[=FILE]` | {listed};" in (DOCS / "reference/scan.md").read_text()
     )

@@ -187,7 +187,18 @@ def _generate(
             _compose(project, plan, options.prefer) for plan in plan_values_alone(project, upstream)
         ]
         plans = [chart_tree.plan for chart_tree in composed]
-        subjects = _subjects(project, options, charts, plans, exceptions)
+        resolved = _policies(plans).resolved
+        subjects = [
+            subject(
+                project,
+                env,
+                charts,
+                options.workloads,
+                resolved.get(env.name),
+                exceptions.get(env.name, NO_EXCEPTIONS),
+            )
+            for env in options.environments
+        ]
         rows = (
             *vendored_rows(project, upstream, options.environments),
             *_check(subjects, plans, options),
@@ -229,27 +240,6 @@ def _start_helm(
         start_chart(files, env, executor, needs_manifest)
         for env in environments
         if files.name != ENGINE or env.engine
-    ]
-
-
-def _subjects(
-    project: Project,
-    options: RenderOptions,
-    charts: Sequence[Chart],
-    plans: Sequence[ChartPlan],
-    exceptions: Mapping[str, ShippedExceptions],
-) -> list[CheckTarget]:
-    resolved = _policies(plans).resolved
-    return [
-        subject(
-            project,
-            env,
-            charts,
-            options.workloads,
-            resolved.get(env.name),
-            exceptions.get(env.name, NO_EXCEPTIONS),
-        )
-        for env in options.environments
     ]
 
 

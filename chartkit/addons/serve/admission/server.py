@@ -78,7 +78,13 @@ def serve(
     from granian.constants import HTTPModes, Interfaces, RuntimeModes
     from granian.http import HTTP1Settings, HTTP2Settings
 
-    _take_all_files()
+    # Each connection takes an open file.
+    if sys.platform != "win32":
+        import resource
+
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if now < _FILES <= most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, most))
     # Policies may have come from a library with threads of its own, which a fork would lose.
     multiprocessing.set_start_method("spawn", force=True)
     server: Any = Granian(
@@ -107,16 +113,6 @@ def serve(
     server.on_startup(_Endings(server, before_end).take_over)
     server.on_startup(on_start)
     server.serve(target_loader=worker, wrap_loader=False)
-
-
-def _take_all_files() -> None:
-    """Raise the number of files that may be open, of which each connection takes one."""
-    if sys.platform != "win32":
-        import resource
-
-        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if now < _FILES <= most:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, most))
 
 
 class _Respawns(dict[int, float]):

@@ -120,7 +120,10 @@ def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:
     diagnostics: tuple[Diagnostic, ...] = ()
     if not fitting:
         message = f"no known Kyverno supports Kubernetes {kubernetes}"
-        diagnostics = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message),)
+        # The last one is beyond what any of them supports.
+        first, *_, last, _ = compat.known_clusters(data)
+        hint = f"those that are known support {first} to {last}"
+        diagnostics = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message, None, hint),)
     return VersionCheck(
         f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, diagnostics
     )

@@ -17,6 +17,7 @@ from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
 from chartkit.model import Body, mapping_at, mappings_at
 from chartkit.suggestions import suggestion
+from chartkit.wording import abridged
 
 _USER: Final = re.compile(r"request\.(userInfo|roles|clusterRoles)|serviceAccountName\b.*\{\{")
 _REQUEST: Final = re.compile(r"\boldObject\b|\brequest\.(?!namespace\b)")
@@ -134,7 +135,8 @@ def chosen(
     by_name = {candidate.name: candidate for candidate in candidates}
     for name in options.policies:
         if name not in by_name:
-            hint = suggestion(name, by_name) or f"it has {', '.join(by_name) or 'none'}"
+            listed = f"it has {abridged(list(by_name)) or 'none'}; --candidates lists all"
+            hint = suggestion(name, by_name) or listed
             message = f"{options.target} has no policy '{name}' that judges objects"
             raise InputError(message, hint=hint)
     if not options.candidates:

@@ -42,7 +42,8 @@ def grouped(
 
 def _as_one(group: list[Diagnostic], more: str) -> Diagnostic:
     first, *others = group
-    places = [str(diagnostic.location) for diagnostic in others[:2] if diagnostic.location]
+    located = dict.fromkeys(str(each.location) for each in others if each.location)
+    places = [place for place in located if place != str(first.location)][:2]
     such_as = f", such as {' and '.join(places)}" if places else ""
     message = f"{first.message}; {len(others)} more of the kind{such_as}"
     hint = f"{first.hint}; {more}" if first.hint else more

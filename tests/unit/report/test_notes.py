@@ -48,3 +48,11 @@ def test_names_before_a_message_differ_within_a_kind() -> None:
     )
     warnings = [_row("same", at, Severity.WARNING) for at in (1, 2, 3)]
     assert len(list(grouped(warnings, severities=(Severity.NOTE,)))) == 3
+
+
+def test_each_place_is_named_once() -> None:
+    rows = [_row(f"'a{at}': not scanned", line) for at, line in enumerate((1, 1, 2, 2, 3))]
+    [line] = _lines(*rows)
+    assert "4 more of the kind, such as f.yaml:2 and f.yaml:3 (" in line
+    [line] = _lines(*(_row(f"'a{at}': not scanned", 1) for at in range(3)))
+    assert "2 more of the kind (" in line

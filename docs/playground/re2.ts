@@ -1,7 +1,7 @@
 /** RE2 for the page's Python, whose module `re2` (`stand_ins/re2.py`) asks `chartkitRe2`: RE2JS, which has
  * RE2's syntax, its matches and its time in proportion to the text. */
 
-import { type Matcher, RE2JS } from "re2js";
+import { RE2JS } from "re2js";
 
 /** The options of a pattern: none, `(?i)`, or POSIX's syntax in place of Perl's. */
 type Options = "" | "i" | "posix";
@@ -39,21 +39,29 @@ function regexOf(pattern: string, options: Options): RE2JS {
 
 function matches(regex: RE2JS, text: string, wanted = "first"): number[][] {
   const matcher = regex.matcher(text);
-  if (wanted === "whole") return matcher.matches() ? [places(matcher, text)] : [];
+  const inCharacters = counted(text);
+  const groups = Array.from({ length: 2 * matcher.groupCount() + 2 }, (_, at) => at);
+  const places = () =>
+    groups.map((at) => inCharacters(at % 2 ? matcher.end(at >> 1) : matcher.start(at >> 1)));
+  if (wanted === "whole") return matcher.matches() ? [places()] : [];
   const found = [];
   while (matcher.find()) {
-    found.push(places(matcher, text));
+    found.push(places());
     if (wanted === "first") break;
   }
   return found;
 }
 
-/** Return the begins and ends of the groups of a match; JavaScript counts a character above U+FFFF twice. */
-function places(matcher: Matcher, text: string): number[] {
-  const numbers = Array.from({ length: 2 * matcher.groupCount() + 2 }, (_, at) =>
-    at % 2 ? matcher.end(at >> 1) : matcher.start(at >> 1));
-  const isPlain = !/[\ud800-\udbff]/.test(text);
-  return isPlain ? numbers : numbers.map((at) => at < 0 ? at : [...text.slice(0, at)].length);
+/** Return what makes a place in characters of one of JavaScript, which counts a character above U+FFFF twice. */
+function counted(text: string): (at: number) => number {
+  if (!/[\ud800-\udbff]/.test(text)) return (at) => at;
+  const numbers = new Int32Array(text.length + 1);
+  let at = 0, number = 0;
+  for (const character of text) {
+    numbers.fill(number++, at, at += character.length);
+  }
+  numbers[at] = number;
+  return (place) => place < 0 ? place : numbers[place] ?? number;
 }
 
 Object.assign(globalThis, { chartkitRe2 });

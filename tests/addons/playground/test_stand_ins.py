@@ -34,7 +34,14 @@ from tests.shared import ROOT, shared
 
 _TEXTS: Final = (
     *("", "a", "abc", "aab ABC", "a\nb\n", "foo-bar_1", "k\u212as\u017fS", "\u00df\u1e9e"),
-    *("nginx:latest", "ghcr.io/acme/app:v1.2.3", "\u65e5\u672c \u00e9", "\x00\x7f", "a" * 40 + "b"),
+    *(
+        "nginx:latest",
+        "ghcr.io/acme/app:v1.2.3",
+        "\u65e5\u672c \u00e9",
+        "\x00\x7f",
+        "x\U0001f600y a",
+        "a" * 40 + "b",
+    ),
 )
 _PIECES: Final = (
     r"a b k S é . * + ? *? {2} {1,3} {0,2}? {2,} {1001} | ( (?: (?i) (?i: (?m) (?s) (?U)",

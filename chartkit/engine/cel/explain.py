@@ -21,12 +21,12 @@ from chartkit.engine.cel.ast import (
     Select,
     parts,
     qualified_name,
+    shape_of,
 )
 from chartkit.engine.cel.checker.checked import format_type, function_and_arguments
 from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.interpreter.frame import Round, Trace
-from chartkit.engine.cel.interpreter.macro_patterns import shape_of
 from chartkit.engine.cel.interpreter.program import Evaluation, Program, observed
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.syntax import unparse

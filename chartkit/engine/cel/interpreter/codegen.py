@@ -16,13 +16,12 @@ from types import CodeType
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.ast import FoldKind
+from chartkit.engine.cel.ast import FoldKind, Shape, shape_of
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter import comprehension, operators
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
-from chartkit.engine.cel.interpreter.macro_patterns import Shape, shape_of
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.values import Value
 

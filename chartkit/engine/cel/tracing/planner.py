@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.ast import FoldKind
+from chartkit.engine.cel.ast import FoldKind, Shape, shape_of
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
@@ -16,7 +16,6 @@ from chartkit.engine.cel.interpreter.attributes import KEY_CLASSES
 from chartkit.engine.cel.interpreter.comprehension import keyed
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.macro_patterns import Shape, shape_of
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.library.printing import go_type

@@ -190,7 +190,11 @@ def check_path(
     if (path / LOCK_FILE).is_file():
         return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
-        raise InputError("no such folder", Location(str(path)))
+        hint = f"name the folder of a policy ({POLICY_FILE}, {METADATA_FILE}), or of a library"
+        if path.exists():
+            hint += "; `chartkit policies lint` takes files"
+        message = "is no folder" if path.exists() else "no such folder"
+        raise InputError(message, Location(str(path)), hint)
     paths = sorted({file.parent for file in _policy_files(path)})
     if not paths:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"

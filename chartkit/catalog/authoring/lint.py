@@ -26,6 +26,9 @@ UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
 
 
+_HINT: Final = "name a file or folder with policies of Kyverno or Kubernetes"
+
+
 def lint_policies(
     sources: Sequence[str],
     track: Track = untracked,
@@ -52,9 +55,9 @@ def lint_policies(
             findings += at_levels(own_findings, levels)
         folders += len(own)
         if before == (len(resources), _errors(findings), folders):
-            raise InputError("holds no policy", Location(source))
+            raise InputError("holds no policy", Location(source), _HINT)
     if all(map(is_definition, resources)) and not (_errors(findings) or folders):
-        raise InputError("holds no policy", Location(sources[0]))
+        raise InputError("holds no policy", Location(sources[0]), _HINT)
     # A warning for each document with a key that stands twice in a mapping.
     places = {id(resource.location.places): resource.location.places for resource in resources}
     for document in places.values():

@@ -59,14 +59,18 @@ def witness(
     """
     from chartkit.addons.satisfy.witness.report import report
     from chartkit.addons.satisfy.witness.run import Starts, find
+    from chartkit.addons.satisfy.witness.skeletons import skeletons
     from chartkit.errors import InputError
-    from chartkit.model import Severity
+    from chartkit.model import Location, Severity
     from chartkit.scan.requests import load_requests
 
     output.parsed()
     notes = Notes()
     if start is not None and kinds:
         raise InputError("--kind and --from do not go together", hint="leave one of them out")
+    for named in map(str, options.inputs.paths):
+        if named in skeletons() and not Path(named).exists():
+            raise InputError("no such file or folder", Location(named), f"--kind {named}")
     starts = Starts(kinds or _DEFAULT) if start is None else Starts((), start)
     objects = starts.objects(notes)
     environment = None

@@ -29,17 +29,21 @@ class _Missing:
         """Need no keys."""
 
 
+def _verifier(name: str, purpose: str, *settings: Any) -> Any:
+    try:
+        made = port("signatures", name, purpose)
+    except MissingAddonError as error:
+        return _Missing(error)
+    return made(*settings)
+
+
 def image_verifier(registries: Registries, trusted_root: Path | None) -> SignatureSource:
     """Return the verifier of images in registries; trusted_root: a `trusted_root.json` in place of
     the public instance's.
 
     Raises InputError for one that cannot be used.
     """
-    try:
-        made = port("signatures", "images", "to verify an image")
-    except MissingAddonError as error:
-        return _Missing(error)
-    verifier: SignatureSource = made(registries, trusted_root)
+    verifier: SignatureSource = _verifier("images", "to verify an image", registries, trusted_root)
     return verifier
 
 
@@ -51,9 +55,5 @@ def blob_verifier(
     keys: of Secrets; signatures: the verifier whose trusted root is used, UNASKED for the public
     instance's.
     """
-    try:
-        made = port("signatures", "blobs", "to verify a signature")
-    except MissingAddonError as error:
-        return _Missing(error)
-    verifier: BlobSource = made(keys, signatures)
+    verifier: BlobSource = _verifier("blobs", "to verify a signature", keys, signatures)
     return verifier

@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from chartkit.engine.ports import Cluster, KeySource, ObjectKey, SignatureError, UnknownKeyError
@@ -120,25 +120,22 @@ def cleaned(body: Body) -> Body:
 
 def cleaned_answer(answer: Body) -> Body:
     """Return an answer, an object or a list of them, with each object cleaned."""
-    items = answer.get("items")
-    if not isinstance(items, list):
-        return cleaned(answer)
-    kept = [cleaned(item) if isinstance(item, dict) else item for item in items]
-    return {**answer, "items": kept}
+    return _with_each(answer, cleaned)
 
 
 def without_secrets(answer: Body) -> Body:
     """Return an answer in which every Secret has its keys still, and an empty value for each."""
+    are_all = answer.get("kind") == "SecretList"
+    return _with_each(
+        answer, lambda one: _emptied(one) if are_all or one.get("kind") == "Secret" else one
+    )
+
+
+def _with_each(answer: Body, changed: Callable[[Body], Body]) -> Body:
     items = answer.get("items")
     if not isinstance(items, list):
-        return _emptied(answer) if answer.get("kind") == "Secret" else answer
-    all_secret = answer.get("kind") == "SecretList"
-    kept = [
-        _emptied(item)
-        if isinstance(item, dict) and (all_secret or item.get("kind") == "Secret")
-        else item
-        for item in items
-    ]
+        return changed(answer)
+    kept = [changed(item) if isinstance(item, dict) else item for item in items]
     return {**answer, "items": kept}
 
 

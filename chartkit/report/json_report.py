@@ -58,7 +58,7 @@ def rows_of(
     identity, location = identity_text(resource), str(resource.location)
     for position, result in enumerate(results):
         facts = options.facts(result)
-        row = {
+        row: Body = {
             "policy": result.policy,
             "rule": result.rule,
             "resource": identity,

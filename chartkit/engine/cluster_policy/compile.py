@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
-from chartkit.engine.cluster_policy.compiled_rule import BackgroundRule, CompiledRule, RuleBody
 from chartkit.engine.cluster_policy.exceptions import (
     BoundException,
     PolicyException,
@@ -29,7 +28,7 @@ from chartkit.engine.cluster_policy.policy_check.webhook import (
     IsClusterWide,
     nothing_cluster_wide,
 )
-from chartkit.engine.cluster_policy.run import RuleView
+from chartkit.engine.cluster_policy.run import BackgroundRule, CompiledRule, RuleBody, RuleView
 from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template

@@ -18,12 +18,11 @@ from chartkit.engine.cluster_policy.autogen import (
     is_extendable,
     unextended,
 )
-from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.match import Facts, Role
 from chartkit.engine.cluster_policy.match_reasons import MatchReasons
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
-from chartkit.engine.cluster_policy.run import RuleView, skipped_in_background
+from chartkit.engine.cluster_policy.run import CompiledRule, RuleView, skipped_in_background
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.recorder import Recorder, Sources, recorder_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

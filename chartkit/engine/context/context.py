@@ -23,6 +23,7 @@ from chartkit.engine.kubernetes.kinds import POD_SPECS
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
+from chartkit.go.fmt import go_sprint
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json, kind_of, text_of
 
@@ -50,24 +51,63 @@ def extract_images(resource: Body) -> dict[str, Json]:
     steps = _POD_SPECS.get(kind_of(resource))
     if steps is None:
         return {}
-    found = ((kind, _images_of(resource, steps, kind)) for kind in _CONTAINERS)
-    return {kind: images for kind, images in found if images}
+    found = {
+        kind: ImageExtractor((*steps, kind, "*"), kind, "name", "image").find(resource)
+        for kind in _CONTAINERS
+    }
+    return {kind: images for kind, images in found.items() if images}
 
 
-def _images_of(resource: Body, steps: Sequence[str], kind: str) -> dict[str, Json]:
-    value: Json = resource
-    for step in (*steps, kind):
+@dataclass(frozen=True, slots=True)
+class ImageExtractor:
+    """Finds images. fields: the way to the objects that have them, `*` for any member; name: its
+    own; key: the field that names an image, empty for its place; value: the field that is one;
+    jmespath: what makes a reference of that, if anything."""
+
+    fields: tuple[str, ...]
+    name: str
+    key: str
+    value: str
+    jmespath: str = ""
+
+    def find(self, resource: Body) -> dict[str, Json]:
+        """Return the images of an object by their key or place; raise `EvaluationError`."""
+        return dict(self._walk(resource, (), self.fields))
+
+    def _walk(
+        self, value: Json, path: tuple[str, ...], left: tuple[str, ...]
+    ) -> Iterator[tuple[str, Json]]:
         if value is None:
-            return {}
+            return
+        if left and left[0] == "*":
+            for place, member in members_at(value, path):
+                yield from self._walk(member, place, left[1:])
+            return
         if not isinstance(value, dict):
             raise EvaluationError("invalid image config")
-        value = value.get(step)
-    if value is None:
-        return {}
-    found = {}
-    for place, container in members_at(value, (*steps, kind)):
-        found.update(_image_of(container, f"/{'/'.join(place)}/image"))
-    return found
+        if left:
+            yield from self._walk(value.get(left[0]), (*path, left[0]), left[1:])
+            return
+        pointer = "/" + "/".join((*path, self.value))
+        key: Json = pointer
+        if self.key:
+            key = value.get(self.key)
+            if not isinstance(key, str):
+                raise EvaluationError("invalid key")
+        text = value.get(self.value)
+        if isinstance(text, str) and text.strip():
+            yield key, image_parts(self._apply(text) if self.jmespath else text, pointer)
+
+    def _apply(self, text: str) -> str:
+        with Reraise(f"invalid jmespath {self.jmespath}: ", JMESPathError):
+            expression = compile_expression(self.jmespath)
+        with Reraise(f"failed to apply jmespath {self.jmespath}: ", JMESPathError):
+            found = expression.search(text)
+        if not isinstance(found, str):
+            raise EvaluationError(
+                f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
+            )
+        return found
 
 
 def members_at(value: Json, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
@@ -86,18 +126,6 @@ def members_at(value: Json, place: tuple[str, ...]) -> Iterator[tuple[tuple[str,
                 yield (*place, key), member
     else:
         raise EvaluationError("invalid image config")
-
-
-def _image_of(container: Json, pointer: str) -> dict[str, Json]:
-    if not isinstance(container, dict):
-        raise EvaluationError("invalid image config")
-    name = container.get("name")
-    if not isinstance(name, str):
-        raise EvaluationError("invalid key")
-    text = container.get("image")
-    if not isinstance(text, str) or not text.strip():
-        return {}
-    return {name: image_parts(text, pointer)}
 
 
 def image_parts(text: str, pointer: str) -> dict[str, str]:

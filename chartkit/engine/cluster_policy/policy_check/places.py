@@ -151,10 +151,10 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
 
     Kyverno accepts such a policy, and its rule fails when the call is reached.
     """
-    for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
-        for name, begin in _unknown_calls(text, path[-1] == "jmesPath"):
-            from chartkit.engine.jmespath.functions import FUNCTIONS
+    for path, begin, name in _in_queries(policy, _CALL):
+        from chartkit.engine.jmespath.functions import FUNCTIONS
 
+        if name not in FUNCTIONS:
             location = policy.resource.location.character(pointer_of(*path), begin)
             yield location, name, suggestion(name, FUNCTIONS)
 
@@ -162,20 +162,18 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
 def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
     """Yield the place and name of each field of `request` that is nearly one that there is, with a
     hint; a field that there is not is null."""
+    for path, begin, name in _in_queries(policy, _REQUEST_FIELD):
+        if name not in _REQUEST_FIELDS and (hint := suggestion(name, _REQUEST_FIELDS)):
+            location = policy.resource.location.character(pointer_of(*path), begin)
+            yield location, name, hint
+
+
+def _in_queries(policy: Policy, pattern: re.Pattern[str]) -> Iterator[tuple[FieldPath, int, str]]:
+    """Yield what the first group of a pattern matches in the queries of a policy, with the path of
+    its text and its place in it."""
     for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
-        for name, begin in _named(text, path[-1] == "jmesPath", _REQUEST_FIELD):
-            if name not in _REQUEST_FIELDS and (hint := suggestion(name, _REQUEST_FIELDS)):
-                location = policy.resource.location.character(pointer_of(*path), begin)
-                yield location, name, hint
-
-
-def _unknown_calls(text: str, is_query: bool) -> Iterator[tuple[str, int]]:
-    """Yield each function in a text that Kyverno does not have, with its place in it."""
-    if not (calls := _named(text, is_query, _CALL)):
-        return iter(())
-    from chartkit.engine.jmespath.functions import FUNCTIONS
-
-    return (call for call in calls if call[0] not in FUNCTIONS)
+        for name, begin in _named(text, path[-1] == "jmesPath", pattern):
+            yield path, begin, name
 
 
 @lru_cache(maxsize=32)

@@ -4,14 +4,13 @@ their record in its annotations (`pkg/engine/api/imageverifymetadata.go`)."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from chartkit.engine.context.context import extract_images, image_parts, members_at
-from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.context.context import ImageExtractor, extract_images
 from chartkit.errors import EvaluationError, Reraise
-from chartkit.go.fmt import go_json, go_sprint
+from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, kind_of, mapping_at, text_of
 
 _KYVERNO: Final = "kyverno"
@@ -56,7 +55,7 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
             raise EvaluationError(f"no extractors found for {resource['kind']}")
         found: dict[str, Json] = {}
         for extractor in extractors:
-            if images := dict(extractor.walk(resource, (), extractor.fields)):
+            if images := extractor.find(resource):
                 found[extractor.name] = images
         return found
 
@@ -98,59 +97,14 @@ def _names(listed: Json) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Extractor:
-    fields: tuple[str, ...]
-    name: str
-    key: str
-    value: str
-    jmespath: str
-
-    def walk(
-        self, value: Json, path: tuple[str, ...], left: tuple[str, ...]
-    ) -> Iterator[tuple[str, Json]]:
-        """The images below a value, by their key or place."""
-        if value is None:
-            return
-        if left and left[0] == "*":
-            for place, member in members_at(value, path):
-                yield from self.walk(member, place, left[1:])
-            return
-        if not isinstance(value, dict):
-            raise EvaluationError("invalid image config")
-        if left:
-            yield from self.walk(value.get(left[0]), (*path, left[0]), left[1:])
-            return
-        pointer = "/" + "/".join((*path, self.value))
-        key: Json = pointer
-        if self.key:
-            key = value.get(self.key)
-            if not isinstance(key, str):
-                raise EvaluationError("invalid key")
-        text = value.get(self.value)
-        if isinstance(text, str) and text.strip():
-            yield key, image_parts(self._apply(text) if self.jmespath else text, pointer)
-
-    def _apply(self, text: str) -> str:
-        with Reraise(f"invalid jmespath {self.jmespath}: ", JMESPathError):
-            expression = compile_expression(self.jmespath)
-        with Reraise(f"failed to apply jmespath {self.jmespath}: ", JMESPathError):
-            found = expression.search(text)
-        if not isinstance(found, str):
-            raise EvaluationError(
-                f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
-            )
-        return found
-
-
-def _compile(body: Body) -> _Extractor:
+def _compile(body: Body) -> ImageExtractor:
     fields = tuple(step.strip(" ") for step in _text(body, "path").split("/") if step.strip(" "))
     value = _text(body, "value")
     if not value:
         value = fields[-1] if fields else ""
         fields = fields[:-1]
     name = _text(body, "name") or "custom"
-    return _Extractor(fields, name, _text(body, "key"), value, _text(body, "jmesPath"))
+    return ImageExtractor(fields, name, _text(body, "key"), value, _text(body, "jmesPath"))
 
 
 def _text(body: Body, name: str) -> str:

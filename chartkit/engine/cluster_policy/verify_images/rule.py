@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Final
 
 from chartkit.engine.budget import ITERATION, Budget
-from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
 from chartkit.engine.cluster_policy.match import Facts
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.run import CompiledRule
 from chartkit.engine.cluster_policy.verify_images.blocks import ImageBlock, read_blocks
 from chartkit.engine.cluster_policy.verify_images.extract import (
     Extract,

@@ -131,9 +131,9 @@ def type_problem(value: Json, type_name: str) -> str:
 def _check(wanted: str, minor: int) -> _Check:
     """Return the check of values that are not null by the name of their type."""
     if wanted.startswith(LIST):
-        return _list_check(_check(wanted.removeprefix(LIST), minor))
+        return _members_check(list, "a list", _check(wanted.removeprefix(LIST), minor))
     if wanted.startswith(MAP):
-        return _map_check(_check(wanted.removeprefix(MAP), minor))
+        return _members_check(dict, "an object", _check(wanted.removeprefix(MAP), minor))
     if wanted in _NAMES:
         return _scalar_check(wanted)
     return _object_check(wanted, minor) if fields_of(wanted) else lambda _: []
@@ -145,22 +145,13 @@ def _in_versions(name: str, part: str) -> Iterator[tuple[str, int]]:
     return ((field, int(minor)) for minor, names in entry.items() for field in names.split())
 
 
-def _list_check(check: _Check) -> _Check:
+def _members_check(wanted: type[list[Json]] | type[Body], name: str, check: _Check) -> _Check:
     def run(value: Json) -> list[FieldFault]:
-        if not isinstance(value, list):
-            return _wrong(value, "a list")
-        members = [(index, check(each)) for index, each in enumerate(value) if each is not None]
-        return [fault.below(index, f"[{index}]") for index, inner in members for fault in inner]
-
-    return run
-
-
-def _map_check(check: _Check) -> _Check:
-    def run(value: Json) -> list[FieldFault]:
-        if not isinstance(value, dict):
-            return _wrong(value, "an object")
-        members = [(key, check(each)) for key, each in value.items() if each is not None]
-        return [fault.below(key, f"[{key}]") for key, inner in members for fault in inner]
+        if not isinstance(value, wanted):
+            return _wrong(value, name)
+        members = enumerate(value) if wanted is list else value.items()
+        checked = [(step, check(each)) for step, each in members if each is not None]
+        return [fault.below(step, f"[{step}]") for step, inner in checked for fault in inner]
 
     return run
 

@@ -30,12 +30,12 @@ of a text belong to the one that it begins in."""
 
 _CUT: Final = re.compile(r"^---(?=[ \n]|\Z)", re.MULTILINE)
 _MARKER: Final = re.compile(r"---(?: +(?:#.*)?)?(?:\n|\Z)")
-_KEY: Final = r"[A-Za-z0-9_./$(+^=~][A-Za-z0-9_./$()+^=<>~*?!@-]{0,250}"
+KEY: Final = r"[A-Za-z0-9_./$(+^=~][A-Za-z0-9_./$()+^=<>~*?!@-]{0,250}"
 _VALUE: Final = r"[|>]-?[ ]*(?:\n(?:[ ]*\n)*\1%s.*)+|[^ \n].*"
 _ITEM: Final = _VALUE % "[ ]"
 _MEMBER: Final = _VALUE % "(?(2)[ ]{3}|[ ])"
 _LINE: Final = re.compile(
-    rf"^([ ]*)(-[ ]+)?(?:({_KEY}):(?:[ ]+({_MEMBER})|[ ]*)|(?(2)({_ITEM})|(?:\#.*)?))$",
+    rf"^([ ]*)(-[ ]+)?(?:({KEY}):(?:[ ]+({_MEMBER})|[ ]*)|(?(2)({_ITEM})|(?:\#.*)?))$",
     re.MULTILINE,
 )
 _QUOTED: Final = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"\\]|\\["\\nrtbf])*\"""")
@@ -46,11 +46,11 @@ _WORD: Final = (
     r"""|"[^"\\]*"|'[^']*'"""
 )
 _LIST: Final = re.compile(rf"\[ ?(?:{_WORD})(?:, ?(?:{_WORD}))* ?\]")
-_MAPPING: Final = re.compile(rf"\{{ ?{_KEY}: (?:{_WORD})(?:, ?{_KEY}: (?:{_WORD}))* ?\}}")
+_MAPPING: Final = re.compile(rf"\{{ ?{KEY}: (?:{_WORD})(?:, ?{KEY}: (?:{_WORD}))* ?\}}")
 _ITEM_WORDS: Final = re.compile(_WORD)
-_MEMBER_WORDS: Final = re.compile(rf"({_KEY}): ({_WORD})")
+_MEMBER_WORDS: Final = re.compile(rf"({KEY}): ({_WORD})")
 _COMMENT: Final = re.compile(r" #.*")
-_FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
+FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
 _ITEMS: Final = re.compile(r"^items:[ ]*\n(?=([ ]*)-)", re.MULTILINE)
 _BREAKS: Final = re.compile(r"\n+")
 _OTHER_BREAKS: Final = "\r\x85\u2028\u2029"
@@ -114,11 +114,12 @@ class _Reader:
     """A reader of documents; scalars: values by their text; names: keys by themselves, so that
     equal ones are one."""
 
-    __slots__ = ("_names", "_scalars")
+    __slots__ = ("_is_block", "_names", "_scalars")
 
     def __init__(self) -> None:
         self._scalars: dict[str, Any] = {}
         self._names: dict[str, str] = {}
+        self._is_block = True
 
     def documents(self, text: str, offset: int, line: int) -> Iterator[BuiltDocument]:
         """Yield the document of a text, if there is one; offset, line: where it begins. Raise
@@ -130,16 +131,17 @@ class _Reader:
                 raise _UnusualError
             begin = marker.end()
         rows = _rows(text[begin:])
-        first = _FIRST.search(text, begin)
+        first = FIRST.search(text, begin)
         if first is None:
             return
+        self._is_block = True
         body = self._value(rows)
         at = first.end() - 1
         place = Start(line + text.count("\n", 0, at), at - first.start(), offset + at)
         is_list = isinstance(body, dict) and isinstance(body.get("items"), list)
         items = list(_items(text, len(body["items"]), offset, line)) if is_list else ()
         start = offset if begin else offset + at
-        yield BuiltDocument(body, place, start, offset + len(text), items)
+        yield BuiltDocument(body, place, start, offset + len(text), items, self._is_block)
 
     def _value(self, rows: Iterable[Row]) -> Any:
         """Return the value of a document; raise `_UnusualError`."""
@@ -200,6 +202,7 @@ class _Reader:
         if bare in _EMPTY:
             return _EMPTY[bare]()
         if first in "[{":
+            self._is_block = False
             # A list or mapping of scalars between brackets.
             if bare[0] == "[" and _LIST.fullmatch(bare):
                 return [self._scalar(each, 0) for each in _ITEM_WORDS.findall(bare)]

@@ -19,6 +19,7 @@ import yaml
 from yaml._yaml import CParser
 from yaml.events import DocumentStartEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent
 
+from chartkit.documents.block_places import BlockPlaces, Found
 from chartkit.documents.yaml_builder import Builder, BuiltDocument, Start
 from chartkit.errors import InputError
 from chartkit.model import item_number
@@ -35,7 +36,7 @@ class Extent:
     """The part of a text that a document takes.
 
     start, end: in characters; line: the first line of its value (from 1); items: where the items of
-    a List in YAML begin.
+    a List in YAML begin; is_block: whether the document is in plain block style.
     """
 
     start: int
@@ -43,15 +44,7 @@ class Extent:
     line: int
     is_json: bool = False
     items: Sequence[Start] = field(default=(), compare=False, repr=False)
-
-
-class Found(NamedTuple):
-    """The place of a path: how many of its steps exist, and the line and column (from 1) of the key
-    or item that the last of them is; 0 without any."""
-
-    steps: int
-    line: int = 0
-    column: int = 0
+    is_block: bool = False
 
 
 class Finder(Protocol):
@@ -76,12 +69,14 @@ def extents(text: str, documents: Sequence[BuiltDocument]) -> Iterator[Extent]:
         content, items = each.content, each.items
         if ends:
             content, items = corrected(content), [corrected(item) for item in items]
-        yield Extent(each.start, each.end, content.line, items=items)
+        yield Extent(each.start, each.end, content.line, items=items, is_block=each.is_block)
 
 
 @lru_cache(maxsize=_CACHED_DOCUMENTS)
 def finder(text: str, extent: Extent) -> Finder:
     """Return the finder of a document; the last ones are cached: places are requested in rows."""
+    if extent.is_block:
+        return BlockPlaces(text, extent.start, extent.end, extent.line, extent.items)
     return _JsonFinder(text, extent) if extent.is_json else _YamlFinder(text, extent)
 
 

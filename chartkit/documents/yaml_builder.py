@@ -49,13 +49,14 @@ class Start(NamedTuple):
 
 class BuiltDocument(NamedTuple):
     """One document of a text: its value with its beginning, its slice of the text in characters,
-    and the beginnings of its `items`."""
+    the beginnings of its `items`, and whether it is in plain block style."""
 
     body: Any
     content: Start
     start: int
     end: int
     items: Sequence[Start]
+    is_block: bool = False
 
 
 _BINARY_TAG: Final = "tag:yaml.org,2002:binary"

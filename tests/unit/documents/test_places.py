@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from chartkit.documents import places
 from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
+from chartkit.errors import InputError
 from chartkit.model import Location, pointer_of
 from tests.draws import draws
 
@@ -79,6 +80,85 @@ def test_every_key_and_item_of_json_has_the_composers_place(
     for body in (bodies[0], *lists):
         text = "\n \n" + json.dumps(body, indent=indent, ensure_ascii=False) + "\n"
         assert _located(text) == _expected(text)
+
+
+_LINES = st.sampled_from(
+    (
+        *("a:", "b: 1", "a: x y", "b.c/d: 'it''s'", "- x", "- a: 1", "- a:", "-", "- - x", "- |"),
+        *("a: |", "b: >-", "text", "# c", "", "a: {}", "b: []", "- {}", "a: [x]", "a: {b: 1}"),
+        *(
+            "a: x # c",
+            "a: &n 1",
+            "b: *n",
+            "? a",
+            ": 1",
+            "a:  x ",
+            "yes: 1",
+            "'a': 1",
+            "a: 'x",
+            "y'",
+        ),
+        *('a: "x\\"y"', "a: http://b", "- http://b", "- 10:20", "a: -x", "a: - x", "<<: {a: 1}"),
+        *(
+            "a: b: c",
+            "a: |2",
+            "a: !!str 1",
+            "---",
+            "...",
+            "a: x#y",
+            "é: 1",
+            "a: é",
+            "a: ~",
+            "-x: 1",
+        ),
+    )
+)
+_INDENTED = st.builds(lambda line, depth: " " * depth + line, _LINES, st.integers(0, 6))
+
+
+@given(st.lists(_INDENTED, min_size=1, max_size=9))
+@settings(draws(300), suppress_health_check=[HealthCheck.filter_too_much])
+def test_lines_have_the_places_that_the_parser_gives(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    try:
+        documents = read_text(text, "f")
+    except InputError:
+        assume(False)
+    for document in documents:
+        quick = places.finder(text, document.extent)
+        exact = places._YamlFinder(text, document.extent)
+        for path in _paths(document.body):
+            assert quick.find(path) == exact.find(path), path
+
+
+def _paths(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each value below one, with some that lead nowhere."""
+    yield path
+    for missing in ("a", "0", "- x", "9"):
+        yield (*path, missing)
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(inner, (*path, str(key)))
+
+
+def test_places_in_plain_block_style() -> None:
+    text = (
+        "# c\n---\n\n  a:\n# c\n    b:\n    - c: |\n       d: 1\n       - e\n"
+        "      d: x\n    -   e\n  f: {}\n  a.b: 1\n  g:\n  - h\n  a: 2\n---\nh:\n- i\n"
+    )
+    first, second = read_text(text, "f")
+    assert (first.extent.is_block, second.extent.is_block) == (True, True)
+    for document in (first, second):
+        exact = places._YamlFinder(text, document.extent)
+        for path in (*_paths(document.body), ("a", "b", "0", "d")):
+            assert places.finder(text, document.extent).find(path) == exact.find(path), path
+
+
+def test_plain_block_style_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = dump_documents([{"a": {"b": [{"c": 1, "d": "x y"}, "z"], "e": "'"}, "f": []}])
+    monkeypatch.setattr(places, "CParser", None)
+    [document] = read_text(text, "f")
+    assert str(document.locate("a", "b", 0, "d")) == "f:4:5"
 
 
 def test_the_last_of_equal_keys_counts_in_json() -> None:

@@ -24,15 +24,11 @@ from chartkit.suggestions import suggestion
 from chartkit.values.lint.rules import RULES
 
 _MODULES = (
-    "chartkit.kyverno.matrix",
-    "chartkit.kyverno.known_faults",
     "chartkit.charts.engine.high_availability",
     "chartkit.output.values_merge",
     "chartkit.output.write",
     "chartkit.network.downloads.lockfile",
     "chartkit.engine.cluster_policy.generate",
-    "chartkit.catalog.authoring.agreement",
-    "chartkit.catalog.authoring.check",
     "chartkit.scan.gate.suppressions",
     "chartkit.scan.gate.outcome",
     "chartkit.scan.gitops.model",

@@ -15,7 +15,6 @@ from chartkit.kyverno.versions import Release, Version, parse_release, parse_ver
 from chartkit.model import (
     Body,
     Diagnostic,
-    Explanation,
     FieldPath,
     Json,
     Location,
@@ -25,17 +24,6 @@ from chartkit.model import (
 )
 
 RULE_FAULT: Final = "CK105"
-_EXPLANATIONS = (
-    Explanation(
-        RULE_FAULT,
-        what="A release of Kyverno with a fault or a published vulnerability.",
-        why=(
-            "The message says what Kyverno does, and which advisory or issue describes it. "
-            "`chartkit render` names the policies of the project that meet it."
-        ),
-        do="Install the release that the hint names, or avoid what the fault affects.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

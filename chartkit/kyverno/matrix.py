@@ -12,7 +12,7 @@ from types import MappingProxyType
 from chartkit.errors import InputError
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
-from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
+from chartkit.model import Body, Diagnostic, Location, Severity
 
 RULE_UNSUPPORTED = "CK101"
 RULE_END_OF_LIFE = "CK102"
@@ -21,55 +21,6 @@ RULE_ADMISSION = "CK104"
 RULE_UNDECLARED = "CK106"
 RULE_AGE = "CK107"
 _ACCEPT = '`compatibility: {accept: "reason"}` in its environment goes on nevertheless'
-_EXPLANATIONS = (
-    Explanation(
-        RULE_UNSUPPORTED,
-        what="A pair of Kyverno and Kubernetes that the compatibility matrix does not have.",
-        why="Nobody tests it; new API versions and removed ones break admission.",
-        do=(
-            "Choose a Kyverno that supports this Kubernetes; `chartkit plan` shows the order of "
-            "upgrades. For a cluster that runs the pair already, "
-            '`compatibility: {accept: "reason"}` in its environment turns the error into a warning.'
-        ),
-    ),
-    Explanation(
-        RULE_END_OF_LIFE,
-        what="A Kyverno past its end of life.",
-        why="It gets no security fixes.",
-        do="Upgrade; `chartkit plan` shows the order.",
-    ),
-    Explanation(
-        RULE_RANGE,
-        what="A chart whose kubeVersion does not admit the clusters that its Kyverno supports.",
-        why="Helm refuses to install it there, for example because of a vendor suffix (-eks-…).",
-        do='Widen kubeVersion, as in ">=1.33-0 <1.36-0".',
-    ),
-    Explanation(
-        RULE_ADMISSION,
-        what="ValidatingAdmissionPolicy on a cluster older than 1.30.",
-        why="Its API server does not serve admissionregistration.k8s.io/v1 of that kind.",
-        do="Choose another policyType there.",
-    ),
-    Explanation(
-        RULE_UNDECLARED,
-        what="A Kubernetes newer than the newest one that Kyverno's own matrix names.",
-        why=(
-            "Upstream has not declared the pair yet: it may work, and nobody says that it was "
-            "tested."
-        ),
-        do=(
-            "Look at upstream's matrix and, where it has the pair by now, write it to `versions:` "
-            'in chartkit.yaml. To go on without, write `compatibility: {accept: "reason"}` to the '
-            "environment: reports keep a warning."
-        ),
-    ),
-    Explanation(
-        RULE_AGE,
-        what="Facts about releases that are older than 90 days.",
-        why="Releases, advisories and dates of support that came since are missing.",
-        do="Run `chartkit facts update` with newer facts, or install a newer chartkit.",
-    ),
-)
 ADMISSION_POLICIES = Version(1, 30)
 """The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
 CLUSTERS_ANNOTATION = "chartkit/kubernetes"

@@ -25,7 +25,7 @@ from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.library.rendered import calls, outcomes
 from chartkit.library.source_mistakes import placed
 from chartkit.library.templating import source_documents
-from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.policies import compile_one
 from chartkit.scan.verdicts import Verdict, example_world, judge
 from chartkit.schemas.json_schema import require_single_keys
@@ -121,35 +121,6 @@ EXAMPLES: Final = "CK513"
 DECIDES: Final = "CK514"
 AGREES: Final = "CK515"
 UNSEEN: Final = "CK516"
-_EXPLANATIONS = (
-    Explanation(
-        EXAMPLES,
-        what="No good or bad objects.",
-        why="Nothing shows what the policy does, and no render can prove it.",
-        do="Put objects into good.yaml and bad.yaml.",
-    ),
-    Explanation(
-        DECIDES,
-        what="An object whose result is not the one that its file says.",
-        why="The policy, or the example, is wrong.",
-        do="Fix one of them.",
-    ),
-    Explanation(
-        AGREES,
-        what="The two forms do not agree about an object.",
-        why=(
-            "Moving an environment from one form to the other would change which objects it "
-            "refuses."
-        ),
-        do="Fix the form that is wrong.",
-    ),
-    Explanation(
-        UNSEEN,
-        what="A rule that no bad object violates.",
-        why="A rule that never refuses looks the same as one that has nothing to refuse.",
-        do="Add an object that it refuses.",
-    ),
-)
 _LATER: Final = {
     Operation.UPDATE: "both must say the same of request.operation UPDATE",
     Operation.DELETE: "leave deletions out: a precondition on request.operation, and operations",

@@ -44,7 +44,6 @@ from chartkit.library.upstream import is_policy
 from chartkit.model import (
     Body,
     Diagnostic,
-    Explanation,
     Location,
     Severity,
     Spread,
@@ -67,62 +66,6 @@ COUNTERPART: Final = "CK519"
 SURVIVOR: Final = "CK521"
 EQUAL_FILE: Final = "mutants.yaml"
 """The changes of a policy that no object shows, each with its form and a reason."""
-_EXPLANATIONS = (
-    Explanation(
-        METADATA,
-        what="metadata.yaml is missing, broken or incomplete.",
-        why="Reports, pages and searches show its contents.",
-        do="Write what the message names; docs/how-to/write-policies.md has the format.",
-    ),
-    Explanation(
-        DESCRIPTION,
-        what="A description that says little more than the title.",
-        why="People whose objects are refused want to know why.",
-        do="Say what goes wrong without the policy, then what it requires.",
-    ),
-    Explanation(
-        FORMS,
-        what=(
-            "A form that is missing, does not render, is refused by Kyverno, or differs in effect"
-            " from the other form."
-        ),
-        why=(
-            "The chart gives an environment the form that its Kyverno runs; both must mean the "
-            "same."
-        ),
-        do="Fix the form that the message names.",
-    ),
-    Explanation(
-        MINIMUM,
-        what="A minimumKyverno older than the policy's fields.",
-        why=(
-            "An API server drops fields that it does not know, and the policy means something "
-            "else there."
-        ),
-        do="Raise minimumKyverno as the message says.",
-    ),
-    Explanation(
-        REMEDIATION,
-        what="A policy that refuses without a remediation.",
-        why="People whose objects are refused want to know what to change.",
-        do="Say it in metadata.yaml.",
-    ),
-    Explanation(
-        COUNTERPART,
-        what="A counterpart that is not in the library.",
-        why="The page and `policies show` would point at nothing.",
-        do="Correct its name.",
-    ),
-    Explanation(
-        SURVIVOR,
-        what="A change of a policy that none of its examples shows (`policies check --mutate`).",
-        why="What no example shows can be lost by an edit, and nobody notices.",
-        do=(
-            "Add an object to good.yaml or bad.yaml that has another result with the change; if"
-            f" there is none, name the change in {EQUAL_FILE} with a reason."
-        ),
-    ),
-)
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
 

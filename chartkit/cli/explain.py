@@ -1,7 +1,6 @@
 """`chartkit explain`: the meaning of a finding's id, or of a cluster's error message.
 
-The modules that declare the ids CK… say what they mean; `named_checks.yaml` has the ids that are
-words.
+Lint rules say what their ids mean; `named_checks.yaml` says it of all others.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 
@@ -19,21 +17,9 @@ from chartkit.cli.terminal import show_rows, show_text
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.model import Explanation
-from chartkit.registration import declarations
 from chartkit.suggestions import suggestion
 from chartkit.values.lint.rules import RULES
 
-_MODULES = (
-    "chartkit.charts.engine.high_availability",
-    "chartkit.output.values_merge",
-    "chartkit.output.write",
-    "chartkit.network.downloads.lockfile",
-    "chartkit.engine.cluster_policy.generate",
-    "chartkit.scan.gate.suppressions",
-    "chartkit.scan.gate.outcome",
-    "chartkit.scan.gitops.model",
-)
-"""The modules that declare ids, imported when needed; those of values and policies are rules."""
 _NAMED = Path(__file__).with_name("named_checks.yaml")
 
 
@@ -43,8 +29,6 @@ def explanations() -> Iterator[Explanation]:
 
     yield from (rule.explanation for rule in RULES)
     yield from (rule.explanation for rule in POLICY_RULES)
-    for name in _MODULES:
-        yield from declarations(Explanation, vars(import_module(name)))
     for each in read_file(_NAMED)[0].body:
         yield Explanation(*each)
 

@@ -18,19 +18,11 @@ from typing import Any
 
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Body, Diagnostic, Explanation, Json, Location, Severity, same
+from chartkit.model import Body, Diagnostic, Json, Location, Severity, same
 from chartkit.output.yaml_edit import rewritten
 from chartkit.schemas.json_schema import require_single_keys
 
 RULE_CONFLICT = "CK121"
-_EXPLANATIONS = (
-    Explanation(
-        RULE_CONFLICT,
-        what="A key of a values file that was edited by hand and is generated differently.",
-        why="Both sides changed it since the last render, and either may be intended.",
-        do="Choose with --prefer edits or --prefer generated.",
-    ),
-)
 Path = tuple[str, ...]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Explanation, Location, Severity
+from chartkit.model import Diagnostic, Location, Severity
 from chartkit.output import atomic_folder
 from chartkit.output.folders import leads_out, write_below
 from chartkit.output.values_merge import Prefer, merge_values
@@ -40,14 +40,6 @@ class GeneratedChart:
 
 RECORD = ".chartkit"
 RULE_OVERWRITTEN = "CK122"
-_EXPLANATIONS = (
-    Explanation(
-        RULE_OVERWRITTEN,
-        what="A generated file that was edited by hand.",
-        why="It is generated again, and the edit is lost.",
-        do="Change its source, or the values.",
-    ),
-)
 _FILES = f"{RECORD}/files.json"
 _IGNORE = ".helmignore"
 

@@ -20,32 +20,12 @@ from chartkit.kyverno.controllers import (
     controllers,
     labels_of,
 )
-from chartkit.model import Diagnostic, Explanation, Json, Resource, Severity, mapping_at
+from chartkit.model import Diagnostic, Json, Resource, Severity, mapping_at
 
 RULE_REPLICAS = "CK111"
 RULE_TWO_ADMISSION = "CK112"
 RULE_BUDGET = "CK113"
 RULE_NO_ADMISSION = "CK114"
-_EXPLANATIONS = (
-    Explanation(
-        RULE_REPLICAS,
-        what="Fewer replicas than a highly available environment needs.",
-        why="Draining one Pod stops admission or reports.",
-        do="Run three admission controllers and two of each other controller.",
-    ),
-    Explanation(
-        RULE_BUDGET,
-        what="A disruption budget that allows no eviction.",
-        why="A drain waits for it forever, and so does the upgrade of the nodes.",
-        do="Set maxUnavailable to 1, or run more replicas than minAvailable.",
-    ),
-    Explanation(
-        RULE_NO_ADMISSION,
-        what="No admission controller among the rendered objects.",
-        why="Nothing answers the webhooks.",
-        do="Enable it, and check that this is the engine's chart.",
-    ),
-)
 
 
 _NOT_TWO = "which is refused everywhere: no majority is left while one is drained"

@@ -22,7 +22,6 @@ from chartkit.go.strconv import Int64, quote
 from chartkit.model import (
     Body,
     Diagnostic,
-    Explanation,
     Json,
     RuleResult,
     RuleType,
@@ -329,20 +328,6 @@ def _plain(value: Json) -> Json:
 
 
 _ID = "CK520"
-_EXPLANATIONS = (
-    Explanation(
-        _ID,
-        what="A generate rule with synchronize or generateExisting whose match names operations.",
-        why=(
-            "Background processing has no operation: Kyverno accepts the rule and does not apply "
-            "it there."
-        ),
-        do=(
-            "Remove operations. To tell requests apart, use a precondition on request.operation "
-            "that also holds for an empty one."
-        ),
-    ),
-)
 _HINT = (
     "leave out operations, and ask for them in a precondition that holds without one, too: "
     "key \"{{ request.operation || 'BACKGROUND' }}\", operator AnyIn, value [CREATE, BACKGROUND]"

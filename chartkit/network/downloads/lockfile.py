@@ -16,7 +16,7 @@ from typing import Final
 
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Explanation, Json, Location, Severity
+from chartkit.model import Diagnostic, Json, Location, Severity
 from chartkit.network.downloads.limits import Limits
 from chartkit.output import atomic_folder
 from chartkit.output.folders import write_below
@@ -135,14 +135,6 @@ def _damaged(file: Path) -> InputError:
 
 
 RULE_CHANGED: Final = "CK501"
-_EXPLANATIONS = (
-    Explanation(
-        RULE_CHANGED,
-        what="A vendored file that differs from its lock file.",
-        why="Somebody changed a vendored file, and the next update would hide the change.",
-        do="Restore it, or put the policy into a library of your own.",
-    ),
-)
 """A file of a vendored folder is not as the lock file has it."""
 
 

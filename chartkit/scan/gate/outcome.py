@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from chartkit.model import Diagnostic, Explanation, Location, Resource, Severity, Status
+from chartkit.model import Diagnostic, Location, Resource, Severity, Status
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
 from chartkit.scan.gate.gate import Gate
@@ -20,28 +20,6 @@ EXPIRED: Final = "CK603"
 NOTHING: Final = "CK604"
 THRESHOLD: Final = "threshold"
 _LISTED: Final = 20
-_EXPLANATIONS: Final = (
-    Explanation(
-        STALE,
-        what="A known violation of the baseline that no longer occurs.",
-        why="The same violation would be accepted if it came back.",
-        do="Run the scan with --update-baseline; the other entries stay as they are.",
-    ),
-    Explanation(
-        EXPIRED,
-        what="A known violation of the baseline whose 'until' is over.",
-        why="It was accepted for a time, and fails the run again.",
-        do="Fix the violation, or write a later day.",
-    ),
-    Explanation(
-        NOTHING,
-        what="No policy matched any object.",
-        why="Such a run passes whatever the objects are: a kind may be misspelt, or the wrong "
-        "folder scanned.",
-        do="Look at the rule that came nearest, which the hint names with what kept it off; "
-        "`chartkit why` shows all rules. --fail-on-nothing makes it a failure.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from chartkit.errors import InputError
 from chartkit.model import (
     Body,
     Diagnostic,
-    Explanation,
     Json,
     Location,
     Resource,
@@ -40,15 +39,6 @@ SUPPRESSION: Final = "CK601"
 _KEYS: Final = frozenset({"policy", "rule", "reason", "until"})
 _HINT: Final = (
     "write a list: - {policy: NAME, reason: TEXT}; 'rule' and 'until: 2027-01-31' may be added"
-)
-_EXPLANATIONS: Final = (
-    Explanation(
-        SUPPRESSION,
-        what="A suppression that accepts nothing: the annotation chartkit.dev/suppress is "
-        "malformed, has no reason, has ended, or names no finding.",
-        why="The finding fails the run, or the annotation is not needed any more.",
-        do="Give each item a policy and a reason, renew 'until', or remove the item.",
-    ),
 )
 
 

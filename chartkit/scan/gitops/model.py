@@ -16,7 +16,6 @@ from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import (
     Body,
     Diagnostic,
-    Explanation,
     FieldPath,
     Json,
     Location,
@@ -171,36 +170,6 @@ NAMESPACE: Final = "CK611"
 SERVER_SIDE: Final = "CK612"
 DIFFERENCES: Final = "CK613"
 PRESERVED: Final = "CK614"
-_EXPLANATIONS: Final = (
-    Explanation(
-        NAMESPACE,
-        what="An Application or a HelmRelease that deploys Kyverno into a namespace of others.",
-        why="The webhooks leave Kyverno's namespace out, and so the other objects in it.",
-        do="Give Kyverno a namespace of its own, such as kyverno.",
-    ),
-    Explanation(
-        SERVER_SIDE,
-        what="An Application of Kyverno without ServerSideApply=true, or with Replace=true.",
-        why="Kyverno's definitions are too large for the annotation of a client-side apply, and "
-        "replacing deletes what others wrote into existing objects.",
-        do="Write ServerSideApply=true to spec.syncPolicy.syncOptions, and take Replace=true out.",
-    ),
-    Explanation(
-        DIFFERENCES,
-        what="An Application of Kyverno that Argo CD may show as out of sync for good.",
-        why="Kubernetes writes the rules of aggregated ClusterRoles, and defaults of other "
-        "objects. Argo CD may be set up for this as a whole, which no Application shows.",
-        do="Annotate the Application with argocd.argoproj.io/compare-options: ServerSideDiff=true, "
-        "and ignore the rules of aggregated ClusterRoles under spec.ignoreDifferences.",
-    ),
-    Explanation(
-        PRESERVED,
-        what="An Application of Kyverno's upstream chart that keeps config.preserve.",
-        why="The hook for it leaves the Application out of sync in an app of apps, and may keep "
-        "Argo CD from removing Kyverno together with the parent.",
-        do="Set config.preserve: false in the values of the Application.",
-    ),
-)
 _OTHERS_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 _COMPARING: Final = "argocd.argoproj.io/compare-options"
 

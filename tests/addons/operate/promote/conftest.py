@@ -1,4 +1,6 @@
 import json
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from jsonschema import Draft7Validator
 from chartkit.cli.main import main
 from chartkit.model import Body
 from chartkit.schemas.outputs import output_schema
+from tests.e2e.command import chartkit
 
 POLICY = """\
 apiVersion: kyverno.io/v1
@@ -88,13 +91,11 @@ class Shop:
 
     def write(self, name: str, text: str) -> None:
         """Write a file."""
-        file = self.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        _write(self.folder / name, text)
 
     def objects(self, name: str, *bodies: Body) -> None:
         """Write objects as a List."""
-        self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": list(bodies)}))
+        self.write(name, _list(bodies))
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
         """Exit code, standard output and standard error of a command."""
@@ -121,24 +122,44 @@ class Shop:
         return {each["name"]: each["verdict"] for each in body["policies"]}
 
 
-@pytest.fixture
-def shop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Shop:
-    monkeypatch.chdir(tmp_path)
-    made = Shop(tmp_path, capsys)
-    made.write("chartkit.yaml", PROJECT)
-    made.write("ours.yaml", PROFILE)
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project, rendered once; each test works on a copy."""
+    folder = tmp_path_factory.mktemp("shop")
+    files = {"chartkit.yaml": PROJECT, "ours.yaml": PROFILE}
     for name, label in (("clean", "app"), ("dirty", "team")):
         text = POLICY.replace("NAME", name).replace("LABEL", label)
-        made.write(f"policies/{name}/{name}.yaml", text)
+        files[f"policies/{name}/{name}.yaml"] = text
     unused = POLICY.replace("NAME", "unused").replace("ConfigMap", "Ingress")
-    made.write("policies/unused/unused.yaml", unused)
-    made.objects(
-        "apps/a.json",
+    files["policies/unused/unused.yaml"] = unused
+    objects = [
         config_map("a", "shop", app="a", owner="payments"),
         config_map("b", "shop", app="b", team="b"),
         config_map("c", "blog", app="c"),
-    )
-    assert made.run("render")[0] == 0
-    return made
+    ]
+    files["apps/a.json"] = _list(objects)
+    for name, text in files.items():
+        _write(folder / name, text)
+    assert chartkit(folder, "render").code == 0
+    return folder
+
+
+@pytest.fixture
+def shop(
+    rendered: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Shop:
+    shutil.copytree(rendered, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return Shop(tmp_path, capsys)
+
+
+def _list(bodies: Sequence[Body]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(bodies)})
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)

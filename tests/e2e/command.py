@@ -1,6 +1,8 @@
 """Runs `chartkit`, as a user does."""
 
 import atexit
+import contextlib
+import io
 import json
 import os
 import select
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
+from chartkit.cli.main import main
 from tests.loopback import LONGEST
 
 PROGRAM = Path(sys.executable).parent / "chartkit"
@@ -71,6 +75,23 @@ def started(folder: Path, *arguments: str, **environment: str) -> Done:
         env={**os.environ, **environment},
     )
     return _done(done.returncode, done.stdout, done.stderr)
+
+
+def called(folder: Path, *arguments: str, **environment: str) -> Done:
+    """The same in this process, which is quicker: for commands that keep no file by its name."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        mock.patch.dict(os.environ, environment),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            code = ended.code
+    assert isinstance(code, int)
+    return _done(code, out.getvalue(), err.getvalue())
 
 
 def _done(code: int, out: str, err: str) -> Done:

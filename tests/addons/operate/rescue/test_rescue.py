@@ -21,7 +21,7 @@ from tests.addons.operate.rescue.locked_cluster import (
     refusal,
 )
 from tests.api_server import ApiServer, Refused, Request
-from tests.e2e.command import Done, chartkit
+from tests.e2e.command import Done, called
 
 FAILING = {
     "validate.kyverno.svc-fail": "Fail",
@@ -45,7 +45,7 @@ def cluster(tmp_path: Path) -> Iterator[LockedCluster]:
 
 def rescue(cluster: LockedCluster, *arguments: str) -> Done:
     folder = cluster.kubeconfig.parent
-    return chartkit(folder, "rescue", *arguments, KUBECONFIG=str(cluster.kubeconfig))
+    return called(folder, "rescue", *arguments, KUBECONFIG=str(cluster.kubeconfig))
 
 
 def writes(cluster: LockedCluster) -> list[str]:

@@ -25,8 +25,8 @@ def build_program(name: str, folder: Path) -> Path:
         pytest.skip("Go is not here: the tools' own code cannot be asked")
     program = folder / name
     built = subprocess.run(
-        ["go", "build", "-o", str(program), "."],
-        cwd=ROOT / "tests" / "conformance" / name,
+        ["go", "build", "-o", str(program), f"./{name}"],
+        cwd=ROOT / "tests" / "conformance" / "programs",
         capture_output=True,
         text=True,
         timeout=_BUILD_SECONDS,

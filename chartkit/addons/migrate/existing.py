@@ -38,7 +38,19 @@ def with_violations(
     if not objects or not any(each.refuses_updates for each in conversion.outcomes):
         return conversion
     legacy = conversion.accepted or conversion.legacy
-    violating = _violating(legacy, objects, exceptions)
+    # How many objects violate each rule of a policy where it refuses violations.
+    policy = compile_policy(legacy, exceptions)
+    violating = Counter[str]()
+    for resource in map(as_submitted, objects):
+        results = evaluate([policy], Request(resource), phases=(Phase.VALIDATE,))
+        violating.update(
+            {
+                written_name(result.rule)
+                for result in results
+                if result.status is Status.FAIL
+                and policy.action(result.rule, resource.namespace) == ENFORCE
+            }
+        )
     known = counted(len(objects), "known object")
     outcomes = [
         replace(each, changes=(*each.changes, _REFUSED.format(violating=count, known=known)))
@@ -47,22 +59,3 @@ def with_violations(
         for each in conversion.outcomes
     ]
     return replace(conversion, outcomes=tuple(outcomes))
-
-
-def _violating(
-    legacy: Resource, objects: Sequence[Resource], exceptions: Sequence[PolicyException]
-) -> Counter[str]:
-    """Return how many objects violate each rule of a policy where it refuses violations."""
-    policy = compile_policy(legacy, exceptions)
-    counts = Counter[str]()
-    for resource in map(as_submitted, objects):
-        results = evaluate([policy], Request(resource), phases=(Phase.VALIDATE,))
-        counts.update(
-            {
-                written_name(result.rule)
-                for result in results
-                if result.status is Status.FAIL
-                and policy.action(result.rule, resource.namespace) == ENFORCE
-            }
-        )
-    return counts

@@ -171,7 +171,22 @@ def steps_of(body: Body, names: Names, namespace: str) -> Iterator[Step]:
     if clone.get("name"):
         yield _clone(body, clone, names, namespace)
     elif clones.get("kinds"):
-        yield from _clone_list(body, clones, names, namespace)
+        if namespace:
+            raise NotConvertible("clones for a policy of a namespace", "generate/cloneList")
+        if not clones.get("namespace") or not body.get("namespace"):
+            raise NotConvertible("clones of objects of all namespaces", "generate/cloneList")
+        target = certain(term_of(body["namespace"], names))
+        origin = certain(term_of(clones["namespace"], names))
+        labels = _labels(clones.get("selector"), names)
+        for text in clones["kinds"]:
+            api_version, kind = split_kind(constant_text(text, names, "kind"))
+            if not api_version:
+                raise NotConvertible(
+                    f"the kind {kind} without a version", "generate/cloneList/kinds"
+                )
+            plural = resource_name(kind)
+            listed = cel.method(cel.ident("resource"), "List", api_version, plural, origin, *labels)
+            yield _elsewhere(target, origin, Variable(plural, listed))
     else:
         template = template_of(object_of(body, names, namespace), names)
         yield Step({"template": template.body}, template.expressions)
@@ -255,23 +270,6 @@ def _elsewhere(target: Expr, origin: Expr, source: Variable) -> Step:
     call = applied("", target, [cel.variable(source.name)])
     expression = cel.any_of((cel.equal(target, origin), call))
     return Step({"expression": expression}, (expression,), (source,))
-
-
-def _clone_list(body: Body, clones: Body, names: Names, namespace: str) -> Iterator[Step]:
-    if namespace:
-        raise NotConvertible("clones for a policy of a namespace", "generate/cloneList")
-    if not clones.get("namespace") or not body.get("namespace"):
-        raise NotConvertible("clones of objects of all namespaces", "generate/cloneList")
-    target = certain(term_of(body["namespace"], names))
-    origin = certain(term_of(clones["namespace"], names))
-    labels = _labels(clones.get("selector"), names)
-    for text in clones["kinds"]:
-        api_version, kind = split_kind(constant_text(text, names, "kind"))
-        if not api_version:
-            raise NotConvertible(f"the kind {kind} without a version", "generate/cloneList/kinds")
-        plural = resource_name(kind)
-        listed = cel.method(cel.ident("resource"), "List", api_version, plural, origin, *labels)
-        yield _elsewhere(target, origin, Variable(plural, listed))
 
 
 def _labels(selector: Json, names: Names) -> list[Expr]:

@@ -56,24 +56,20 @@ def equals(key: Term, value: Term) -> Expr:
                 raise NotConvertible("a text with wildcards or a size is compared with a value")
             return equals_constant(place, wanted)
         case Value(left), Value(right):
-            return _equal_values(left, right)
+            if left.type == TEXT and right.type in (TEXT, UNKNOWN):
+                return _equal_texts(left, right.taken_for(TEXT))
+            if left.type == right.type == UNKNOWN and left.path and right.path:
+                return cel.equal(left.taken_for(TEXT).value, right.taken_for(TEXT).value)
+            if left.type == right.type == QUANTITY:
+                return cel.equal(_compared_sizes(left, as_size(right)), 0)
+            if left.type == QUANTITY and right.type == TEXT:
+                same = cel.equal(_compared_sizes(left, cel.call("quantity", right.value)), 0)
+                return conjunction(cel.call("isQuantity", right.value), same)
+            alike = left.type == right.type and left.type in ("int", "double", "bool")
+            if alike or (left.is_list and right.is_list) or (left.is_map and right.is_map):
+                return cel.equal(left.value, right.value)
+            raise NotConvertible("two values are compared whose texts may be wildcards")
     raise NotConvertible("a list is compared with Equals")
-
-
-def _equal_values(left: Place, right: Place) -> Expr:
-    if left.type == TEXT and right.type in (TEXT, UNKNOWN):
-        return _equal_texts(left, right.taken_for(TEXT))
-    if left.type == right.type == UNKNOWN and left.path and right.path:
-        return cel.equal(left.taken_for(TEXT).value, right.taken_for(TEXT).value)
-    if left.type == right.type == QUANTITY:
-        return cel.equal(_compared_sizes(left, as_size(right)), 0)
-    if left.type == QUANTITY and right.type == TEXT:
-        same = cel.equal(_compared_sizes(left, cel.call("quantity", right.value)), 0)
-        return conjunction(cel.call("isQuantity", right.value), same)
-    alike = left.type == right.type and left.type in ("int", "double", "bool")
-    if alike or (left.is_list and right.is_list) or (left.is_map and right.is_map):
-        return cel.equal(left.value, right.value)
-    raise NotConvertible("two values are compared whose texts may be wildcards")
 
 
 def as_text(place: Place) -> Expr:
@@ -113,7 +109,10 @@ def equals_constant(place: Place, wanted: Json) -> Expr:
     if not place.is_known:
         place = place.taken_for(natural(wanted))
     if place.is_list or place.is_map:
-        return _equals_holder(place, wanted)
+        if wanted == []:
+            return cel.equal(cel.method(place.value, "size"), 0) if place.is_list else cel.FALSE
+        alike = list if place.is_list else dict
+        return cel.equal(place.value, _literal(wanted)) if isinstance(wanted, alike) else cel.FALSE
     match wanted:
         case list() | dict() | None:
             return cel.FALSE
@@ -126,27 +125,17 @@ def equals_constant(place: Place, wanted: Json) -> Expr:
         case _ if place.type == "bool":
             return cel.FALSE
         case int() | float():
-            return _equals_number(place, wanted)
+            if place.type == TEXT:
+                seconds = cel.call("duration", written_duration(seconds_of(wanted) or 0))
+                return as_duration(place.value, lambda given: cel.equal(given, seconds))
+            if place.type in ("int", "double") or (
+                place.type == INT_OR_TEXT and isinstance(wanted, int)
+            ):
+                return cel.equal(place.value, float(wanted) if place.type == "double" else wanted)
+            raise _mismatch(wanted)
         case str() if place.type in (TEXT, UNKNOWN):
             return _equals_text(place, wanted)
     return _text_of_number(place, str(wanted))
-
-
-def _equals_holder(place: Place, wanted: Json) -> Expr:
-    """Return whether a list or an object is the same as a value, which may be neither."""
-    if wanted == []:
-        return cel.equal(cel.method(place.value, "size"), 0) if place.is_list else cel.FALSE
-    alike = list if place.is_list else dict
-    return cel.equal(place.value, _literal(wanted)) if isinstance(wanted, alike) else cel.FALSE
-
-
-def _equals_number(place: Place, wanted: float) -> Expr:
-    if place.type == TEXT:
-        seconds = cel.call("duration", written_duration(seconds_of(wanted) or 0))
-        return as_duration(place.value, lambda given: cel.equal(given, seconds))
-    if place.type in ("int", "double") or (place.type == INT_OR_TEXT and isinstance(wanted, int)):
-        return cel.equal(place.value, float(wanted) if place.type == "double" else wanted)
-    raise _mismatch(wanted)
 
 
 def _text_of_number(place: Place, wanted: str) -> Expr:
@@ -188,29 +177,27 @@ def _equals_text(place: Place, wanted: str) -> Expr:
     if _is_plain(wanted) or not wanted:
         return cel.equal(value, wanted)
     if not has_wildcard(wanted):
-        return _equals_amount(value, wanted)
+        # Whether a text is written as a size or a duration that equals another.
+        match value:
+            case Call("string", None) if str(whole_number(wanted)) == wanted:
+                # There is one way to print a number.
+                return cel.equal(value, wanted)
+        tests = []
+        if read_duration(wanted) is not None:
+            span = cel.call("duration", wanted)
+            tests.append(as_duration(value, lambda given: cel.equal(given, span)))
+        if quantity_or_none(wanted) is not None:
+            amount = cel.method(
+                cel.call("quantity", value), "compareTo", cel.call("quantity", wanted)
+            )
+            tests.append(conjunction(cel.call("isQuantity", value), cel.equal(amount, 0)))
+        return disjunction(*tests)
     if place.type != TEXT:
         raise NotConvertible("a wildcard is compared with a value that may be no text")
     if wanted[0] in _QUANTITY_START:
         # A text that reads as a size fits no wildcard.
         return conjunction(fits(value, wanted), cel.negate(cel.call("isQuantity", value)))
     return fits(value, wanted)
-
-
-def _equals_amount(value: Expr, wanted: str) -> Expr:
-    """Return whether a text is written as a size or a duration that equals another."""
-    match value:
-        case Call("string", None) if str(whole_number(wanted)) == wanted:
-            # There is one way to print a number.
-            return cel.equal(value, wanted)
-    tests = []
-    if read_duration(wanted) is not None:
-        span = cel.call("duration", wanted)
-        tests.append(as_duration(value, lambda given: cel.equal(given, span)))
-    if quantity_or_none(wanted) is not None:
-        amount = cel.method(cel.call("quantity", value), "compareTo", cel.call("quantity", wanted))
-        tests.append(conjunction(cel.call("isQuantity", value), cel.equal(amount, 0)))
-    return disjunction(*tests)
 
 
 def as_duration(text: Expr, test: Callable[[Expr], Expr], form: str = "") -> Expr:

@@ -162,7 +162,7 @@ class TemplateCode:
     def _repeat(self, before: str, gap: str, unit: str, after: str, name: str) -> str:
         """Return an expression with a loop, over lines if its parts have lines of their own."""
         joint, newline, head = gap.rpartition("\n")
-        head = head.lstrip() if newline else _common_end(before, gap)
+        head = head.lstrip() if newline else _common_start(before[::-1], gap[::-1])[::-1]
         if not before.endswith(head):
             raise self._unlike(name)
         before = before[: len(before) - len(head)]
@@ -206,7 +206,3 @@ def _common_start(one: str, other: str) -> str:
     while count < min(len(one), len(other)) and one[count] == other[count]:
         count += 1
     return one[:count]
-
-
-def _common_end(one: str, other: str) -> str:
-    return _common_start(one[::-1], other[::-1])[::-1]

@@ -93,18 +93,13 @@ class Variants:
                         under[new] = {**under[key], key: value}
         self._known.clear()
         for number, mark in enumerate(self.template.marks):
-            self._look_for_operators(number, mark)
-
-    def _look_for_operators(self, number: int, mark: Mark) -> None:
-        """Refuse the characters of a value that Kyverno reads as wildcards or operators, where the
-        policy would."""
-        for suffix, characters, what in _OPERATORS:
-            if not self._is_read(number, suffix):
-                continue
-            if what == WILDCARDS and mark.list_key:
-                self.wild.add(mark.list_key)
-            else:
-                self.refuse(mark, characters, what)
+            for suffix, characters, what in _OPERATORS:
+                if not self._is_read(number, suffix):
+                    continue
+                if what == WILDCARDS and mark.list_key:
+                    self.wild.add(mark.list_key)
+                else:
+                    self.refuse(mark, characters, what)
 
     def refuse(self, mark: Mark, characters: str, what: str) -> None:
         """Refuse values with characters that the new form does not read."""

@@ -110,14 +110,12 @@ class _Overlay:
         for written, value in require_object(patch).items():
             anchor = parse_anchor(written)
             if anchor is not None and anchor.kind in CONDITIONS:
-                self._require(self._merge.met(anchor, value, at))
+                test = self._merge.met(anchor, value, at)
+                if test != cel.TRUE:
+                    self._merge.conditions.append(test)
                 continue
             key = self._key(written if anchor is None else anchor.key)
             self._member(value, _child(at, key), (*path, key), anchor)
-
-    def _require(self, test: Expr) -> None:
-        if test != cel.TRUE:
-            self._merge.conditions.append(test)
 
     def _key(self, written: str) -> Step:
         return text_expression(written, self._names) if "{{" in written else written

@@ -136,16 +136,6 @@ def _target(body: Body, names: Names, namespace: str) -> _Target:
     (written,) = body["targets"]
     if written.get("uid"):
         raise NotConvertible("a target by its uid", _PATH)
-    scope = _scope_of_target(written)
-    objects, tests = _objects(written, scope, names, namespace)
-    names = names.with_others(target=Value(scope.object))
-    names = with_entries(written.get("context"), names, namespace)
-    if written.get("preconditions") is not None:
-        tests.append(conditions_hold(written["preconditions"], names))
-    return _Target(objects, tests, scope, names)
-
-
-def _scope_of_target(written: Body) -> Scope:
     api_version, kind = str(written.get("apiVersion") or ""), str(written.get("kind") or "")
     if any(has_variable(each) or has_wildcard(each) for each in (api_version, kind)):
         raise NotConvertible("a target whose kind is not written out", _PATH)
@@ -160,7 +150,13 @@ def _scope_of_target(written: Body) -> Scope:
         "resources": [resource_name(kind)],
     }
     kinds = (gvk,) if gvk in known_kinds() else ()
-    return Scope({"resourceRules": [rule]}, (), kinds, object_of(kinds))
+    scope = Scope({"resourceRules": [rule]}, (), kinds, object_of(kinds))
+    objects, tests = _objects(written, scope, names, namespace)
+    names = names.with_others(target=Value(scope.object))
+    names = with_entries(written.get("context"), names, namespace)
+    if written.get("preconditions") is not None:
+        tests.append(conditions_hold(written["preconditions"], names))
+    return _Target(objects, tests, scope, names)
 
 
 def _objects(written: Body, scope: Scope, names: Names, namespace: str) -> tuple[Expr, list[Expr]]:

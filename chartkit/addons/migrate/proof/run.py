@@ -353,7 +353,10 @@ class _Prover:
         if not self._tally.watch(case, world) and not is_new:
             return
         self._outcomes.add(outcome)
-        learned = _learned(case, legacy, new)
+        rules = [result.rule for result in legacy.results if result.status is not Status.SKIP]
+        policies = [one.policy_id for one in new.results if one.status is not Status.SKIP]
+        faults = sum(result.status in _FAULTS for result in legacy.results)
+        learned = Learned(case, frozenset((*rules, *policies)), faults)
         for space in self._spaces:
             if space.kind == outcome[0]:
                 space.learned.append(learned)
@@ -426,13 +429,6 @@ class _Prover:
         stored = as_sent(case)
         sent = stored is case or differs(stored)
         return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
-
-
-def _learned(case: Case, legacy: Said, new: Said) -> Learned:
-    rules = [result.rule for result in legacy.results if result.status is not Status.SKIP]
-    policies = [one.policy_id for one in new.results if one.status is not Status.SKIP]
-    faults = sum(result.status in _FAULTS for result in legacy.results)
-    return Learned(case, frozenset((*rules, *policies)), faults)
 
 
 def _is_of_another(case: Case, spaces: Sequence[Space]) -> bool:

@@ -185,18 +185,14 @@ def _comparison(place: Place, operation: Operation) -> Expr:
             return cel.equal(place.or_value(cel.NULL), words[0])
         return place.is_present() if words else cel.FALSE
     if place.type in ("int", "double"):
-        return _number_fits(place, operand, wanted)
+        # Whether a number, as a text, fits a text that is none.
+        if not has_wildcard(operand):
+            return cel.FALSE if wanted else place.is_present()
+        if place.type == "double" and operand.strip("*"):
+            raise NotConvertible(f"the text '{operand}' is compared with a number")
+        test = fits(cel.call("string", place.value), operand)
+        return conjunction(place.is_present(), test if wanted else cel.negate(test))
     return _fits(place, operand) if wanted else _unlike(place, operand)
-
-
-def _number_fits(place: Place, operand: str, wanted: bool) -> Expr:
-    """Return whether a number, as a text, fits a text that is none."""
-    if not has_wildcard(operand):
-        return cel.FALSE if wanted else place.is_present()
-    if place.type == "double" and operand.strip("*"):
-        raise NotConvertible(f"the text '{operand}' is compared with a number")
-    test = fits(cel.call("string", place.value), operand)
-    return conjunction(place.is_present(), test if wanted else cel.negate(test))
 
 
 def _lasting(place: Place, prefix: str, operand: str) -> Expr:

@@ -166,18 +166,13 @@ def _text(entry: Entry, contents: Sequence[Json | Document]) -> str:
         return json.dumps(contents[0], indent=2, ensure_ascii=False) + "\n"
     kept = [content for content in contents if isinstance(content, Document)]
     regions = [
-        _region(document) if index else _with_lead(document)
+        _region(document) if index else document.source.text[: document.end].replace("---\n", "", 1)
         for index, document in enumerate(entry.documents)
         if document not in kept
     ]
     comments = [comment.text for region in regions for comment in comments_in(region)]
     pieces = [_region(each) if isinstance(each, Document) else dump_yaml(each) for each in contents]
     return "".join(f"{each}\n" for each in comments) + SEPARATOR.join(pieces)
-
-
-def _with_lead(first: Document) -> str:
-    """Return the text of a first document with the comments before it."""
-    return first.source.text[: first.end].replace("---\n", "", 1)
 
 
 def _region(document: Document) -> str:

@@ -95,7 +95,19 @@ def _changed(value: Json, steps: Sequence[str], operation: Mapping[str, Json]) -
     step, is_end = steps[0], len(steps) == 1
     made = value.copy() if isinstance(value, dict | list) else value
     if isinstance(made, list):
-        _change_item(made, step, steps[1:], operation)
+        rest = steps[1:]
+        is_added = not rest and operation["op"] == "add"
+        index = len(made) if is_added and step == _END else item_number(step)
+        if index is None or index >= len(made) + is_added:
+            raise StaysError(f"{operation['path']} is not in the policy")
+        if rest:
+            made[index] = _changed(made[index], rest, operation)
+        elif operation["op"] == "remove":
+            del made[index]
+        elif is_added:
+            made.insert(index, operation.get("value"))
+        else:
+            made[index] = operation.get("value")
     elif isinstance(made, dict):
         if step not in made and not (is_end and operation["op"] == "add"):
             raise StaysError(f"{operation['path']} is not in the policy")
@@ -108,23 +120,6 @@ def _changed(value: Json, steps: Sequence[str], operation: Mapping[str, Json]) -
     else:
         raise StaysError(f"{operation['path']} is not in the policy")
     return made
-
-
-def _change_item(
-    items: list[Json], step: str, rest: Sequence[str], operation: Mapping[str, Json]
-) -> None:
-    is_added = not rest and operation["op"] == "add"
-    index = len(items) if is_added and step == _END else item_number(step)
-    if index is None or index >= len(items) + is_added:
-        raise StaysError(f"{operation['path']} is not in the policy")
-    if rest:
-        items[index] = _changed(items[index], rest, operation)
-    elif operation["op"] == "remove":
-        del items[index]
-    elif is_added:
-        items.insert(index, operation.get("value"))
-    else:
-        items[index] = operation.get("value")
 
 
 def difference(old: Body, new: Body) -> Body:

@@ -272,7 +272,18 @@ def regex_replace_all(_names: Names, args: Sequence[Term]) -> Term:
     """A text with the matches of a regular expression replaced, groups by their numbers."""
     expression, searched, replacement = args
     groups = _groups(expression)
-    written = _replacement(constant_text(replacement, "a replacement"), groups)
+    template = constant_text(replacement, "a replacement")
+
+    def reference(found: re.Match[str]) -> str:
+        if found[1]:
+            return "$"
+        group = found[2] or found[3]
+        if not group.isdecimal() or int(group) > _MOST_GROUPS:
+            raise NotConvertible(f"the replacement {template} names a group that is no number")
+        # A group that the expression does not have is empty.
+        return f"\\{int(group)}" if int(group) <= groups else ""
+
+    written = _GROUP.sub(reference, template.replace("\\", "\\\\"))
     return _replaced(searched, expression, cel.literal(written))
 
 
@@ -301,21 +312,6 @@ def _groups(expression: Term) -> int:
         return compile_regex(written).groups
     except RegexError as error:
         raise NotConvertible(f"the regular expression {written} is malformed: {error}") from None
-
-
-def _replacement(template: str, groups: int) -> str:
-    """Return a replacement of Go (`$1`) as one of CEL (`\\1`)."""
-
-    def reference(found: re.Match[str]) -> str:
-        if found[1]:
-            return "$"
-        group = found[2] or found[3]
-        if not group.isdecimal() or int(group) > _MOST_GROUPS:
-            raise NotConvertible(f"the replacement {template} names a group that is no number")
-        # A group that the expression does not have is empty.
-        return f"\\{int(group)}" if int(group) <= groups else ""
-
-    return _GROUP.sub(reference, template.replace("\\", "\\\\"))
 
 
 @declare

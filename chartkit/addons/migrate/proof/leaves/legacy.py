@@ -158,7 +158,13 @@ class _Leaves:
         self._conditions(rule.preconditions, meets=True)
         self._block(rule.body.get("validate") or {}, _OBJECT)
         self._cel(rule)
-        self._mutation(rule.mutate or {})
+        body = rule.mutate or {}
+        places = [self._target(each) for each in mappings_at(body, "targets")] or [_OBJECT]
+        for where in places:
+            self._overlay(body.get("patchStrategicMerge"), where)
+            self._patches(body.get("patchesJson6902"), where)
+        for one in mappings_at(body, "foreach"):
+            self._loop(one, self._mutation_block)
         self._reader.text(rule.generate or {})
         for lookup in source_lookups(rule.generate):
             self._look_up(lookup, None)
@@ -374,14 +380,6 @@ class _Leaves:
         self._add(path, [*met, *missed], len(met))
 
     # Mutation, generation and images
-
-    def _mutation(self, body: Body) -> None:
-        places = [self._target(each) for each in mappings_at(body, "targets")] or [_OBJECT]
-        for where in places:
-            self._overlay(body.get("patchStrategicMerge"), where)
-            self._patches(body.get("patchesJson6902"), where)
-        for one in mappings_at(body, "foreach"):
-            self._loop(one, self._mutation_block)
 
     def _target(self, body: Body) -> Path:
         """Note the objects that a target names, and return their place."""

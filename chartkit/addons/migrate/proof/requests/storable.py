@@ -26,7 +26,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     required,
     root_type,
 )
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
+from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
@@ -108,26 +108,21 @@ def refusals(body: Body) -> Iterator[str]:
     if root != ANY:
         yield from _of_type(body, root, "")
     if kind in TEMPLATED:
-        yield from _templated(body, kind)
-
-
-def _templated(body: Body, kind: GroupVersionKind) -> Iterator[str]:
-    """Yield what is wrong with a controller of Pods as a whole."""
-    spec = mapping_at(body, "spec")
-    template = mapping_at(body, *TEMPLATED[kind])
-    if kind.group == "apps":
-        selector = mapping_at(spec, "selector")
-        labels = mapping_at(template, "metadata", "labels")
-        wanted = mapping_at(selector, "matchLabels")
-        if not wanted and not selector.get("matchExpressions"):
-            yield "controllers without a selector"
-        elif any(labels.get(key) != text for key, text in wanted.items()):
-            yield "controllers whose selector does not take their Pods"
-    elif kind.group == "batch":
-        if mapping_at(template, "spec").get("restartPolicy") not in ("Never", "OnFailure"):
-            yield "jobs whose Pods are always restarted"
-        if "schedule" in spec and not _is_schedule(spec["schedule"]):
-            yield "invalid schedules"
+        spec = mapping_at(body, "spec")
+        template = mapping_at(body, *TEMPLATED[kind])
+        if kind.group == "apps":
+            selector = mapping_at(spec, "selector")
+            labels = mapping_at(template, "metadata", "labels")
+            wanted = mapping_at(selector, "matchLabels")
+            if not wanted and not selector.get("matchExpressions"):
+                yield "controllers without a selector"
+            elif any(labels.get(key) != text for key, text in wanted.items()):
+                yield "controllers whose selector does not take their Pods"
+        elif kind.group == "batch":
+            if mapping_at(template, "spec").get("restartPolicy") not in ("Never", "OnFailure"):
+                yield "jobs whose Pods are always restarted"
+            if "schedule" in spec and not _is_schedule(spec["schedule"]):
+                yield "invalid schedules"
 
 
 def _is_schedule(text: Json) -> bool:

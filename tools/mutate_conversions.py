@@ -57,17 +57,7 @@ def main() -> int:
 
 
 def _policies(paths: Sequence[str]) -> Iterator[Resource]:
-    options = InventoryOptions(
-        paths=tuple(paths),
-        values=(),
-        named_namespace=None,
-        release="release",
-        kube_version=None,
-        cluster=False,
-        context=None,
-        record=None,
-    )
-    inventory = read_inventory(options, sys.stdin, lambda _: None)
+    inventory = read_inventory(InventoryOptions(paths=tuple(paths)), sys.stdin, lambda _: None)
     for legacy in without_copies(inventory).objects:
         if not (legacy.refused or legacy.is_code or is_exception(legacy.resource)):
             yield legacy.current or legacy.resource

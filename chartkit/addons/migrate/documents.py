@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Final
 
 from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.files.printed import difference_sentence, faults
@@ -16,17 +15,6 @@ from chartkit.addons.migrate.proof import Proof
 from chartkit.api import Counterexample, Manifests, MigratedPolicy, Verdict
 from chartkit.api import Migration as Answer
 from chartkit.model import Resource
-
-_INPUTS: Final = InventoryOptions(
-    paths=(),
-    values=(),
-    named_namespace=None,
-    release="release",
-    kube_version=None,
-    cluster=False,
-    context=None,
-    record=None,
-)
 
 
 def migrated(policies: Manifests, prove: bool, objects: Manifests | None) -> Answer:
@@ -46,7 +34,12 @@ def converted(
     """Return what becomes of legacy objects; objects: for every proof; seconds: of processor time
     for each, or the number of requests of the command line for None."""
     options = ConversionOptions(
-        inventory=_INPUTS, prove=prove, proof_seconds=seconds, objects=(), allowed=(), jobs=1
+        inventory=InventoryOptions(),
+        prove=prove,
+        proof_seconds=seconds,
+        objects=(),
+        allowed=(),
+        jobs=1,
     )
     batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
     return [*Migrator(options, objects, {}, batch).all(inventory.objects, _unseen)]

@@ -20,14 +20,14 @@ class InventoryOptions:
     named_namespace: None if not given; context: of the kubeconfig; record: the folder to record
     into."""
 
-    paths: tuple[str, ...]
-    values: tuple[Path, ...]
-    named_namespace: str | None
-    release: str
-    kube_version: str | None
-    cluster: bool
-    context: str | None
-    record: Path | None
+    paths: tuple[str, ...] = ()
+    values: tuple[Path, ...] = ()
+    named_namespace: str | None = None
+    release: str = "release"
+    kube_version: str | None = None
+    cluster: bool = False
+    context: str | None = None
+    record: Path | None = None
 
     @property
     def namespace(self) -> str:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from typing import Final, TypeAlias
 
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.parser.parser import RESERVED
-from chartkit.engine.cel.syntax import tree
+from chartkit.engine.cel.syntax import read, tree
 from chartkit.engine.cel.syntax.tree import Expr, is_field_name
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Scalar
 from chartkit.model import Json
@@ -64,6 +65,21 @@ def ident(name: str) -> tree.Ident:
 def variable(name: str) -> Expr:
     """Return a policy's variable: `variables.name`."""
     return field(tree.Ident("variables"), name)
+
+
+def filled(template: str, **given: Expr) -> Expr:
+    """Return an expression as it is written, with others in place of its variables."""
+
+    def put(part: Expr) -> Expr:
+        is_given = isinstance(part, tree.Ident) and part.name in given
+        return given[part.name] if is_given else tree.transform(part, put)
+
+    return put(_read(template))
+
+
+@cache
+def _read(template: str) -> Expr:
+    return read(template, ENVIRONMENTS["vpol"])
 
 
 def field(target: Expr, key: str) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
@@ -35,11 +35,6 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import ListLiteral, Literal, count
 
 LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
-_REGISTRY: Final = "^([^/]*[.:A-Z][^/]*|localhost)/"
-_PATH: Final = "^(?:(?:[^/]*[.:A-Z][^/]*|localhost)/)?([^:@]+)"
-_NAME: Final = "^(?:.*/)?([^/:@]+)(?:[:@]|$)"
-_DIGEST: Final = "@(.+)$"
-_TAG: Final = r"^[^@]*:([^/:@]+)(?:@|$)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,62 +66,38 @@ def _reference(container: Place) -> Place:
 
 def part_of(reference: Place, part: str) -> Place:
     """Return a part of an image reference, which may be absent; raises `NotConvertible`."""
-    read = _PARTS.get(part)
-    if read is None:
+    if part not in _PARTS:
         raise NotConvertible(f"the part {part} of an image")
-    value, given = read(reference.settled().value)
+    image = reference.settled().value
+    value, given = (cel.filled(template, image=image) for template in _PARTS[part])
     return Place(value, (), TEXT, given=conjunction(reference.given, given))
 
 
-def _registry(image: Expr) -> tuple[Expr, Expr]:
-    return cel.or_value(cel.call("regex.extract", image, _REGISTRY), "docker.io"), cel.TRUE
-
-
-def _path(image: Expr) -> tuple[Expr, Expr]:
-    return cel.method(cel.call("regex.extract", image, _PATH), "value"), cel.TRUE
-
-
-def _tag(image: Expr) -> tuple[Expr, Expr]:
-    written = cel.call("regex.extract", image, _TAG)
-    has_digest = cel.method(image, "contains", "@")
-    # Next to a digest, there is no tag that is not written.
-    tag = cel.conditional(has_digest, cel.method(written, "value"), cel.or_value(written, "latest"))
-    return tag, cel.any_of([cel.negate(has_digest), cel.method(image, "matches", _TAG)])
-
-
-def _digest(image: Expr) -> tuple[Expr, Expr]:
-    digest = cel.method(cel.call("regex.extract", image, _DIGEST), "value")
-    return digest, cel.method(image, "contains", "@")
-
-
-def _name(image: Expr) -> tuple[Expr, Expr]:
-    return cel.method(cel.call("regex.extract", image, _NAME), "value"), cel.TRUE
-
-
-def _reference_with_tag(image: Expr) -> tuple[Expr, Expr]:
-    registry, path = _registry(image)[0], _path(image)[0]
-    written = cel.or_value(cel.call("regex.extract", image, _TAG), "")
-    has_digest = cel.method(image, "contains", "@")
-    tag = cel.conditional(has_digest, written, _tag(image)[0])
-    return cel.concat(registry, "/", path, ":", tag), cel.TRUE
-
-
-def _normalized(image: Expr) -> tuple[Expr, Expr]:
-    digest = cel.concat("@", _digest(image)[0])
-    tag = cel.concat(":", cel.or_value(cel.call("regex.extract", image, _TAG), "latest"))
-    last = cel.conditional(cel.method(image, "contains", "@"), digest, tag)
-    return cel.concat(_registry(image)[0], "/", _path(image)[0], last), cel.TRUE
-
-
 NORMALIZED: Final = "image_normalize"
-_PARTS: Final[dict[str, Callable[[Expr], tuple[Expr, Expr]]]] = {
-    "registry": _registry,
-    "path": _path,
-    "tag": _tag,
-    "digest": _digest,
-    "name": _name,
-    "referenceWithTag": _reference_with_tag,
-    NORMALIZED: _normalized,
+_REGISTRY: Final = "regex.extract(image, '^([^/]*[.:A-Z][^/]*|localhost)/').orValue('docker.io')"
+_PATH: Final = "regex.extract(image, '^(?:(?:[^/]*[.:A-Z][^/]*|localhost)/)?([^:@]+)').value()"
+_DIGEST: Final = "regex.extract(image, '@(.+)$').value()"
+_HAS_DIGEST: Final = "image.contains('@')"
+_TAG_FORM: Final = "'^[^@]*:([^/:@]+)(?:@|$)'"
+_TAG: Final = f"regex.extract(image, {_TAG_FORM})"
+# Next to a digest, there is no tag that is not written.
+_IMPLIED_TAG: Final = f"({_HAS_DIGEST} ? {_TAG}.value() : {_TAG}.orValue('latest'))"
+_PARTS: Final = {
+    "registry": (_REGISTRY, "true"),
+    "path": (_PATH, "true"),
+    "tag": (_IMPLIED_TAG, f"!{_HAS_DIGEST} || image.matches({_TAG_FORM})"),
+    "digest": (_DIGEST, _HAS_DIGEST),
+    "name": ("regex.extract(image, '^(?:.*/)?([^/:@]+)(?:[:@]|$)').value()", "true"),
+    "referenceWithTag": (
+        f"{_REGISTRY} + '/' + {_PATH} + ':' + "
+        f"({_HAS_DIGEST} ? {_TAG}.orValue('') : {_IMPLIED_TAG})",
+        "true",
+    ),
+    NORMALIZED: (
+        f"{_REGISTRY} + '/' + {_PATH} + "
+        f"({_HAS_DIGEST} ? '@' + {_DIGEST} : ':' + {_TAG}.orValue('latest'))",
+        "true",
+    ),
 }
 """By name of a part: its text, and the condition under which an image has it."""
 

@@ -257,7 +257,14 @@ def _is_constant(value: Json) -> bool:
 API_VERSION: Final = "rbac.authorization.k8s.io/v1"
 _ACCOUNT: Final = "system:serviceaccount:"
 _BINDING: Final = cel.ident("binding")
-_SUBJECT: Final = cel.ident("subject")
+# A service account without a namespace is in that of the binding.
+_IS_USER: Final = f"""
+subject.kind == 'User' && subject.name == request.userInfo.?username.orValue('') ||
+subject.kind == 'Group' && subject.name in request.userInfo.?groups.orValue([]) ||
+subject.kind == 'ServiceAccount' && request.userInfo.?username.orValue('') == '{_ACCOUNT}' +
+    subject.?namespace.orValue(binding.metadata.?namespace.orValue('')) + ':' + subject.name
+"""
+"""Whether a subject of a binding is the user of a request."""
 
 
 def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:
@@ -313,23 +320,6 @@ def _is_bound(bindings: Expr, kind: str, names: Sequence[str]) -> Expr:
     tests = (
         cel.equal(cel.path(role, "kind"), kind),
         is_one,
-        cel.macro(subjects, "exists", "subject", _is_user()),
+        cel.macro(subjects, "exists", "subject", cel.filled(_IS_USER)),
     )
     return cel.macro(bindings, "exists", "binding", cel.all_of(tests))
-
-
-def _is_user() -> Expr:
-    """Return whether a subject of a binding is the user of a request."""
-    user = cel.path("request", "userInfo")
-    username = cel.or_value(cel.optional_field(user, "username"), "")
-    groups = cel.or_value(cel.optional_field(user, "groups"), [])
-    kind, name = cel.path(_SUBJECT, "kind"), cel.path(_SUBJECT, "name")
-    # A service account without a namespace is in that of the binding.
-    own = cel.or_value(cel.optional_field(cel.path(_BINDING, "metadata"), "namespace"), "")
-    namespace = cel.or_value(cel.optional_field(_SUBJECT, "namespace"), own)
-    tests = {
-        "User": cel.equal(name, username),
-        "Group": cel.contains(groups, name),
-        "ServiceAccount": cel.equal(username, cel.concat(_ACCOUNT, namespace, ":", name)),
-    }
-    return cel.any_of(cel.all_of((cel.equal(kind, each), is_one)) for each, is_one in tests.items())

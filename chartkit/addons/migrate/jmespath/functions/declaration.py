@@ -12,10 +12,7 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.reading import read
-from chartkit.engine.cel.syntax.tree import Ident, transform
 from chartkit.engine.jmespath.declaration import FunctionSpec, Type
 
 Function = Callable[[Names, Sequence[Term]], Term]
@@ -35,17 +32,10 @@ def by_declaration(spec: FunctionSpec) -> Function | None:
     """Return a function of texts as its declaration has it in CEL; None where it has nothing."""
     if not spec.cel:
         return None
-    template = read(spec.cel, ENVIRONMENTS["vpol"])
 
     def function(_names: Names, args: Sequence[Term]) -> Term:
         given = dict(zip(spec.names, map(text, args), strict=True))
-
-        def filled(part: Expr) -> Expr:
-            return (
-                given.get(part.name, part) if isinstance(part, Ident) else transform(part, filled)
-            )
-
-        return computed(filled(template), _RESULTS[spec.result])
+        return computed(cel.filled(spec.cel, **given), _RESULTS[spec.result])
 
     return function
 

@@ -18,7 +18,14 @@ from chartkit.addons.migrate.differences import (
     READ_TEXTS,
 )
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import IMAGE_REFERENCE, QUANTITY, SIZE, TEXT, Place
+from chartkit.addons.migrate.expressions.place import (
+    IMAGE_REFERENCE,
+    QUANTITY,
+    SIZE,
+    TEXT,
+    UNKNOWN,
+    Place,
+)
 from chartkit.addons.migrate.expressions.presence import fits, fits_any_value, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath.functions.declaration import (
@@ -42,10 +49,39 @@ _PRINTED: Final = ("int", "bool", QUANTITY, "int-or-string")
 _BOOLEANS: Final = cel.map_of({"true": True, "false": False})
 
 
-def _cases(name: str, method: str) -> None:
+_WRITTEN: Final = {
+    "base64_decode": ("string(base64.decode(text))", TEXT, DECODED),
+    "base64_encode": ("base64.encode(bytes(text))", TEXT, ""),
+    "md5": ("hash.md5(text)", TEXT, ""),
+    "parse_json": ("json.unmarshal(text)", UNKNOWN, READ_TEXTS),
+    "parse_yaml": ("yaml.parse(text)", UNKNOWN, READ_TEXTS),
+    "path_canonicalize": (
+        "(text.startsWith('/') ? '/' : '')"
+        " + text.findAll('[^/]+').filter(part, part != '.').join('/')",
+        TEXT,
+        PARENT_FOLDERS,
+    ),
+    "sha1": ("hash.sha1(text)", TEXT, ""),
+    "sha256": ("hash.sha256(text)", TEXT, ""),
+}
+"""By name, functions of one text: how CEL says it, the type of the result, and what differs."""
+_CASES: Final = {"to_lower": "lowerAscii", "to_upper": "upperAscii"}
+
+
+def _written(name: str) -> None:
+    def function(names: Names, args: Sequence[Term]) -> Term:
+        template, type_, change = _WRITTEN[name]
+        if change:
+            names.note(change)
+        return computed(cel.filled(template, text=text_or_field(args[0])), type_)
+
+    FUNCTIONS[name] = function
+
+
+def _cased(name: str) -> None:
     def function(names: Names, args: Sequence[Term]) -> Term:
         names.note(ASCII_CASE)
-        return computed(cel.method(text(args[0]), method), TEXT)
+        return computed(cel.method(text(args[0]), _CASES[name]), TEXT)
 
     FUNCTIONS[name] = function
 
@@ -61,8 +97,10 @@ def _tests(name: str, method: str) -> None:
     FUNCTIONS[name] = function
 
 
-_cases("to_upper", "upperAscii")
-_cases("to_lower", "lowerAscii")
+for _name in _WRITTEN:
+    _written(_name)
+for _name in _CASES:
+    _cased(_name)
 _tests("starts_with", "startsWith")
 _tests("ends_with", "endsWith")
 
@@ -125,18 +163,6 @@ def trim_prefix(_names: Names, args: Sequence[Term]) -> Term:
     written = constant_text(prefix, "a prefix")
     start = f"^{quote_meta(written)}"
     return computed(cel.call("regex.replace", text(whole), start, ""), TEXT)
-
-
-@declare
-def path_canonicalize(names: Names, args: Sequence[Term]) -> Term:
-    """A path without `.` and doubled slashes."""
-    names.note(PARENT_FOLDERS)
-    path = text_or_field(args[0])
-    is_absolute = cel.method(path, "startsWith", "/")
-    root = cel.conditional(is_absolute, "/", "")
-    parts = cel.method(path, "findAll", "[^/]+")
-    kept = cel.macro(parts, "filter", "part", cel.not_equal(cel.ident("part"), "."))
-    return computed(cel.concat(root, cel.method(kept, "join", "/")), TEXT)
 
 
 @declare
@@ -211,47 +237,6 @@ def _printed(value: Expr) -> Expr:
         return cel.bind("value", value, _printed(cel.ident("value")))
     is_text = cel.equal(cel.call("type", value), cel.ident("string"))
     return cel.conditional(is_text, value, cel.call("json.marshal", value))
-
-
-@declare
-def base64_encode(_names: Names, args: Sequence[Term]) -> Term:
-    """A text in Base64."""
-    data = cel.call("bytes", text_or_field(args[0]))
-    return computed(cel.call("base64.encode", data), TEXT)
-
-
-@declare
-def base64_decode(names: Names, args: Sequence[Term]) -> Term:
-    """The text that Base64 stands for."""
-    names.note(DECODED)
-    data = cel.call("base64.decode", text_or_field(args[0]))
-    return computed(cel.call("string", data), TEXT)
-
-
-@declare
-def parse_json(names: Names, args: Sequence[Term]) -> Term:
-    """The value of a JSON text."""
-    names.note(READ_TEXTS)
-    return computed(cel.method(cel.ident("json"), "unmarshal", text_or_field(args[0])))
-
-
-@declare
-def parse_yaml(names: Names, args: Sequence[Term]) -> Term:
-    """The value of a YAML text."""
-    names.note(READ_TEXTS)
-    return computed(cel.method(cel.ident("yaml"), "parse", text_or_field(args[0])))
-
-
-def _digests(*names: str) -> None:
-    for name in names:
-
-        def digest(_names: Names, args: Sequence[Term], function: str = f"hash.{name}") -> Term:
-            return computed(cel.call(function, text_or_field(args[0])), TEXT)
-
-        FUNCTIONS[name] = digest
-
-
-_digests("sha1", "sha256", "md5")
 
 
 _GROUP: Final = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")

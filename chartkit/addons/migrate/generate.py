@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.addons.migrate.conditions import blocks_hold, conditions_hold
+from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
@@ -14,15 +14,8 @@ from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
 from chartkit.addons.migrate.jmespath.terms import expression_of
-from chartkit.addons.migrate.matching.facts import Operations, operations_in
-from chartkit.addons.migrate.matching.scope import (
-    WRITES,
-    Condition,
-    names_of,
-    operations_of,
-    scope_of,
-)
-from chartkit.addons.migrate.rule import ConvertedRule, Variable, context_of
+from chartkit.addons.migrate.matching.facts import Operations
+from chartkit.addons.migrate.rule import ConvertedRule, Variable, asked_of_writes
 from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
@@ -355,26 +348,17 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
     if has_references(rule.body):
         raise NotConvertible("a reference to another part of the policy")
     body: Body = rule.generate or {}
-    stated = operations_in(rule.preconditions)
-    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
-    if not operations_of(scope) <= set(WRITES):
-        raise NotConvertible("it generates where something is deleted or connected to", "match")
-    context = context_of(rule.context, names_of(scope), policy.namespace)
-    conditions: tuple[Condition, ...] = ()
-    if stated.rest is not None:
-        conditions = (
-            Condition(
-                "preconditions", blocks_hold(stated.rest, context.of_conditions, stated.preceding)
-            ),
-        )
+    others = "it generates where something is deleted or connected to"
+    about = asked_of_writes(rule, policy.namespace, others)
+    scope, context = about.scope, about.context
     steps = [*_steps(body, policy, context.names)]
     named = [expression for step in steps for expression in step.expressions]
     sources = tuple({each.name: each for step in steps for each in step.variables}.values())
     named += [source.expression for source in sources if not isinstance(source.expression, str)]
-    for each in (*named, *(condition.expression for condition in conditions)):
+    for each in (*named, *(condition.expression for condition in about.conditions)):
         if not isinstance(each, str) and _calls(each, _ACCOUNT):
             raise NotConvertible("a GeneratingPolicy cannot tell the service account of a user")
-    evaluation, changes = _evaluation(body, rule, policy, stated)
+    evaluation, changes = _evaluation(body, rule, policy, about.stated)
     spec: Body = {
         **({"evaluation": evaluation} if evaluation else {}),
         **({"useServerSideApply": True} if _applies_at_server(policy) else {}),
@@ -384,10 +368,10 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
         CelKind.GENERATING,
         scope,
         spec,
-        conditions,
+        about.conditions,
         (*context.used_in(named), *sources),
         changes=(*changes, *context.names.changes),
-        background=stated.background,
+        background=about.stated.background,
         assumed=scope.object.assumed or {},
         may_fail=bool(sources or context.used_in(named))
         or any(reads_absent(each, scope.object) for each in named),

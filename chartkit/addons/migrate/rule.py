@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import FETCHED_DEFAULTS, NO_DATA
 from chartkit.addons.migrate.expressions import build as cel
@@ -15,7 +16,15 @@ from chartkit.addons.migrate.expressions.presence import where_read
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.comparisons import chosen, for_each
 from chartkit.addons.migrate.jmespath.terms import Choice, computed, expression_of, is_path, type_of
-from chartkit.addons.migrate.matching.scope import Condition, Scope
+from chartkit.addons.migrate.matching.facts import Operations, operations_in
+from chartkit.addons.migrate.matching.scope import (
+    WRITES,
+    Condition,
+    Scope,
+    names_of,
+    operations_of,
+    scope_of,
+)
 from chartkit.addons.migrate.texts import (
     query_term,
     resolved_query,
@@ -93,6 +102,41 @@ class Context:
                 used.insert(0, Variable(name, expression))
                 wanted.append(expression)
         return tuple(used)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a rule is asked about.
+
+    stated: what its preconditions say of operations; conditions: the other preconditions.
+    """
+
+    stated: Operations
+    scope: Scope
+    context: Context
+    conditions: tuple[Condition, ...]
+
+
+def asked_of_writes(rule: Rule, namespace: str, others: str = "") -> Asked:
+    """Return what a rule about objects that are written is asked about.
+
+    namespace: that of a policy of a namespace, else empty; others: the reason why it does not
+    convert where it names other operations. Raises `NotConvertible`.
+    """
+    stated = operations_in(rule.preconditions)
+    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    if others and not operations_of(scope) <= set(WRITES):
+        raise NotConvertible(others, "match")
+    context = context_of(rule.context, names_of(scope), namespace)
+    return Asked(stated, scope, context, preconditions_of(stated, context))
+
+
+def preconditions_of(stated: Operations, context: Context) -> tuple[Condition, ...]:
+    """Return the preconditions of a rule that say nothing of operations, as one condition."""
+    if stated.rest is None:
+        return ()
+    met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
+    return (Condition("preconditions", met),)
 
 
 def context_of(entries: Json, names: Names, namespace: str) -> Context:

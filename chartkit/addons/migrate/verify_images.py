@@ -8,23 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.assembly import text
-from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import (
-    WRITES,
-    Condition,
     Scope,
-    names_of,
-    operations_of,
-    scope_of,
 )
-from chartkit.addons.migrate.rule import ConvertedRule, context_of
+from chartkit.addons.migrate.rule import ConvertedRule, asked_of_writes
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.engine.cel.syntax import Expr
@@ -219,22 +212,15 @@ def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
     require_one_extension(rule, policy)
     if rule.body.get("imageExtractors"):
         raise NotConvertible("images that extractors find", "imageExtractors")
-    stated = operations_in(rule.preconditions)
-    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
-    if not operations_of(scope) <= set(WRITES):
-        raise NotConvertible("it names operations that have no images to verify", "match")
-    context = context_of(rule.context, names_of(scope), policy.namespace)
-    conditions: tuple[Condition, ...] = ()
-    if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions)
-        conditions = (Condition("preconditions", met),)
+    others = "it names operations that have no images to verify"
+    about = asked_of_writes(rule, policy.namespace, others)
     blocks = [converted(image) for image in rule.verify_images]
     several = len(blocks) > 1
     rules = [
         replace(
-            _converted(block, rule, scope, f"verifyImages/{index}"),
-            conditions=conditions,
-            background=stated.background,
+            _converted(block, rule, about.scope, f"verifyImages/{index}"),
+            conditions=about.conditions,
+            background=about.stated.background,
             name=f"{rule.name}-{index + 1}" if several else "",
         )
         for index, block in enumerate(blocks)

@@ -36,7 +36,11 @@ def type_of_kind(kind: GroupVersionKind) -> str | None:
 @cache
 def fields_of(type_name: str) -> Mapping[str, Field]:
     """Return the fields of a type of the table by name; none for a type that it does not have."""
-    entry: Mapping[str, str] = kind_table()["types"].get(type_name, {})
+    return read_fields(kind_table()["types"].get(type_name, {}))
+
+
+def read_fields(entry: Mapping[str, str]) -> Mapping[str, Field]:
+    """Return the fields of a type by name; entry: the names by their type, as in `name! labels`."""
     return {
         name.removesuffix(_REQUIRED): Field(kind, name.endswith(_REQUIRED))
         for kind, names in entry.items()

@@ -15,7 +15,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.kubernetes.field_faults import Field, fields_of, type_of_kind
+from chartkit.engine.kubernetes.field_faults import Field, fields_of, read_fields, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 UNKNOWN: Final = "dyn"
@@ -47,25 +47,24 @@ CONFIG_MAP: Final = "read ConfigMap"
 """The type of a ConfigMap that an expression reads: where it or its data is missing, it fails."""
 IMAGE_REFERENCE: Final = "image reference"
 """The type of a text that names an image, of whose parts expressions speak."""
-_IMAGES: Final[Mapping[str, Mapping[str, Field]]] = {
-    IMAGE: {
-        **dict.fromkeys(("image", "resolvedImage", "registry"), Field(TEXT, True)),
-        **dict.fromkeys(("repository", "identifier"), Field(TEXT, True)),
-        "manifest": Field("image.manifest", True),
-        "configData": Field("image.config", True),
-    },
-    "image.manifest": {
-        "layers": Field("[]image.layer", True),
-        "annotations": Field("{}string", False),
-    },
-    "image.layer": {"size": Field("double", True), "digest": Field(TEXT, True)},
-    "image.config": {"config": Field("image.settings", True)},
-    "image.settings": {
-        **dict.fromkeys(("User", "WorkingDir"), Field(TEXT, False)),
-        **dict.fromkeys(("Env", "Cmd", "Entrypoint"), Field("[]string", False)),
-        "Labels": Field("{}string", False),
-        "Volumes": Field("{}dyn", False),
-    },
+_IMAGES: Final = {
+    type_name: read_fields(entry)
+    for type_name, entry in {
+        IMAGE: {
+            TEXT: "image! resolvedImage! registry! repository! identifier!",
+            "image.manifest": "manifest!",
+            "image.config": "configData!",
+        },
+        "image.manifest": {"[]image.layer": "layers!", "{}string": "annotations"},
+        "image.layer": {"double": "size!", TEXT: "digest!"},
+        "image.config": {"image.settings": "config!"},
+        "image.settings": {
+            TEXT: "User WorkingDir",
+            "[]string": "Env Cmd Entrypoint",
+            "{}string": "Labels",
+            "{}dyn": "Volumes",
+        },
+    }.items()
 }
 """The types of what a registry knows of an image; numbers are doubles."""
 _OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}

@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.expressions.presence import NOTHING, Known, empty_if
+from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.presence import Known, empty_if
 from chartkit.addons.migrate.jmespath import Names
-from chartkit.addons.migrate.matching.facts import operations_in
-from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, names_of, scope_of
+from chartkit.addons.migrate.matching.scope import Condition, Scope
 from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.foreach import loop_mutations
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.overlay import merged
 from chartkit.addons.migrate.mutate.patches import note_unused
-from chartkit.addons.migrate.rule import ConvertedRule, context_of
+from chartkit.addons.migrate.rule import ConvertedRule, asked_of_writes
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
 from chartkit.engine.cluster_policy import autogen
@@ -50,15 +49,10 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     if has_references(rule.body):
         raise NotConvertible("a reference to another part of the policy")
     body: Body = rule.mutate or {}
-    stated = operations_in(rule.preconditions)
-    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
-    context = context_of(rule.context, names_of(scope), namespace)
-    conditions: list[Condition] = []
-    empty = NOTHING
-    if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
-        conditions.append(Condition("preconditions", met))
-        empty = empty_if(met)
+    about = asked_of_writes(rule, namespace)
+    scope, context, conditions = about.scope, about.context, list(about.conditions)
+    met = [each.expression for each in conditions if not isinstance(each.expression, str)]
+    empty = empty_if(cel.all_of(met))
     mutations = mutations_of(body, scope, context.names, namespace, empty)
     several = {mutation.conditions for mutation in mutations}
     anchors = [condition for each in several for condition in each]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.addons.migrate.conditions import blocks_hold, conditions_hold
+from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import NO_SCANS, NO_TARGET, POLICY_EVENTS
 from chartkit.addons.migrate.expressions import build as cel
@@ -22,14 +22,18 @@ from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.matching.facts import operations_in
 from chartkit.addons.migrate.matching.scope import (
     WRITES,
-    Condition,
     Scope,
     names_of,
     operations_of,
     scope_of,
 )
 from chartkit.addons.migrate.mutate import mutations_of
-from chartkit.addons.migrate.rule import ConvertedRule, context_of, with_entries
+from chartkit.addons.migrate.rule import (
+    ConvertedRule,
+    context_of,
+    preconditions_of,
+    with_entries,
+)
 from chartkit.addons.migrate.texts import text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy import autogen
@@ -84,10 +88,6 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     trigger = replace(scope.object, root=cel.path(*_OBJECT))
     names = names_of(scope, is_extended=False).with_object(Value(trigger))
     context = context_of(rule.context, names, policy.namespace)
-    conditions: list[Condition] = []
-    if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
-        conditions.append(Condition("preconditions", met))
     target = _target(body, context.names, policy.namespace)
     mutations = mutations_of(body, target.scope, target.names, policy.namespace, NOTHING)
     expressions = [each.expression for each in mutations]
@@ -111,7 +111,7 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
         CelKind.MUTATING,
         scope,
         spec,
-        tuple(conditions),
+        preconditions_of(stated, context),
         tuple(context.used_in([target.objects, *tests, *expressions])),
         changes=tuple(names.changes),
         assumed={**(scope.object.assumed or {}), **(target.scope.object.assumed or {})},

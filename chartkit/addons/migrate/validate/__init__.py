@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES, REFUSES_ALL
 from chartkit.addons.migrate.expressions import build as cel
@@ -18,14 +17,8 @@ from chartkit.addons.migrate.matching.facts import (
     leaves_deletions_open,
     operations_in,
 )
-from chartkit.addons.migrate.matching.scope import (
-    Condition,
-    Scope,
-    names_of,
-    scope_of,
-    written_or_connected,
-)
-from chartkit.addons.migrate.rule import ConvertedRule, Variable, context_of
+from chartkit.addons.migrate.matching.scope import Scope, names_of, scope_of, written_or_connected
+from chartkit.addons.migrate.rule import ConvertedRule, Variable, context_of, preconditions_of
 from chartkit.addons.migrate.texts import text_of
 from chartkit.addons.migrate.validate.cel_rule import with_variables
 from chartkit.addons.migrate.validate.deny import denial_texts, denied, every_element
@@ -64,10 +57,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     is_extended = bool(autogen.controllers(policy))
     context = context_of(rule.context, names_of(scope, is_extended=is_extended), policy.namespace)
     names = context.names
-    conditions: tuple[Condition, ...] = ()
-    if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
-        conditions = (Condition("preconditions", met),)
+    conditions = preconditions_of(stated, context)
     expression = _expression(rule.validate, scope, names, policy.namespace)
     if expression == cel.TRUE:
         if rule.validate.deny is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path as File
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.cel import leaves_of_expressions
@@ -30,6 +31,7 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     target_lookup,
     url_lookup,
 )
+from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
@@ -40,52 +42,20 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, mapping_at, mappings_at, pointer_steps
 
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
-_POD: Final[Mapping[str, tuple[Json, ...]]] = {
-    "hostNetwork": (False, True),
-    "hostPID": (False, True),
-    "hostIPC": (False, True),
-    "hostUsers": (True, False),
-    "os.name": ("linux", "windows"),
-    "volumes[].hostPath": (ABSENT, {"path": "/data"}),
-    "volumes[].emptyDir": ({}, ABSENT),
-    "volumes[].nfs": (ABSENT, {"server": "x", "path": "/x"}),
-    "securityContext.sysctls[].name": ("kernel.shm_rmid_forced", "kernel.msgmax"),
-}
-_BOTH: Final[Mapping[str, tuple[Json, ...]]] = {
-    "runAsNonRoot": (True, False, ABSENT),
-    "runAsUser": (1000, 0, ABSENT),
-    "seccompProfile.type": ("RuntimeDefault", "Localhost", "Unconfined", ABSENT),
-    "appArmorProfile.type": ("RuntimeDefault", "Localhost", "Unconfined", ABSENT),
-    "seLinuxOptions.type": ("container_t", "container_init_t", "spc_t", ""),
-    "seLinuxOptions.user": (ABSENT, "system_u"),
-    "seLinuxOptions.role": (ABSENT, "system_r"),
-    "windowsOptions.hostProcess": (False, True, ABSENT),
-}
-_CONTAINER: Final[Mapping[str, tuple[Json, ...]]] = {
-    "privileged": (False, True, ABSENT),
-    "allowPrivilegeEscalation": (False, True, ABSENT),
-    "procMount": ("Default", "Unmasked", ABSENT),
-    "capabilities.add[]": ("NET_BIND_SERVICE", "CHOWN", "SYS_ADMIN", "NET_RAW", ABSENT),
-    "capabilities.drop[]": ("ALL", "NET_RAW", "all", ABSENT),
-}
-_OTHERS: Final[Mapping[str, tuple[Json, ...]]] = {
-    "ports[].hostPort": (ABSENT, 8080, 0),
-    "livenessProbe.httpGet.host": (ABSENT, "127.0.0.1", "10.0.0.1"),
-    "image": ("registry.example/app:1.0", "nginx", "ghcr.io/x/app:latest"),
-}
+_SECURITY: Final = parse_yaml((File(__file__).parent / "pod_security.yaml").read_text("utf-8"))
 
 
 def pod_security_leaves(body: Body, group: str) -> Iterator[Leaf]:
     """Yield the leaves of every control; body: the rule's `podSecurity`."""
-    for text, values in _POD.items():
+    for text, values in _SECURITY["pod"].items():
         yield _leaf(("object", "spec"), text, values, group)
-    for text, values in _BOTH.items():
+    for text, values in _SECURITY["both"].items():
         yield _leaf(("object", "spec", "securityContext"), text, values, group)
     for containers in _CONTAINERS:
         base: Path = ("object", "spec", containers, EACH)
-        for text, values in {**_BOTH, **_CONTAINER}.items():
+        for text, values in {**_SECURITY["both"], **_SECURITY["security"]}.items():
             yield _leaf((*base, "securityContext"), text, values, group)
-        for text, values in _OTHERS.items():
+        for text, values in _SECURITY["container"].items():
             yield _leaf(base, text, values, group)
     annotation = (
         "object",
@@ -101,12 +71,13 @@ def pod_security_leaves(body: Body, group: str) -> Iterator[Leaf]:
             yield Leaf(path, (sample, "unlike:1.0"), group)
 
 
-def _leaf(base: Path, text: str, values: tuple[Json, ...], group: str) -> Leaf:
+def _leaf(base: Path, text: str, values: Iterable[Json], group: str) -> Leaf:
     steps: list[object] = []
     for part in text.split("."):
         name = part.removesuffix("[]")
         steps += [name] if name == part else [name, EACH]
-    return Leaf((*base, *steps), values, group, 1)  # type: ignore[arg-type]
+    tried = tuple(ABSENT if value is None else value for value in values)
+    return Leaf((*base, *steps), tried, group, 1)  # type: ignore[arg-type]
 
 
 _OBJECT: Final[Path] = ("object",)
@@ -403,8 +374,6 @@ class _Leaves:
         self._pattern(patch, path)
 
     def _patches(self, text: Json, base: Path = _OBJECT) -> None:
-        from chartkit.documents.reader import parse_yaml
-
         self._reader.text(text)
         if not isinstance(text, str):
             return

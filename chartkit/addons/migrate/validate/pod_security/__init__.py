@@ -8,20 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.verdict import disjunction
-from chartkit.addons.migrate.matching.facts import operations_in
-from chartkit.addons.migrate.matching.scope import (
-    WRITES,
-    Condition,
-    names_of,
-    operations_of,
-    scope_of,
-)
-from chartkit.addons.migrate.rule import ConvertedRule, context_of
+from chartkit.addons.migrate.rule import ConvertedRule, asked_of_writes
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security import checks, profiles
 from chartkit.addons.migrate.validate.pod_security.checks import Fact, exclusion
@@ -39,15 +30,8 @@ _LATEST: Final = ("", "latest")
 def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
     """Return a rule with `validate.podSecurity` as validations; raises `NotConvertible`."""
     require_one_extension(rule, policy)
-    stated = operations_in(rule.preconditions)
-    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
-    if not operations_of(scope) <= set(WRITES):
-        raise NotConvertible("it names operations that have no Pod to judge", "match")
-    context = context_of(rule.context, names_of(scope), policy.namespace)
-    conditions: tuple[Condition, ...] = ()
-    if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
-        conditions = (Condition("preconditions", met),)
+    about = asked_of_writes(rule, policy.namespace, "it names operations that have no Pod to judge")
+    scope = about.scope
     pod = pod_of(scope.object, scope.kinds)
     body: Body = rule.validate.pod_security or {}
     facts: list[Fact] = []
@@ -69,10 +53,10 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
         CelKind.VALIDATING,
         scope,
         {"validations": validations},
-        conditions,
+        about.conditions,
         pod.variables(expressions),
-        changes=(*changes, *context.names.changes),
-        background=stated.background,
+        changes=(*changes, *about.context.names.changes),
+        background=about.stated.background,
     )
 
 

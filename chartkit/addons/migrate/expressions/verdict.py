@@ -148,8 +148,7 @@ _NAMES: Final = frozenset(
 def loop_variable(place: Place, taken: Iterable[str]) -> str:
     """Return the name of a loop's variable: the list's field in the singular; `item`
     where that is no name of CEL."""
-    steps = [step for step in place.optional if isinstance(step, str)]
-    name = steps[-1] if steps else _field_of(place.root)
+    name = _last_field(place)
     for ending, singular in _SINGULAR.items():
         if name.endswith(ending) and name != ending:
             name = name.removesuffix(ending) + singular
@@ -167,18 +166,21 @@ def loop_variable(place: Place, taken: Iterable[str]) -> str:
 
 def names_several(place: Place) -> bool:
     """Return whether a place's last field is named as lists are."""
-    steps = [step for step in place.optional if isinstance(step, str)]
-    name = steps[-1] if steps else _field_of(place.root)
+    name = _last_field(place)
     return name.endswith("s") and not name.endswith("ss")
 
 
 def is_name(place: Place) -> bool:
     """Return whether a place holds the name of an object, which has no wildcards."""
+    return _last_field(place) in _NAMES
+
+
+def _last_field(place: Place) -> str:
+    """Return the name of the field that a place is, `item` for another expression."""
     steps = [step for step in place.optional if isinstance(step, str)]
-    return (steps[-1] if steps else _field_of(place.root)) in _NAMES
-
-
-def _field_of(expr: Expr) -> str:
+    if steps:
+        return steps[-1]
+    expr = place.root
     while True:
         match expr:
             case Call(_, Call() | Select() | Binary() as inner) | Binary("+", inner):

@@ -104,16 +104,23 @@ _MARK: Final = "# chartkit migrate:"
 _NOTE_WIDTH: Final = 98
 
 
-def note(text: str, *lines: str) -> list[str]:
-    """Return a sentence as comment lines; lines: what stands below it, such as an expression."""
-    wrapped = textwrap.wrap(
+def wrapped(text: str, width: int = 80, first: str = "", following: str = "") -> list[str]:
+    """Return the lines of a text that show it safely; first, following: what they begin with."""
+    return textwrap.wrap(
         shown(text),
-        _NOTE_WIDTH - len(_MARK) - 1,
+        width,
+        initial_indent=first,
+        subsequent_indent=following,
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def note(text: str, *lines: str) -> list[str]:
+    """Return a sentence as comment lines; lines: what stands below it, such as an expression."""
+    begun = wrapped(text, _NOTE_WIDTH - len(_MARK) - 1)
     below = [f"  {shown(line)}" for line in lines]
-    return [f"{_MARK} {line}".rstrip() for line in (*wrapped, *below)]
+    return [f"{_MARK} {line}".rstrip() for line in (*begun, *below)]
 
 
 def reason_note(outcome: RuleOutcome) -> list[str]:

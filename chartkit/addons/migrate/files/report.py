@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.charts.forms import SWITCH
 from chartkit.addons.migrate.conversion import RuleOutcome
-from chartkit.addons.migrate.files.printed import difference_sentence, faults, smallest
+from chartkit.addons.migrate.files.printed import (
+    difference_sentence,
+    faults,
+    smallest,
+    wrapped,
+)
 from chartkit.addons.migrate.files.run import Migration
 from chartkit.addons.migrate.files.summary import finding_body, said_once, split_of
 from chartkit.addons.migrate.files.texts import MigratedObject
@@ -24,7 +28,6 @@ from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines
 from chartkit.wording import counted
 
-_WIDTH: Final = 80
 _HEADS: Final = ("RULES", "CONVERTED", "CHANGES", "BY HAND")
 _NOTHING: Final = "no policy of kyverno.io found"
 _CHANGES: Final = "changes"
@@ -185,14 +188,7 @@ def _notes(outcome: RuleOutcome) -> Iterator[tuple[str, str]]:
 
 
 def _wrapped(text: str, indentation: str = "") -> list[str]:
-    return textwrap.wrap(
-        shown(text),
-        _WIDTH,
-        initial_indent=indentation,
-        subsequent_indent=f"{indentation}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return wrapped(text, first=indentation, following=f"{indentation}  ")
 
 
 def _markdown(migration: Migration) -> Iterator[Block]:

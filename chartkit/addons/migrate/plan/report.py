@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
+from chartkit.addons.migrate.files.printed import wrapped
 from chartkit.addons.migrate.files.summary import finding_body, said_once
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.origin import Origin
@@ -106,14 +106,9 @@ def _line(planned: MigratedObject, outcome: RuleOutcome) -> str:
 
 
 def _wrapped(text: str, start: str = _INDENT, following: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        shown(text),
-        _WIDTH,
-        initial_indent=start,
-        subsequent_indent=(_INDENT if start else "  ") if following is None else following,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    if following is None:
+        following = _INDENT if start else "  "
+    return wrapped(text, _WIDTH, start, following)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

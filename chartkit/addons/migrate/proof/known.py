@@ -102,24 +102,25 @@ class NamedDifferences:
 
         ask_new: gives the new form's answer to another request, in phases of an admission.
         """
+        two = _Difference(case, legacy, new, ask_new)
         if IMAGE_PARTS in self.changes and any(
-            part in error for error in _errors(legacy) for part in _NO_PARTS
+            part in error for error in two.old_errors for part in _NO_PARTS
         ):
             return IMAGE_PARTS
-        if self.general and _breaks_queries(case, legacy):
+        if self.general and _breaks_queries(case, two.old_errors):
             return OWN_QUOTES.text
-        if self.general and not _errors(new) and _loads_by_word(legacy):
+        if self.general and not two.new_errors and _loads_by_word(two.old_errors):
             return ENTRIES_BY_WORD.text
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
-            is_read = PLAIN_TEXTS in self.changes and _is_read_as_yaml(case, legacy, new, ask_new)
+            is_read = PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
             return TIDIED_LISTS.text if is_tidied else PLAIN_TEXTS if is_read else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
         if any(_has_several(case, wildcard) for wildcard in self.wildcards):
             return EVERY_KEY
         for change, explains in _CHANGES.items():
-            if change in self.changes and explains(case, legacy, new, ask_new):
+            if change in self.changes and explains(two):
                 return change
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
@@ -175,7 +176,7 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         return SKIPS.text
     if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
         return REPLICATION_CONTROLLERS.text
-    if legacy.result is Result.ERROR and _is_deletion(case, legacy, new, ask_new):
+    if legacy.result is Result.ERROR and _is_deletion(case, new):
         return FAILING_DELETIONS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
         return EXISTING.text if _violated_before(case, ask_new) else ""
@@ -200,65 +201,33 @@ def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool
     return ask_new(same, Phase).result is legacy.result
 
 
-def _breaks_queries(case: Case, legacy: Answer) -> bool:
+def _breaks_queries(case: Case, errors: Collection[str]) -> bool:
     """Return whether a text of a request, put into a query, makes another one of it."""
-    if not any(_MALFORMED in each for each in _errors(legacy)):
+    if not any(_MALFORMED in each for each in errors):
         return False
     return any(each in json.dumps(case.document, default=str) for each in ("'", "\\\\"))
 
 
-def _loads_by_word(legacy: Answer) -> bool:
+def _loads_by_word(errors: Collection[str]) -> bool:
     """Return whether nothing but context entries is an error, loaded for queries that have their
     names in quoted keys alone."""
-    queries = [match[1] for error in _errors(legacy) for match in _LOADED.finditer(error)]
+    queries = [match[1] for error in errors for match in _LOADED.finditer(error)]
     words = (word for query in queries for word in _ROOT_WORD.findall(_IN_QUOTES.sub("", query)))
-    return bool(queries) and len(queries) == len(_errors(legacy)) and set(words) <= {"request"}
+    return bool(queries) and len(queries) == len(errors) and set(words) <= {"request"}
 
 
-def _is_deletion(case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+def _is_deletion(case: Case, new: Answer) -> bool:
     return case.document.get("operation") == "DELETE" and new.result is Result.NONE
 
 
-def _is_scan(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
-    return case.is_background
+def _has_long_name(case: Case) -> bool:
+    """Return whether the name of a user that is no service account has a colon behind as many
+    characters as the prefix of those has."""
+    name = str(mapping_at(case.document, "userInfo").get("username"))
+    return not name.startswith(_ACCOUNT) and ":" in name[len(_ACCOUNT) :]
 
 
-def _errs_for_failure(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    return legacy.result is Result.FAIL and new.result is Result.ERROR
-
-
-def _errs_for_default(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    return bool(_errors(new)) and not _errors(legacy)
-
-
-def _divides_by_zero(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    return any("Zero divisor passed" in each for each in _errors(legacy)) and not _errors(new)
-
-
-def _has_failing_conditions(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    """Return whether nothing but conditions is an error of the legacy form."""
-    errors = _errors(legacy)
-    return bool(errors) and all("conditions: " in error for error in errors) and not _errors(new)
-
-
-def _has_unused_variables(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    """Return whether nothing but variables of a patch is an error of the legacy form."""
-    errors = _errors(legacy)
-    return bool(errors) and all(_UNRESOLVED in error for error in errors) and not _errors(new)
-
-
-def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    errors = _errors(new)
-    return bool(errors) and all("no such key: data" in error for error in errors)
-
-
-def _reads_no_list(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    """Return whether nothing but a text that is no JSON is an error of the new form."""
-    errors = _errors(new)
-    return bool(errors) and all(_NO_JSON.search(error) for error in errors)
-
-
-def _is_read_as_yaml(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+def _is_read_as_yaml(case: Case) -> bool:
     """Return whether a request has a text that YAML reads as something else, or as nothing."""
     return not all(_is_plain(text) for _, text in texts_below(case.document))
 
@@ -269,30 +238,7 @@ def _is_plain(text: str) -> bool:
     return False
 
 
-def _has_written_list(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
-    return any(text.startswith("[") for _, text in texts_below(case.document))
-
-
-def _names_no_target(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
-    return any(error.endswith(" not found") for error in _errors(legacy)) and not _errors(new)
-
-
-def _names_no_image(_case: Case, legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
-    return any(_NO_IMAGE in error for error in legacy.errors)
-
-
-def _takes_for_account(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
-    """Return whether the name of a user that is no service account has a colon behind as many
-    characters as the prefix of those has."""
-    name = str(mapping_at(case.document, "userInfo").get("username"))
-    return not name.startswith(_ACCOUNT) and ":" in name[len(_ACCOUNT) :]
-
-
-def _errors(answer: Answer) -> tuple[str, ...]:
-    return (*answer.errors, *answer.failed)
-
-
-def _judges_job_annotations(case: Case, legacy: Answer, _new: Answer, ask_new: Ask) -> bool:
+def _judges_job_annotations(case: Case, legacy: Answer, ask_new: Ask) -> bool:
     """Return whether both forms agree on a CronJob whose Pods have the annotations of its Jobs."""
     body = case.document.get("object")
     if not isinstance(body, dict) or body.get("kind") != CRON_JOB:
@@ -321,23 +267,53 @@ def _violated_before(case: Case, ask_new: Ask) -> bool:
     return ask_new(before, AS_STORED).result in (Result.FAIL, Result.ERROR)
 
 
-_CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
-    DELETIONS: _is_deletion,
-    JOB_ANNOTATIONS: _judges_job_annotations,
-    LISTS_AS_TEXTS: _has_written_list,
-    LISTS_IN_TEXTS: _reads_no_list,
-    CEL_ERRORS: _errs_for_failure,
-    EMPTY_SEARCHES: _has_unused_variables,
-    DIVISION: _divides_by_zero,
-    FETCHED_DEFAULTS: _errs_for_default,
-    FAILING_CONDITIONS: _has_failing_conditions,
-    IMAGE_NAMES: _names_no_image,
-    NO_DATA: _reads_no_data,
-    NO_TARGET: _names_no_target,
-    PLAIN_TEXTS: _is_read_as_yaml,
-    REPORTED: _is_scan,
-    SERVICE_ACCOUNTS: _takes_for_account,
-    UNUSED_VARIABLES: _has_unused_variables,
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Two answers to a request; ask_new: gives the new form's answer to another one."""
+
+    case: Case
+    legacy: Answer
+    new: Answer
+    ask_new: Ask
+
+    @property
+    def old_errors(self) -> tuple[str, ...]:
+        return (*self.legacy.errors, *self.legacy.failed)
+
+    @property
+    def new_errors(self) -> tuple[str, ...]:
+        return (*self.new.errors, *self.new.failed)
+
+    def lost(self, text: str) -> bool:
+        """Return whether all errors of the legacy form have a text, and the new one has none."""
+        return _all_have(self.old_errors, text) and not self.new_errors
+
+
+def _all_have(errors: Collection[str], text: str) -> bool:
+    return bool(errors) and all(text in error for error in errors)
+
+
+_CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
+    DELETIONS: lambda two: _is_deletion(two.case, two.new),
+    JOB_ANNOTATIONS: lambda two: _judges_job_annotations(two.case, two.legacy, two.ask_new),
+    LISTS_AS_TEXTS: lambda two: any(
+        text.startswith("[") for _, text in texts_below(two.case.document)
+    ),
+    LISTS_IN_TEXTS: lambda two: bool(two.new_errors) and all(map(_NO_JSON.search, two.new_errors)),
+    CEL_ERRORS: lambda two: two.legacy.result is Result.FAIL and two.new.result is Result.ERROR,
+    EMPTY_SEARCHES: lambda two: two.lost(_UNRESOLVED),
+    DIVISION: lambda two: "Zero divisor passed" in str(two.old_errors) and not two.new_errors,
+    FETCHED_DEFAULTS: lambda two: bool(two.new_errors) and not two.old_errors,
+    FAILING_CONDITIONS: lambda two: two.lost("conditions: "),
+    IMAGE_NAMES: lambda two: any(_NO_IMAGE in each for each in two.legacy.errors),
+    NO_DATA: lambda two: _all_have(two.new_errors, "no such key: data"),
+    NO_TARGET: lambda two: (
+        any(error.endswith(" not found") for error in two.old_errors) and not two.new_errors
+    ),
+    PLAIN_TEXTS: lambda two: _is_read_as_yaml(two.case),
+    REPORTED: lambda two: two.case.is_background,
+    SERVICE_ACCOUNTS: lambda two: _has_long_name(two.case),
+    UNUSED_VARIABLES: lambda two: two.lost(_UNRESOLVED),
 }
 """By sentence of a conversion: whether it explains a difference between two answers."""
 

@@ -128,10 +128,6 @@ _NO_SELECTORS: Final = "It holds no mapping with selectors."
 _SAY: Final = "Say what is meant."
 
 
-def _move(context: Context, row: Row) -> None:
-    context.move(row)
-
-
 def _remove(context: Context, row: Row) -> None:
     context.remove(row.key, row.why, row.do)
 
@@ -383,7 +379,7 @@ def _text(value: object) -> str:
 
 
 TRANSFORMS: Final[Mapping[str, Transform]] = {
-    "move": _move,
+    "move": Context.move,
     "remove": _remove,
     "ask": _ask,
     "move-and-ask": _move_and_ask,

@@ -245,13 +245,6 @@ def time_since(names: Names, args: Sequence[Term]) -> Term:
 
 
 @declare
-def time_diff(names: Names, args: Sequence[Term]) -> Term:
-    """The span from one time to another."""
-    start, end = (_moment(names, each) for each in args)
-    return computed(cel.compare("-", end, start), SPAN)
-
-
-@declare
 def time_now(_names: Names, _args: Sequence[Term]) -> Term:
     """The time; Kyverno's controllers run in UTC."""
     return _without_fraction(_NOW)
@@ -301,27 +294,26 @@ def time_utc(names: Names, args: Sequence[Term]) -> Term:
     return computed(_moment(names, moment), TIME)
 
 
-@declare
-def time_to_cron(names: Names, args: Sequence[Term]) -> Term:
-    """The schedule of a time."""
-    return computed(cel.method(_CLOCK, "toCron", _moment(names, args[0])), TEXT)
+_OF_TIMES: Final = {
+    "time_after": ("first > second", "bool"),
+    "time_before": ("first < second", "bool"),
+    "time_between": ("second < first && first < third", "bool"),
+    "time_diff": ("second - first", SPAN),
+    "time_to_cron": ("time.toCron(first)", TEXT),
+}
+"""By name, functions of times: how CEL says it, and the type of the result."""
 
 
-@declare
-def time_before(names: Names, args: Sequence[Term]) -> Term:
-    """Return whether one time is before another."""
-    return computed(cel.compare("<", *(_moment(names, each) for each in args)), "bool")
+def _of_times(name: str) -> None:
+    def function(names: Names, args: Sequence[Term]) -> Term:
+        template, type_ = _OF_TIMES[name]
+        moments = dict(
+            zip(("first", "second", "third"), (_moment(names, each) for each in args), strict=False)
+        )
+        return computed(cel.filled(template, **moments), type_)
+
+    FUNCTIONS[name] = function
 
 
-@declare
-def time_after(names: Names, args: Sequence[Term]) -> Term:
-    """Return whether one time is after another."""
-    return computed(cel.compare(">", *(_moment(names, each) for each in args)), "bool")
-
-
-@declare
-def time_between(names: Names, args: Sequence[Term]) -> Term:
-    """Return whether a time is after the second and before the third."""
-    moment, first, last = (_moment(names, each) for each in args)
-    inside = (cel.compare("<", first, moment), cel.compare("<", moment, last))
-    return computed(cel.all_of(inside), "bool")
+for _name in _OF_TIMES:
+    _of_times(_name)

@@ -127,6 +127,26 @@ class ContainerCheck:
         return disjunction(self.holds(container), *lifted)
 
 
+def of_securities(
+    pod: PodPlaces,
+    exclusions: Exclusions,
+    field: str,
+    ok: Callable[[Place], Expr],
+    bad: Callable[[Place], Fits],
+) -> Expr:
+    """Return whether the `securityContext` of the Pod and of each container passes a test.
+
+    field: in it, as in `restrictedField`; bad: of the value of one that does not pass.
+    """
+    check = ContainerCheck(
+        f"securityContext.{field}",
+        lambda container: ok(container.child("securityContext")),
+        lambda container: bad(container.child("securityContext")),
+    )
+    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, bad(pod.security))
+    return conjunction(own, check.everywhere(pod, exclusions))
+
+
 def has_image(container: Place, exclusion: Exclusion) -> Expr:
     """Return whether a container has one of the images of an exclusion."""
     image = container.child("image").or_value("")
@@ -314,13 +334,8 @@ def windows_host_process(pod: PodPlaces, exclusions: Exclusions, _since: int) ->
     def ok(security: Place) -> Expr:
         return cel.negate(security.child("windowsOptions").child("hostProcess").or_value(False))
 
-    check = ContainerCheck(
-        "securityContext.windowsOptions.hostProcess",
-        lambda container: ok(container.child("securityContext")),
-        lambda _: always("true"),
-    )
-    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, always("true"))
-    test = conjunction(own, check.everywhere(pod, exclusions))
+    field = "windowsOptions.hostProcess"
+    test = of_securities(pod, exclusions, field, ok, lambda _: always("true"))
     yield Fact("HostProcess containers of Windows are not allowed", test)
 
 
@@ -390,13 +405,8 @@ def run_as_user(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator
     def ok(security: Place) -> Expr:
         return cel.not_equal(security.child("runAsUser").or_value(cel.NULL), 0)
 
-    check = ContainerCheck(
-        "securityContext.runAsUser",
-        lambda container: ok(container.child("securityContext")),
-        lambda _: always("0"),
-    )
-    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, always("0"))
-    yield Fact("runAsUser must not be 0", conjunction(own, check.everywhere(pod, exclusions)))
+    test = of_securities(pod, exclusions, "runAsUser", ok, lambda _: always("0"))
+    yield Fact("runAsUser must not be 0", test)
 
 
 def restricted_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:

@@ -20,6 +20,7 @@ from chartkit.addons.migrate.validate.pod_security.checks import (
     Facts,
     either,
     of_pod,
+    of_securities,
     require_one,
     silent,
     text,
@@ -129,13 +130,7 @@ def _types_allowed(pod: PodPlaces, profile: str, exclusions: Exclusions) -> Expr
     def type_(security: Place) -> Expr:
         return security.child(profile).settled().child("type").or_value("")
 
-    check = ContainerCheck(
-        f"securityContext.{profile}.type",
-        lambda container: ok(container.child("securityContext")),
-        lambda container: text(type_(container.child("securityContext"))),
-    )
-    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, text(type_(pod.security)))
-    return conjunction(own, check.everywhere(pod, exclusions))
+    return of_securities(pod, exclusions, f"{profile}.type", ok, lambda each: text(type_(each)))
 
 
 def _is_type(profile: Place) -> Expr:
@@ -190,13 +185,8 @@ def _selinux_field(
     def ok(security: Place) -> Expr:
         return fits_any(value(security), allowed)
 
-    check = ContainerCheck(
-        f"securityContext.seLinuxOptions.{field}",
-        lambda container: ok(container.child("securityContext")),
-        lambda container: text(value(container.child("securityContext"))),
-    )
-    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, text(value(pod.security)))
-    return conjunction(own, check.everywhere(pod, exclusions))
+    path = f"seLinuxOptions.{field}"
+    return of_securities(pod, exclusions, path, ok, lambda each: text(value(each)))
 
 
 BY_ID: Final[Mapping[str, Facts]] = {

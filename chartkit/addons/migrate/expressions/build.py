@@ -71,8 +71,9 @@ def filled(template: str, **given: Expr) -> Expr:
     """Return an expression as it is written, with others in place of its variables."""
 
     def put(part: Expr) -> Expr:
-        is_given = isinstance(part, tree.Ident) and part.name in given
-        return given[part.name] if is_given else tree.transform(part, put)
+        if isinstance(part, tree.Ident):
+            return given.get(part.name, part)
+        return tree.transform(part, put)
 
     return put(_read(template))
 

@@ -23,10 +23,14 @@ from chartkit.addons.migrate.charts.template import (
 from chartkit.addons.migrate.charts.variants import VALIDATING, Variants
 from chartkit.addons.migrate.charts.writing import Writer
 from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.policies import EXCEPTION
 from chartkit.helm.syntax import Literal
 
 SWITCH: Final = "policyType"
 _MARKS: Final = re.compile(r"ck-mark\d|chartkit(?:exclude|list|controllers|name)")
+_NO_EXCEPTION: Final = (
+    "an exception names policies, and the new ones depend on values: write it for what Helm renders"
+)
 _SECTION: Final = re.compile(r"^(metadata|spec):[ \t]*$", re.MULTILINE)
 _NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)
 _NAMESPACE: Final = re.compile(r"^  namespace:.*$", re.MULTILINE)
@@ -95,6 +99,9 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
         return [LeftPolicy(error.line, error.message)]
     forms: list[NewForm | LeftPolicy] = []
     for region in found:
+        if region.kind == EXCEPTION:
+            forms.append(LeftPolicy(region.line, _NO_EXCEPTION, region))
+            continue
         try:
             forms.append(_new_form(text[region.start : region.end], region, named))
         except NotPlacedError as error:

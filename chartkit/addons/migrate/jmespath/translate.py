@@ -214,7 +214,7 @@ class Translator:
 
     def _current(self, _node: Node, current: Term | None) -> Term:
         if current is None:
-            raise NotConvertible("the whole context")
+            raise NotConvertible("an @ that is in no query of a value, and so the whole context")
         return current
 
     def _literal(self, node: Node, _current: Term | None) -> Term:

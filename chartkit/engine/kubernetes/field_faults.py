@@ -149,7 +149,7 @@ def _in_versions(name: str, part: str) -> Iterator[tuple[str, int]]:
     return ((field, int(minor)) for minor, names in entry.items() for field in names.split())
 
 
-def _members_check(wanted: type[list[Json]] | type[Body], name: str, check: _Check) -> _Check:
+def _members_check(wanted: type[Any], name: str, check: _Check) -> _Check:
     def run(value: Json) -> list[FieldFault]:
         if not isinstance(value, wanted):
             return _wrong(value, name)

@@ -92,15 +92,12 @@ class Regex:
                 yield start, stop, tuple([_part(text, match.span(group)) for group in groups])
             end = stop
 
-    def replace(self, text: str, replacement: str, made: Made = _ignore) -> str:
-        """Every match replaced; `$1` and `${name}` in the replacement stand for groups."""
-        return self._replace(text, replacement, made, literal="$" not in replacement)
-
-    def replace_literal(self, text: str, replacement: str, made: Made = _ignore) -> str:
-        """Every match replaced by the replacement as it is."""
-        return self._replace(text, replacement, made, literal=True)
-
-    def _replace(self, text: str, replacement: str, made: Made, literal: bool) -> str:
+    def replace(
+        self, text: str, replacement: str, made: Made = _ignore, *, literal: bool = False
+    ) -> str:
+        """Every match replaced. `$1` and `${name}` in the replacement stand for groups, unless it
+        is literal."""
+        literal = literal or "$" not in replacement
         text = _encodable(text)
         parts, end = [], 0
         expansions = 0 if literal else replacement.count("$")

@@ -192,7 +192,7 @@ def test_no_times(text: str) -> None:
 def test_regular_expressions() -> None:
     assert compile_regex("(a)(b)?").replace("ab-a", "<$2$1$$${x}>") == "<ba$>-<a$>"
     assert compile_regex("x*").replace("abc", "-") == "-a-b-c-"
-    assert compile_regex("a").replace_literal("a", "$1") == "$1"
+    assert compile_regex("a").replace("a", "$1", literal=True) == "$1"
     with pytest.raises(RegexError, match="missing closing"):
         compile_regex("(")
     with pytest.raises(RegexError, match="invalid escape sequence"):

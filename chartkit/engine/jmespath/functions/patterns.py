@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from functools import partial
 from typing import Final
 
 from chartkit.engine.budget import Budget
@@ -21,11 +20,6 @@ from chartkit.model import Json
 
 _INSTRUCTIONS: Final = 64
 """The number of instructions of a regular expression that run in a step."""
-
-
-def _compile(pattern: str, name: str) -> Regex:
-    with Reraise(f"JMESPath function '{name}': ", RegexError, FunctionError):
-        return compile_regex(pattern)
 
 
 @function(
@@ -51,15 +45,21 @@ def _searched(regex: Regex, text: Json, name: str, budget: Budget) -> str:
 )
 def regex_replace_all(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
     """Replaces every match of a regular expression; `$1` stands for its first group."""
-    name = "regex_replace_all"
-    regex = _compile(pattern, name)
+    return _replaced(budget, "regex_replace_all", pattern, text, replacement)
+
+
+def _replaced(
+    budget: Budget, name: str, pattern: str, text: Json, new: Json, *, literal: bool = False
+) -> str:
+    with Reraise(f"JMESPath function '{name}': ", RegexError, FunctionError):
+        regex = compile_regex(pattern)
+
+    def count(size: int) -> None:
+        budget.spend(1, f"{name}()")
+        budget.take(size, f"{name}()")
+
     searched = _searched(regex, text, f"{name}()", budget)
-    return regex.replace(searched, as_text(replacement) or "", partial(_made, budget, name))
-
-
-def _made(budget: Budget, name: str, size: int) -> None:
-    budget.spend(1, f"{name}()")
-    budget.take(size, f"{name}()")
+    return regex.replace(searched, as_text(new) or "", count, literal=literal)
 
 
 @function(
@@ -69,10 +69,7 @@ def _made(budget: Budget, name: str, size: int) -> None:
 def regex_replace_all_literal(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
     """Replaces every match of a regular expression by a text as it is."""
     name = "regex_replace_all_literal"
-    regex = _compile(pattern, name)
-    searched = _searched(regex, text, f"{name}()", budget)
-    made = partial(_made, budget, name)
-    return regex.replace_literal(searched, as_text(replacement) or "", made)
+    return _replaced(budget, name, pattern, text, replacement, literal=True)
 
 
 @function(

@@ -104,14 +104,6 @@ def _text(shown: Details, width: int | None) -> Iterator[Block]:
     """Yield what a policy is, its parameters, what it needs, its text, and what it does to
     examples; width: of the terminal, if it is one."""
     most = min(width or _WIDTH, _WIDTH)
-    yield from _head(shown, most)
-    yield from _help_lines(shown, most)
-    yield from _parameter_lines(shown)
-    yield from needs_lines(shown.entry)
-    yield Code(list(_body(shown)))
-
-
-def _head(shown: Details, width: int) -> Iterator[str]:
     entry, control = shown.entry, shown.control
     yield f"{entry.qualified}  {entry.title}"
     traits = {
@@ -130,17 +122,17 @@ def _head(shown: Details, width: int) -> Iterator[str]:
             yield f"  {name:9} {value}"
     if entry.description:
         yield ""
-        yield from textwrap.wrap(entry.description, width)
-
-
-def _help_lines(shown: Details, width: int) -> Iterator[str]:
+        yield from textwrap.wrap(entry.description, most)
     if shown.remediation:
         yield "\nWhat to change:"
         yield from textwrap.wrap(
-            shown.remediation, width, initial_indent="  ", subsequent_indent="  "
+            shown.remediation, most, initial_indent="  ", subsequent_indent="  "
         )
     if shown.counterpart:
         yield "\nPolicies that help: " + ", ".join(shown.counterpart)
+    yield from _parameter_lines(shown)
+    yield from needs_lines(shown.entry)
+    yield Code(list(_body(shown)))
 
 
 def _parameter_lines(shown: Details) -> Iterator[str]:

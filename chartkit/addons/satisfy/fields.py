@@ -2,71 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import MISSING, Test
+from chartkit.documents.reader import read_file
 from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Body, FieldPath, Json
 
-_PROBE: Final[Body] = {"httpGet": {"path": "/", "port": 8080}}
-_EXAMPLES: Final[dict[str, Json]] = {
-    "containerPort": 8080,
-    "cpu": "100m",
-    "ephemeral-storage": "1Gi",
-    "fsGroup": 1000,
-    "image": "registry.example/app:1.0",
-    "imagePullPolicy": "IfNotPresent",
-    "livenessProbe": {"tcpSocket": {"port": 8080}},
-    "maxSkew": 1,
-    "memory": "128Mi",
-    "minAvailable": 1,
-    "mountPath": "/data",
-    "path": "/",
-    "pathType": "Prefix",
-    "port": 8080,
-    "preStop": {"sleep": {"seconds": 5}},
-    "priorityClassName": "default",
-    "readinessProbe": _PROBE,
-    "replicas": 2,
-    "runAsGroup": 1000,
-    "runAsUser": 1000,
-    "schedule": "0 3 * * *",
-    "serviceAccountName": "app",
-    "startupProbe": _PROBE,
-    "topologyKey": "topology.kubernetes.io/zone",
-    "whenUnsatisfiable": "ScheduleAnyway",
+_TABLES: Final[Body] = read_file(Path(__file__).with_suffix(".yaml"))[0].body
+_EXAMPLES: Final[Body] = _TABLES["examples"]
+_OBJECTS: Final[Body] = _TABLES["objects"]
+_CHOICES: Final[dict[tuple[str, ...], list[str]]] = {
+    tuple(ends.split(".")): values for ends, values in _TABLES["choices"].items()
 }
-"""Values by the names of fields, where a rule leaves them open."""
-
-_CHOICES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
-    ("dnsPolicy",): ("ClusterFirst", "Default", "None", "ClusterFirstWithHostNet"),
-    ("imagePullPolicy",): ("IfNotPresent", "Always", "Never"),
-    ("os", "name"): ("linux", "windows"),
-    ("restartPolicy",): ("Always", "OnFailure", "Never"),
-    ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
-}
-"""The values of fields that an API server takes alone, by the ends of their paths."""
 _RESTARTED: Final = frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"))
 """The kinds whose Pods are always started again."""
 
 UNUSUAL: Final = frozenset(("ephemeralContainers", "hostUsers", "os"))
 """Fields that few manifests have: a rule that takes something else as well is met by that."""
-_OBJECTS: Final[dict[str, Body]] = {
-    "meta.v1.OwnerReference": {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "name": "app",
-        "uid": "00000000-0000-0000-0000-000000000001",
-    },
-}
-"""Values of the required fields of objects, by the type in the table of kinds."""
-
 _Types = Callable[[Json], bool]
 _TYPES: Final[dict[str, tuple[_Types, tuple[Json, ...]]]] = {
     "bool": (lambda value: isinstance(value, bool), (True, False)),
@@ -130,14 +90,14 @@ def _test_of(name: str, kind: GroupVersionKind, path: FieldPath) -> Test | None:
         is_object = name.startswith(MAP) or bool(fields_of(name))
         return _typed(lambda value: isinstance(value, dict), (*usual, {})) if is_object else None
     if choices := _choices(kind, path):
-        return _typed(lambda value: value in choices, choices, is_closed=True)
+        return _typed(lambda value: value in choices, tuple(choices), is_closed=True)
     holds, values = _TYPES[name]
     usual = tuple(filter(holds, usual))
     test = _typed(holds, (*usual, *values), name, is_closed=name == "bool")
     return replace(test, usual=usual)
 
 
-def _choices(kind: GroupVersionKind, path: FieldPath) -> tuple[str, ...]:
+def _choices(kind: GroupVersionKind, path: FieldPath) -> Sequence[str]:
     if path[-1:] == ("restartPolicy",) and kind.kind in _RESTARTED:
         return ("Always",)
     return next((_CHOICES[ends] for ends in _CHOICES if path[-len(ends) :] == ends), ())

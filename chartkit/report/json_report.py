@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from chartkit.documents.json_text import without_surrogates
@@ -79,7 +80,36 @@ def rows_of(
         yield row | _other_members(result)
 
 
-class JsonWriter:
+class RowFormat(ABC):
+    """A report of rows, each written when it is known."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._spool = Spool()
+        self._write: Callable[[str], object] = self._spool.write
+
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
+        """Add one resource's results."""
+        for row in rows_of(self._options, resource, results, accepted):
+            self._write(self._text(row))
+
+    @abstractmethod
+    def _text(self, row: Body) -> str:
+        """Return the text of a row."""
+
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
+
+
+class JsonWriter(RowFormat):
     """A report `{"schemaVersion", "summary": {…}, "results": [{policy, rule, resource, …}]}`.
 
     `resource` is `apiVersion/kind/namespace/name`, without a namespace for cluster-scoped objects,
@@ -92,25 +122,8 @@ class JsonWriter:
     `timings`, the slowest policy first.
     """
 
-    def __init__(self, options: ReportOptions) -> None:
-        self._options = options
-        self._spool = Spool()
-
-    def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
-    ) -> None:
-        """Add one resource's results."""
-        for row in rows_of(self._options, resource, results, accepted):
-            self._spool.write(_NEXT_ROW + json_text(row).replace("\n", _NEXT_ROW[1:]))
-
-    def part(self) -> bytes:
-        return self._spool.part()
-
-    def append(self, part: bytes) -> None:
-        self._spool.append(part)
+    def _text(self, row: Body) -> str:
+        return _NEXT_ROW + json_text(row).replace("\n", _NEXT_ROW[1:])
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         totals = json_text(summary(counts)).replace("\n", _NEXT_LINE)
@@ -125,7 +138,7 @@ class JsonWriter:
         yield "\n}\n"
 
 
-class NdjsonWriter:
+class NdjsonWriter(RowFormat):
     """A report of lines: an object for each result, as in the JSON report, and at the end one with
     `schemaVersion`, `summary` and any `deletions`.
 
@@ -133,25 +146,12 @@ class NdjsonWriter:
     """
 
     def __init__(self, options: ReportOptions) -> None:
-        self._options = options
-        self._spool = Spool()
+        super().__init__(options)
+        if options.live is not None:
+            self._write = options.live.write
 
-    def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
-    ) -> None:
-        """Add one resource's results."""
-        write = self._options.live.write if self._options.live else self._spool.write
-        for row in rows_of(self._options, resource, results, accepted):
-            write(f"{json_text(row, None)}\n")
-
-    def part(self) -> bytes:
-        return self._spool.part()
-
-    def append(self, part: bytes) -> None:
-        self._spool.append(part)
+    def _text(self, row: Body) -> str:
+        return f"{json_text(row, None)}\n"
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         yield from self._spool.pieces()

@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
-from chartkit.model import Body, Resource, RuleResult, Status
-from chartkit.report.findings import NONE_ACCEPTED, Accepted
-from chartkit.report.json_report import further_lists, rows_of
-from chartkit.report.model import SCHEMA_VERSION, ReportOptions, summary
-from chartkit.report.spool import Spool
+from chartkit.model import Body, Status
+from chartkit.report.json_report import RowFormat, further_lists
+from chartkit.report.model import SCHEMA_VERSION, summary
 
 _INNER: Final = "  "
 _written: Final = lru_cache(maxsize=4096)(dump_text)
 _LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 
-class YamlWriter:
+class YamlWriter(RowFormat):
     """A report with the keys and values of the JSON report."""
 
-    def __init__(self, options: ReportOptions) -> None:
-        self._options = options
-        self._spool = Spool()
-
-    def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
-    ) -> None:
-        """Add one resource's results."""
-        for row in rows_of(self._options, resource, results, accepted):
-            self._spool.write(f"-{''.join(_members(row, _INNER))[1:]}")
-
-    def part(self) -> bytes:
-        return self._spool.part()
-
-    def append(self, part: bytes) -> None:
-        self._spool.append(part)
+    def _text(self, row: Body) -> str:
+        return f"-{''.join(_members(row, _INNER))[1:]}"
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         head: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}

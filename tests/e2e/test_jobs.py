@@ -49,6 +49,7 @@ def test_tests_do_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
         assert "case-29" in one.out or "--coverage" in options
 
 
+@pytest.mark.slow
 def test_checks_of_policies_do_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     library = tmp_path / "policies"
     for folder in sorted((ROOT / "profiles" / "policies" / "baseline").iterdir())[:8]:

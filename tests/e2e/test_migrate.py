@@ -64,11 +64,13 @@ def _folder(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_migrate_policies_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = "how-to/migrate-policies.md"
     check_page(page, _folder(tmp_path), request.config.getoption("--update-golden"))
 
 
+@pytest.mark.slow
 def test_migrate_plan_of_a_folder(tmp_path: Path) -> None:
     done = chartkit(_folder(tmp_path), "migrate", "plan", "policies", "-o", "json")
     body = json.loads(done.out)
@@ -82,6 +84,7 @@ def test_migrate_plan_of_a_folder(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_migrate_plan_names_bad_input_and_goes_on(tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     (folder / "policies" / "template.yaml").write_text(f"{{{{- if .Values.x }}}}\n{_TEAM}")

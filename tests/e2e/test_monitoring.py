@@ -35,11 +35,13 @@ def passed(done: RenderResult) -> None:
     assert done.written
 
 
+@pytest.mark.slow
 def test_monitoring_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Node ports."""
     check_page("how-to/monitoring.md", tmp_path, request.config.getoption("--update-golden"))
 
 
+@pytest.mark.slow
 def test_monitoring_operator(tmp_path: Path) -> None:
     passed(rendered(tmp_path, "--profile", "pss-baseline", "--monitoring", "prometheus-operator"))
     kinds = [each.body["kind"] for each in read_file(tmp_path / "rendered/prd/kyverno.yaml")]
@@ -54,6 +56,7 @@ def test_monitoring_operator(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["--eks", "--kubernetes"])
 def test_load_balancers_beside_policies_about_them(cluster: str, tmp_path: Path) -> None:
     write_profile(tmp_path / "balancers.yaml", BALANCERS)

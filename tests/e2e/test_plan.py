@@ -31,6 +31,7 @@ spec:
 _POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: shop, labels: {LABEL: shop}}\n"
 
 
+@pytest.mark.slow
 def test_plan_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "gitops").mkdir()
     (tmp_path / "gitops" / "guardrails.yaml").write_text(_POLICIES)

@@ -68,6 +68,7 @@ def test_reports_of_what_more_than_the_object_decides_hold_a_policy_back(
     assert (code, [each["name"] for each in body["policies"][0]["blocked"]]) == (1, ["live"])
 
 
+@pytest.mark.slow
 def test_reports_of_objects_that_kyverno_is_never_sent_do_not_count(
     shop: Shop, server: PagedServer
 ) -> None:

@@ -36,7 +36,7 @@ _TAG: Final = re.compile(r"(:[^/:@]*)?(@.*)?$")
 _LITERAL: Final = re.compile(r"[\w-]+")
 _ORIGIN: Final = "config.kubernetes.io/origin"
 PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
-_GENERATORS: Final = ("configMapGenerator", "secretGenerator")
+_GENERATORS: Final = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +248,9 @@ class Origins:
             for each in self._resources(reference.path)
             if each.kind == body.get("kind") and each.name and each.name in name
         }
+        generator = _GENERATORS.get(text_of(body.get("kind")), "")
         for one in self.closure:
-            for entry in (each for key in _GENERATORS for each in list_of(one.body.get(key))):
+            for entry in list_of(one.body.get(generator)):
                 if (own := text_of(mapping_at(entry).get("name"))) and own in name:
                     found.add((len(own), False, os.path.join(one.folder, one.name)))
         return max(found)[2] if found else ""
@@ -304,7 +305,7 @@ def _generator(kustomization: Kustomization, body: Body) -> Location:
     """Return the place of the generator that an object comes from."""
     name = text_of(mapping_at(body, "metadata").get("name"))
     document = kustomization.document
-    for key in _GENERATORS:
+    for key in _GENERATORS.values():
         for index, entry in enumerate(list_of(kustomization.body.get(key))):
             own = text_of(mapping_at(entry).get("name"))
             if own and own in name:

@@ -23,8 +23,9 @@ patches:
         path: /spec/hostPID
         value: true
 configMapGenerator:
-  - name: settings
+  - name: web
     literals: [a=b]
+namespace: shop
 """
 HOST = """\
 apiVersion: v1

@@ -67,12 +67,19 @@ def test_selectors_that_no_object_fits(selectors: Body, said: str) -> None:
     assert [said in each for each in found] == ([True] if said else [])
 
 
-@pytest.mark.parametrize(("resource", "is_said"), [("nodes", True), ("namespaces", False)])
-def test_namespaces_of_cluster_scoped_resources(resource: str, is_said: bool) -> None:
-    constraints = {
-        "resourceRules": [about(resource)],
-        "namespaceSelector": {"matchLabels": {"a": "b"}},
-    }
+@pytest.mark.parametrize(
+    ("resource", "selector", "is_said"),
+    [
+        ("nodes", {"matchLabels": {"a": "b"}}, True),
+        # An API server writes an empty selector where a policy has none.
+        ("nodes", {}, False),
+        ("namespaces", {"matchLabels": {"a": "b"}}, False),
+    ],
+)
+def test_namespaces_of_cluster_scoped_resources(
+    resource: str, selector: Body, is_said: bool
+) -> None:
+    constraints = {"resourceRules": [about(resource)], "namespaceSelector": selector}
     found = _said(matchConstraints=constraints)
     assert len(found) == is_said
     assert all("namespaceSelector has no effect" in each for each in found)

@@ -30,7 +30,7 @@ LIMITS: Final = Limits(seconds=20, cpu_seconds=20, output=64 << 20)
 _OPTIONS: Final = ("--load-restrictor", "LoadRestrictionsNone")
 """Files beside a kustomization's folder are read: the copy has those of the repository alone."""
 _ORIGINS: Final = "originAnnotations"
-_MOST_PATCHES: Final = 5
+_MOST_PATCHES: Final = 20
 """The patches of a build that annotates origins: with each one, kustomize rewrites annotations of
 all objects that list all patches before it. `places` searches for the origins of other builds."""
 _ERROR: Final = "Error: "

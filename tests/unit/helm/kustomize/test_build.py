@@ -50,7 +50,7 @@ def _placed(resource: Resource, *pointers: str) -> list[str]:
     return [str(resource.location.within(each)) for each in pointers]
 
 
-@pytest.mark.parametrize("most_patches", [0, 5])
+@pytest.mark.parametrize("most_patches", [0, 20])
 @pytest.mark.usefixtures("kustomize")
 def test_fields_have_the_places_of_base_and_overlay(
     tree: Write, monkeypatch: pytest.MonkeyPatch, most_patches: int

@@ -111,13 +111,24 @@ CLUSTER_FILE: Final = "cluster.yaml"
 def example_world(example: Resource, wants_fields: bool = True) -> World:
     """Return the world for evaluating an example: the objects in `cluster.yaml` next to it; raise
     InputError for an invalid file. wants_fields: as `World` has it; a verdict names none."""
-    return _read(Path(example.location.file).parent / CLUSTER_FILE, wants_fields)
+    file = Path(example.location.file).parent / CLUSTER_FILE
+    return _read(file, file_state(file), wants_fields)
+
+
+def file_state(file: Path) -> tuple[int, ...]:
+    """Return what differs once a file is written again, for keys of what was read from it; nothing
+    for a file that cannot be read."""
+    try:
+        status = file.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @lru_cache(maxsize=512)
-def _read(file: Path, wants_fields: bool) -> World:
+def _read(file: Path, state: tuple[int, ...], wants_fields: bool) -> World:
     if not wants_fields:
-        return replace(_read(file, True), wants_fields=False)
+        return replace(_read(file, state, True), wants_fields=False)
     if not file.is_file():
         return OFFLINE
     bodies = [as_submitted(resource).body for resource in resources(read_file(file))]

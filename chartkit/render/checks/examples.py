@@ -27,7 +27,7 @@ from chartkit.render.checks.exclusions import Exclusions, Unsent, asks_kyverno
 from chartkit.render.checks.reach import never_acts, unreachable
 from chartkit.render.model import Outcome, Row, rows
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.verdicts import example_world, judge
+from chartkit.scan.verdicts import CLUSTER_FILE, example_world, file_state, judge
 from chartkit.wording import abridged, counted
 
 _HIDDEN = (
@@ -61,9 +61,10 @@ def examples(
         for policy, example in round_:
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
+                    states = file_state(file), file_state(file.parent / CLUSTER_FILE)
                     for each, forms in zip(compiled[policy.name], (shown, reporting), strict=False):
                         one = forms[policy.name]
-                        one.add(each, _judged(one.title, each, file, expected_bad))
+                        one.add(each, _judged(one.title, each, file, states, expected_bad))
     exclusions = Exclusions(subject)
     both = [*shown.values(), *reporting.values()]
     found = [diagnostic for policy_examples in both for diagnostic in policy_examples.wrong]
@@ -181,13 +182,22 @@ class _FileResults:
     missed: tuple[Resource, ...]
 
 
+_States = tuple[tuple[int, ...], tuple[int, ...]]
+
+
 @lru_cache(maxsize=4096)
-def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _FileResults:
-    """Return the objects of a file; environments with the same policies share it."""
+def _judged(
+    policy: str, compiled: PolicySet, file: Path, states: _States, expected_bad: bool
+) -> _FileResults:
+    """Return the results of a file's examples; environments with the same policies share them.
+
+    states: of the file and of the `cluster.yaml` beside it.
+    """
     diagnostics: list[Diagnostic] = []
     acting: list[Resource] = []
     missed: list[Resource] = []
-    for resource in _read(file):
+    examples = _read(file, states[0])
+    for resource in examples:
         world = example_world(resource, wants_fields=False)
         verdict = judge(compiled.policies, compiled.cleanup, resource, world)
         which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
@@ -199,7 +209,7 @@ def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) ->
         elif verdict.acts:
             message = f"{policy} {verdict.does} its {which}"
             diagnostics.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
-    return _FileResults(len(_read(file)), tuple(diagnostics), tuple(acting), tuple(missed))
+    return _FileResults(len(examples), tuple(diagnostics), tuple(acting), tuple(missed))
 
 
 class _PolicyExamples:
@@ -310,5 +320,5 @@ def _called(resource: Resource) -> str:
 
 
 @lru_cache(maxsize=512)
-def _read(file: Path) -> tuple[Resource, ...]:
+def _read(file: Path, _state: tuple[int, ...]) -> tuple[Resource, ...]:
     return tuple(resources(read_file(file)))

@@ -41,6 +41,14 @@ def test_objects_beside_an_example_are_there(tmp_path: Path) -> None:
     assert listed == budget
 
 
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(_CLUSTER)
+    example_world(_example(tmp_path))
+    (tmp_path / "cluster.yaml").write_text(_CLUSTER.replace("{a: b}", "{a: changed}"))
+    world = example_world(_example(tmp_path))
+    assert world.api.configmap("default", "settings")["data"] == {"a": "changed"}
+
+
 def test_without_them_there_is_nobody_to_ask(tmp_path: Path) -> None:
     world = example_world(_example(tmp_path))
     assert world is OFFLINE

@@ -223,9 +223,11 @@ def subresources_of(selectors: Iterable[str]) -> list[Subresource]:
     found = []
     for text in dict.fromkeys(selectors):
         selector = parse_kind_selector(text)
-        plain = text.removesuffix(f"/{selector.subresource}")
-        if selector.subresource and not has_wildcard(f"{selector.kind}{selector.subresource}"):
-            whole = next(_selected(plain, ()))
+        plain = text.removesuffix(selector.subresource).rstrip("./")
+        whole = next(_selected(plain, ()), None)
+        if not selector.subresource or whole is None:
+            continue
+        if not has_wildcard(f"{selector.kind}{selector.subresource}"):
             kind, operation = _TAKEN.get(selector.subresource, (whole, "UPDATE"))
             found.append(Subresource(selector.subresource, whole, kind, operation))
     return found[:_MOST]

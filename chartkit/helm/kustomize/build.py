@@ -128,9 +128,9 @@ class _Builder:
                     len(list_of(each.body.get(key))) for each in closure for key in PATCHES
                 )
                 for kustomization in closure:
-                    annotates = kustomization is closure[0] and patches <= _MOST_PATCHES
+                    is_root = kustomization is closure[0]
                     with system_errors("cannot be copied", kustomization.folder):
-                        copy.add(kustomization, annotates)
+                        copy.add(kustomization, is_root, is_root and patches <= _MOST_PATCHES)
                 yield None
             except ChartkitError as error:
                 yield self._failed(closure, error)
@@ -221,13 +221,13 @@ class _Copy:
         self._bytes = 0
         folder.mkdir()
 
-    def add(self, subject: Kustomization, annotates: bool) -> None:
-        """Copy a kustomization with its files; annotates: whether its build annotates origins.
-        Raise InputError for more than a copy may hold, and for what cannot be read."""
+    def add(self, subject: Kustomization, is_root: bool, annotates: bool) -> None:
+        """Copy a kustomization with its files; is_root: whether it is built; annotates: whether
+        origins are. Raise InputError for more than a copy may hold, and for what cannot be read."""
         file = os.path.join(subject.folder, subject.name)
-        if file not in self._done or annotates:
+        if file not in self._done or is_root:
             content = None
-            if annotates or subject.dropped:
+            if is_root or subject.dropped:
                 body = without(subject.body, subject.dropped)
                 made = [each for each in list_of(body.get("buildMetadata")) if each != _ORIGINS]
                 body |= {"buildMetadata": [*made, _ORIGINS]} if annotates else {}

@@ -1,5 +1,6 @@
 """Edits of what kustomize builds: patches in the kustomization, which are tried."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,22 @@ def test_a_patch_comes_after_those_that_are_there(tmp_path: Path) -> None:
     text = (objects / "dev/kustomization.yaml").read_text()
     assert text.startswith(f"{OVERLAY}patches:\n{there}  - target:\n")
     assert "      - op: replace\n        path: /spec/hostNetwork\n        value: false\n" in text
+
+
+def test_a_patch_is_added_beside_very_many(tmp_path: Path) -> None:
+    """Such a build annotates no origins."""
+    labels = (
+        {"op": "add", "path": "/metadata/labels", "value": {"at": str(at)}} for at in range(21)
+    )
+    there = "".join(
+        f"  - {{target: {{kind: Pod}}, patch: '[{json.dumps(label)}]'}}\n" for label in labels
+    )
+    objects = build(tmp_path, f"{OVERLAY}patches:\n{there}")
+    done = fix(objects)
+    assert done.exit_code == 0, done.stdout
+    text = (objects / "dev/kustomization.yaml").read_text()
+    assert text.startswith(f"{OVERLAY}patches:\n{there}  - target:\n")
+    assert not fix(objects, "--diff").stdout
 
 
 def test_what_a_patch_does_not_change_is_listed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from chartkit.report.json_report import RowFormat, further_lists
 from chartkit.report.model import SCHEMA_VERSION, summary
 
 _INNER: Final = "  "
-_written: Final = lru_cache(maxsize=4096)(dump_text)
+_written: Final = lru_cache(maxsize=256)(dump_text)
 _LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 

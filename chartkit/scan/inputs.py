@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -414,15 +415,18 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     RenderError, also where there is no Helm."""
     from chartkit.helm.render import render_chart
 
+    render = partial(
+        render_chart,
+        folder,
+        options.values,
+        release=options.release,
+        namespace=options.namespace,
+        kube_version=options.kube_version,
+    )
     try:
-        rendered = render_chart(
-            folder,
-            options.values,
-            release=options.release,
-            namespace=options.namespace,
-            kube_version=options.kube_version,
-            api_versions=(*_AGGREGATED, *options.api_versions),
-        )
+        rendered = render(api_versions=options.api_versions)
+        if any(resource.api_version == _OLD_AGGREGATION for resource in rendered.resources):
+            rendered = render(api_versions=(*_AGGREGATION, *options.api_versions))
     except HelmMissingError as error:
         raise RenderError(error.message, Location(str(folder)), error.hint) from None
     except RenderError as error:
@@ -438,8 +442,10 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     return [in_namespace(resource, options.namespace) for resource in found]
 
 
-_AGGREGATED: Final = ("apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1/APIService")
-"""What every cluster serves and Helm's own list lacks, so that charts fall back to removed APIs."""
+_OLD_AGGREGATION: Final = "apiregistration.k8s.io/v1beta1"
+_AGGREGATION: Final = ("apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1/APIService")
+"""What every cluster serves and Helm's own list lacks: charts fall back to the removed version. It
+is added for these alone, as charts also tell a cluster from `helm template` by it."""
 _WAYS_OUT: Final = "--exclude leaves the chart out; scan and preview take values for it by -f"
 
 

@@ -40,11 +40,21 @@ def test_values_are_for_a_chart_anywhere_below(tmp_path: Path) -> None:
 def test_charts_find_the_aggregation_that_every_cluster_serves(tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
-    has = '.Capabilities.APIVersions.Has "apiregistration.k8s.io/v1"'
-    name = '{{ has "apps/v1" .Capabilities.APIVersions | ternary "both" "one" }}'
-    template = f"{{{{ if {has} }}}}\n{POD.replace('web', name)}\n{{{{ end }}}}\n"
-    (tmp_path / "templates" / "pod.yaml").write_text(template, "utf-8")
-    assert _names([str(tmp_path)]) == ["both"]
+    group = "apiregistration.k8s.io"
+    template = tmp_path / "templates" / "service.yaml"
+    template.write_text(
+        f'{{{{ $new := .Capabilities.APIVersions.Has "{group}/v1" }}}}\n'
+        f'apiVersion: {group}/{{{{ $new | ternary "v1" "v1beta1" }}}}\n'
+        "kind: APIService\nmetadata: {name: a}\n",
+        "utf-8",
+    )
+    (service,) = read_inputs([str(tmp_path)], io.StringIO(), print, ChartOptions())
+    assert service.api_version == f"{group}/v1"
+    # Charts that tell a cluster by it are rendered as `helm template` does.
+    template.write_text(
+        f'{POD}{{{{ if .Capabilities.APIVersions.Has "{group}/v1" }}}}no{{{{ end }}}}'
+    )
+    assert _names([str(tmp_path)]) == ["web"]
 
 
 def _names(paths: list[str]) -> list[str]:

@@ -281,9 +281,8 @@ def _groups(wants: Sequence[Want]) -> Iterator[tuple[Sequence[Want], Sequence[Wa
 def _match_text(want: Want) -> str:
     body = want.compiled.policy.resource.body
     spec = body["spec"]
-    if want.rule:
-        index = int(want.source.pointer.rpartition("/")[2])
-        rule = spec["rules"][index]
+    if "rules" in spec:
+        rule = spec["rules"][int(want.source.pointer.rpartition("/")[2])]
         return json.dumps([body["kind"], rule.get("match"), rule.get("exclude")], default=str)
     return json.dumps(spec.get("matchConstraints"), default=str)
 

@@ -13,7 +13,6 @@ from chartkit.documents.reader import Document, Source
 from chartkit.errors import InputError
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.templating import source_documents
-from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import (
     Diagnostic,
     Json,
@@ -97,6 +96,8 @@ def source_location(policy: LibraryPolicy, resource: Resource) -> Location:
     if isinstance(policy, FolderPolicy):
         in_cel = None if resource.api_version.startswith(_OLDER) else policy.cel
         return placed(resource.body, in_cel or policy.template).location
+    from chartkit.library.upstream import UpstreamPolicy
+
     if isinstance(policy, UpstreamPolicy) and policy.kind == resource.kind:
         return policy.location
     return resource.location
@@ -147,6 +148,8 @@ def covered_values(policy: LibraryPolicy) -> Iterator[Diagnostic]:
 
 
 def _documents(policy: LibraryPolicy) -> Iterator[Document]:
+    from chartkit.library.upstream import UpstreamPolicy
+
     if isinstance(policy, UpstreamPolicy):
         yield policy.document
     elif isinstance(policy, FolderPolicy) and policy.library != bundled.LIBRARY:

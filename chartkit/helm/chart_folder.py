@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -226,16 +226,3 @@ def read(path: str, name: str) -> bytes:
     if len(content) > MOST_BYTES:
         raise ChartError(f"is larger than {size(MOST_BYTES)}", name)
     return content
-
-
-def write_copy(chart: Path, folder: Path, texts: Mapping[str, str]) -> None:
-    """Write what Helm reads of a chart to another folder, some files with another text, by their
-    paths in the chart. Raise ChartError and OSError."""
-    for entry in entries(chart):
-        target = folder / entry.name
-        if entry.folder:
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        text = texts.get(entry.name)
-        target.write_bytes(read(entry.path, entry.name) if text is None else text.encode())

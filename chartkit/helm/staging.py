@@ -85,8 +85,7 @@ class Stage:
     def staged(self, chart: Path) -> StagedChart:
         """A copy of a chart as it is now. Raises ChartError for what leads out of it: links, and
         references of schemas."""
-        found = entries(chart)
-        found += _beside(chart, found)
+        found = chart_entries(chart)
         with self._lock:
             kept = self._kept.get(chart)
             if kept is not None and kept[0] == found:
@@ -193,6 +192,26 @@ def _dependencies(files: Mapping[str, bytes]) -> Iterator[Dependency]:
                     text_of(dependency.get("condition")),
                     tuple(texts_of(dependency.get("tags"))),
                 )
+
+
+def chart_entries(chart: Path) -> list[Entry]:
+    """Return what Helm reads of a chart, with the charts beside it on which it depends, which are
+    below `charts/`. Raise ChartError and OSError."""
+    found = entries(chart)
+    return [*found, *_beside(chart, found)]
+
+
+def write_copy(chart: Path, folder: Path, texts: Mapping[str, str]) -> None:
+    """Write what Helm reads of a chart to another folder, some files with another text, by their
+    paths in the chart. Raise ChartError and OSError."""
+    for entry in chart_entries(chart):
+        target = folder / entry.name
+        if entry.folder:
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = texts.get(entry.name)
+        target.write_bytes(read(entry.path, entry.name) if text is None else text.encode())
 
 
 def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:

@@ -6,8 +6,9 @@ is first requested. What comes out has to be the same objects, and then the comm
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from json import dumps
@@ -18,9 +19,9 @@ from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document, Source, read_file, read_source, read_text
 from chartkit.errors import ChartkitError
 from chartkit.helm.backend import helm
-from chartkit.helm.chart_folder import write_copy
 from chartkit.helm.chart_values import merge
 from chartkit.helm.model import Target
+from chartkit.helm.staging import chart_entries, write_copy
 from chartkit.helm.template_lines import TemplateLine, marked, marks, template_lines
 from chartkit.model import Body, Json, Location, item_number, pointer_of
 from chartkit.temporary import temporary_folder
@@ -154,7 +155,7 @@ class ChartPlaces:
         """Return the values of the chart or subchart that a template is in."""
         scope = tuple(_SUBCHART.findall(template))
         if scope not in self._values:
-            self._values[scope] = _scoped_values(self._inputs, scope)
+            self._values[scope] = _scoped_values(self._inputs, scope, self._path)
         return self._values[scope]
 
     @cached_property
@@ -163,7 +164,21 @@ class ChartPlaces:
 
     def text(self, name: str) -> str:
         """Return the text of a template, by its path in the chart."""
-        return read_source(self._inputs.folder / name)
+        return read_source(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        """Return the file of a path in the chart, which a chart beside it may have."""
+        own = self._inputs.folder / name
+        return own if is_file(own) else Path(self._beside.get(name, own))
+
+    @cached_property
+    def _beside(self) -> Mapping[str, str]:
+        """The files of the charts beside the chart on which it depends, by their paths in it."""
+        try:
+            found = chart_entries(self._inputs.folder)
+        except (ChartkitError, OSError):
+            return {}
+        return {entry.name: entry.path for entry in found if not entry.folder}
 
     @cached_property
     def _rendered(self) -> Mapping[str, _Rendered]:
@@ -281,16 +296,22 @@ class ScopedValues:
         return replace(document.locate(*steps), path=pointer)
 
 
-def _scoped_values(inputs: RenderInputs, scope: tuple[str, ...]) -> ScopedValues:
+def _scoped_values(
+    inputs: RenderInputs, scope: tuple[str, ...], path: Callable[[str], Path]
+) -> ScopedValues:
     layers = [(document, 0) for document in inputs.documents]
     merged: Json = dict(inputs.values)
     inside = ""
     for above, name in enumerate(("", *scope)):
         inside += f"charts/{name}/" if name else ""
         merged = merged.get(name) if name else merged
-        file = inputs.folder / inside / "values.yaml"
+        file = path(f"{inside}values.yaml")
+        named = inputs.shown / inside / "values.yaml"
+        if file != inputs.folder / inside / "values.yaml":
+            beside = os.path.relpath(file, os.path.realpath(inputs.folder))
+            named = Path(os.path.normpath(inputs.shown / beside))
         for document in read_file(file)[:1] if is_file(file) else ():
-            shown = Source(str(inputs.shown / inside / "values.yaml"), document.source.text)
+            shown = Source(str(named), document.source.text)
             layers.insert(0, (replace(document, source=shown), above))
             if isinstance(document.body, dict):
                 merged = merge(document.body, merged if isinstance(merged, dict) else {})

@@ -23,9 +23,9 @@ from chartkit.charts.plan import difference
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError
-from chartkit.helm.chart_folder import write_copy
 from chartkit.helm.chart_values import merge, read_values
 from chartkit.helm.render import render_chart
+from chartkit.helm.staging import write_copy
 from chartkit.helm.template_places import ChartPlaces, ScopedValues, TemplatePlaces
 from chartkit.model import Body, Json, Resource, pointed_at, pointer_of, pointer_steps, same
 from chartkit.temporary import TemporaryFolder

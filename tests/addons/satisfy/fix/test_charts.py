@@ -58,6 +58,31 @@ def test_a_value_that_gives_all_of_a_mapping_gets_the_new_field(tmp_path: Path) 
     assert (folder / "templates/pod.yaml").read_text() == POD
 
 
+def test_the_files_of_a_chart_beside_another_are_edited(tmp_path: Path) -> None:
+    """A chart on which another depends is edited itself, and so is the plain YAML of both."""
+    plain = POD[: POD.index("      {{- with")].replace("{{ .Values.host }}", "true")
+    beside = 'dependencies: [{name: sub, version: 1.0.0, repository: "file://../sub"}]\n'
+    texts = {
+        "web/Chart": CHART + beside,
+        "web/templates/pod": plain,
+        "sub/Chart": CHART.replace("web", "sub"),
+        "sub/templates/pod": POD.replace("name: web", "name: sub"),
+        "sub/values": VALUES,
+    }
+    folder = written(tmp_path, **{f"objects/{name}": text for name, text in texts.items()})
+    done = fix(folder)
+    assert done.exit_code == 0, done.stdout
+    assert "host: false\n" in (folder / "sub/values.yaml").read_text()
+    assert "hostNetwork: false" in (folder / "web/templates/pod.yaml").read_text()
+    # With one of them alone, the other's file is named and stays.
+    (folder / "sub/values.yaml").write_text(VALUES)
+    alone = fix(folder, path=str(folder / "web"))
+    assert alone.exit_code == 1
+    assert "the file is outside of the inputs" in alone.stdout
+    assert f"{folder}/sub/values.yaml" in alone.stdout
+    assert (folder / "sub/values.yaml").read_text() == VALUES
+
+
 _EMPTY = "      securityContext: {}\n"
 _OF_VALUES = "      securityContext:\n        {{- toYaml $c | nindent 8 }}\n".replace(
     "$c", ".Values.container.securityContext"

@@ -198,6 +198,16 @@ is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
 """Tests of paths; false for a path that the system cannot represent."""
 
 
+def file_state(file: str | Path) -> tuple[int, ...]:
+    """Return what differs once a file is written again, for keys of what was read from it; nothing
+    for a file that cannot be looked at."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 def refuse_special(path: Path) -> None:
     """Refuse a pipe, a socket or a device that a folder holds; raise InputError."""
     try:

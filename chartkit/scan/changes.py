@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from chartkit.documents.input_files import is_file, read_bytes
+from chartkit.documents.input_files import file_state, is_file, read_bytes
 from chartkit.engine import RunnablePolicy
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.kustomize.places import BuiltPlaces
@@ -233,7 +233,7 @@ Scan = Callable[[Past | None], int]
 class _Seen:
     """A file as it was. mark: its time, size and number, which change with its content."""
 
-    mark: tuple[int, int, int]
+    mark: tuple[int, ...]
     has_namespace: bool
     has_release: bool
 
@@ -350,8 +350,7 @@ def _look(paths: Sequence[Path], before: Seen) -> Seen:
     for path in paths:
         for file in files_at(str(path.resolve())):
             try:
-                stat = os.stat(file)
-                mark = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+                mark = file_state(file)
                 known = before.get(file)
                 if known is None or known.mark != mark:
                     content = read_bytes(file)

@@ -210,6 +210,9 @@ def _load_policies(options: RequestOptions, cluster: ClusterOptions, survey: Sur
         raise InputError("the cluster has no policy that can be read", hint="-p names others")
     installed = replace(compile_all(found, survey.around), deprecations=tuple(deprecations(found)))
     if not is_named:
+        if options.policies.parameters:
+            message = "--param sets nothing: the cluster's policies have no parameters"
+            raise InputError(message, hint="-p names a profile or policies of a library")
         return installed
     named = load_named_policies(options, survey.around)
     return replace(

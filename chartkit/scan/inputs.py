@@ -444,8 +444,8 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
 
 _OLD_AGGREGATION: Final = "apiregistration.k8s.io/v1beta1"
 _AGGREGATION: Final = ("apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1/APIService")
-"""What every cluster serves and Helm's own list lacks: charts fall back to the removed version. It
-is added for these alone, as charts also tell a cluster from `helm template` by it."""
+"""The group version and kind that every cluster serves and Helm's own list lacks, so that charts
+fall back to the removed version. Only these charts get it: others take it for a live cluster."""
 _WAYS_OUT: Final = "--exclude leaves the chart out; scan and preview take values for it by -f"
 
 

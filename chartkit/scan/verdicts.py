@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.input_files import file_state
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import (
     OFFLINE,
@@ -113,16 +114,6 @@ def example_world(example: Resource, wants_fields: bool = True) -> World:
     InputError for an invalid file. wants_fields: as `World` has it; a verdict names none."""
     file = Path(example.location.file).parent / CLUSTER_FILE
     return _read(file, file_state(file), wants_fields)
-
-
-def file_state(file: Path) -> tuple[int, ...]:
-    """Return what differs once a file is written again, for keys of what was read from it; nothing
-    for a file that cannot be read."""
-    try:
-        status = file.stat()
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @lru_cache(maxsize=512)

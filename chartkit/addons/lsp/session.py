@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -16,7 +15,7 @@ from chartkit.addons.lsp.cursor import Cursor
 from chartkit.addons.lsp.judging import Policies
 from chartkit.addons.lsp.shapes import Shape, shape_of
 from chartkit.charts.plan import ENGINE, POLICIES
-from chartkit.documents.input_files import edited
+from chartkit.documents.input_files import edited, file_state
 from chartkit.documents.reader import read_file
 from chartkit.engine import NO_ATTACHMENTS
 from chartkit.errors import ChartkitError
@@ -47,10 +46,7 @@ def _below(folder: Path) -> Iterator[str]:
 def _stamp(file: str) -> Hashable:
     if (content := edited(file)) is not None:
         return file, hash(content)
-    with suppress(OSError):
-        status = os.stat(file)
-        return file, status.st_size, status.st_mtime_ns
-    return file
+    return file, *file_state(file)
 
 
 @dataclass(slots=True)

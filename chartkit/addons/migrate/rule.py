@@ -106,7 +106,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a rule is asked about.
+    """The requests that a rule decides.
 
     stated: what its preconditions say of operations; conditions: the other preconditions.
     """
@@ -118,7 +118,7 @@ class Asked:
 
 
 def asked_of_writes(rule: Rule, namespace: str, others: str = "") -> Asked:
-    """Return what a rule about objects that are written is asked about.
+    """Return the requests that a rule about objects that are written decides.
 
     namespace: that of a policy of a namespace, else empty; others: the reason why it does not
     convert where it names other operations. Raises `NotConvertible`.

@@ -21,7 +21,7 @@ from chartkit.engine.why import RuleDecision
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.scan.policies import PolicySet, compile_all
-from chartkit.scan.requests import Requests, custom_resources
+from chartkit.scan.requests import Requests
 from chartkit.scan.run import as_changed, with_refusals
 from chartkit.scan.user_inputs import UserInputs
 from chartkit.scan.why.report import decision_body
@@ -104,13 +104,10 @@ def _requests(
     policies: PolicySet, found: Sequence[Resource], given: Body, problems: Problems
 ) -> Requests:
     """Return policies with the objects that there are, and what the user says of requests."""
-    custom = custom_resources((), found, lambda fault: problems.add_all([fault]))
-    if custom is not None:
-        policies = policies.with_names(custom.names)
     groups = tuple(str(each) for each in typed(given, "groups", list))
     user = User(typed(given, "user", str), groups=groups)
     inputs = UserInputs(user=user if user != User() else None)
-    requests = replace(Requests.of(policies, found), custom=custom, inputs=inputs)
+    requests = Requests.of(policies, found, inputs, note=lambda fault: problems.add_all([fault]))
     labels = dict(requests.namespaces)
     for namespace, named in typed(given, "namespace_labels", dict).items():
         if isinstance(named, dict):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +25,7 @@ from chartkit.model import (
     Resource,
     list_of,
     mapping_at,
+    mappings_at,
     pointed_at,
     pointer_of,
     pointer_steps,
@@ -239,21 +240,31 @@ class Origins:
         """Return the file that an object without an annotation comes from: the one that has the
         longest part of its name, for its kind; empty if none has."""
         metadata = mapping_at(body, "metadata")
-        name, namespace = text_of(metadata.get("name")), metadata.get("namespace")
-        found = {
-            (len(each.name), each.namespace == namespace, reference.path)
-            for one in self.closure
-            for reference in one.files
-            if reference.field in OBJECTS
-            for each in self._resources(reference.path)
-            if each.kind == body.get("kind") and each.name and each.name in name
-        }
-        generator = _GENERATORS.get(text_of(body.get("kind")), "")
-        for one in self.closure:
-            for entry in list_of(one.body.get(generator)):
-                if (own := text_of(mapping_at(entry).get("name"))) and own in name:
-                    found.add((len(own), False, os.path.join(one.folder, one.name)))
+        name, namespace = text_of(metadata.get("name")), text_of(metadata.get("namespace"))
+        found = [
+            (len(own), namespace == own_namespace, file)
+            for own, own_namespace, file in self._sources.get(text_of(body.get("kind")), ())
+            if own in name
+        ]
         return max(found)[2] if found else ""
+
+    @cached_property
+    def _sources(self) -> Mapping[str, Sequence[tuple[str, str, str]]]:
+        """The names, namespaces and files of objects and generators, by kind."""
+        found: dict[str, list[tuple[str, str, str]]] = {}
+        for one in self.closure:
+            for reference in one.files:
+                here = self._resources(reference.path) if reference.field in OBJECTS else ()
+                for each in here:
+                    if each.name:
+                        source = (each.name, each.namespace, reference.path)
+                        found.setdefault(each.kind, []).append(source)
+            for kind, generator in _GENERATORS.items():
+                for entry in mappings_at(one.body, generator):
+                    if own := text_of(entry.get("name")):
+                        source = (own, "", os.path.join(one.folder, one.name))
+                        found.setdefault(kind, []).append(source)
+        return found
 
     def _resources(self, file: str) -> Sequence[Resource]:
         """Return the objects of a file of the build; none for any other file."""

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
+from chartkit.documents.input_files import file_state
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import Reason, is_policy
 from chartkit.helm.render import RenderedChart
@@ -27,7 +28,7 @@ from chartkit.render.checks.exclusions import Exclusions, Unsent, asks_kyverno
 from chartkit.render.checks.reach import never_acts, unreachable
 from chartkit.render.model import Outcome, Row, rows
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.verdicts import CLUSTER_FILE, example_world, file_state, judge
+from chartkit.scan.verdicts import CLUSTER_FILE, example_world, judge
 from chartkit.wording import abridged, counted
 
 _HIDDEN = (

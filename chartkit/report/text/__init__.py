@@ -37,6 +37,8 @@ _COLOURS = {
     Status.ERROR: "magenta",
     Status.SKIP: "cyan",
 }
+_MOST_BUILT: Final = 1_000
+"""The objects of kustomizations that wait for others with the same lines, at most."""
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 _FAILING = frozenset({Status.FAIL, Status.ERROR})
 PLACES: Final = 3
@@ -89,6 +91,8 @@ class TextWriter:
         if resource.location.overlay:
             key = (str(resource.location), "failing" if is_failing else "", *lines)
             self._built.setdefault(key, []).append(resource)
+            if len(self._built) >= _MOST_BUILT:
+                self._write_built()
         else:
             self._write([resource], lines, is_failing)
 

@@ -6,6 +6,7 @@ import tempfile
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ from chartkit.report import FORMATS, ReportOptions, ReportPer, spool
 from chartkit.report.model import ResultCache
 from chartkit.report.outputs import Output, Outputs, write_pieces
 from chartkit.report.spool import Spool
+from chartkit.report.text import TextWriter
 
 OBJECTS = 1_000
 
@@ -95,6 +97,18 @@ def test_no_format_keeps_results_in_memory(
     few, more = written(50), written(250)
     assert more[0] > 4 * few[0]
     assert more[1] < few[1] + (more[0] - few[0]) / 2
+
+
+def test_few_objects_of_kustomizations_wait_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chartkit.report.text._MOST_BUILT", 3)
+    writer = TextWriter(ReportOptions())
+    for number in range(10):
+        built = pod(number)
+        place = replace(built.location, file=f"{number}.yaml", line=1, overlay="dev")
+        writer.add(replace(built, location=place), results(number))
+        assert len(writer._built) < 3
+    found = "".join(writer.finish(Counter({Status.FAIL: 100})))
+    assert [found.count(f"web-{number}  {number}.yaml:") for number in range(10)] == [1] * 10
 
 
 @pytest.mark.parametrize("per", list(ReportPer))

@@ -264,7 +264,7 @@ subject.kind == 'Group' && subject.name in request.userInfo.?groups.orValue([]) 
 subject.kind == 'ServiceAccount' && request.userInfo.?username.orValue('') == '{_ACCOUNT}' +
     subject.?namespace.orValue(binding.metadata.?namespace.orValue('')) + ':' + subject.name
 """
-"""Whether a subject of a binding is the user of a request."""
+"""The test for a subject of a binding that is the user of a request."""
 
 
 def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:

@@ -3,7 +3,7 @@ replaced by what took their place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chartkit.engine import compile_any, is_exception, read_exceptions
@@ -50,9 +50,6 @@ def _faults(resource: Resource) -> Sequence[Diagnostic]:
     except CompileError as error:
         return error.diagnostics
     return ()
-
-
-_Replacement = Callable[[Body], tuple[Body, Sequence[str]]]
 
 
 def _version(body: Body) -> tuple[Body, Sequence[str]]:

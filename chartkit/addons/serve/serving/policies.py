@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from chartkit.addons.serve.admission.review import RoleBindings, is_role_binding
 from chartkit.addons.serve.admission.selection import admits
 from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.documents.input_files import file_state
 from chartkit.documents.unread import strict
 from chartkit.engine import Phase, World, is_exception, is_policy
 from chartkit.engine.context.global_context import is_global_context_entry
@@ -78,7 +79,7 @@ def _not_carried_out(policies: PolicySet) -> Iterable[str]:
         yield f"{cleaner.resource.name}: nothing is deleted on a schedule"
 
 
-Signature = Mapping[str, tuple[int, int, int]]
+Signature = Mapping[str, tuple[int, ...]]
 """The time, size and identity of each file."""
 
 
@@ -134,22 +135,15 @@ class FileSource:
         """Do nothing: files are looked at when the server asks."""
 
 
-def _signature(roots: tuple[Path, ...]) -> Iterator[tuple[str, tuple[int, int, int]]]:
+def _signature(roots: tuple[Path, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
     for root in roots:
         if root.is_dir():
             for folder, _, names in os.walk(root, followlinks=True):
                 for name in names:
-                    yield from _state(os.path.join(folder, name))
+                    file = os.path.join(folder, name)
+                    yield file, file_state(file)
         else:
-            yield from _state(str(root))
-
-
-def _state(file: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    try:
-        found = os.stat(file)
-    except OSError:
-        return
-    yield file, (found.st_mtime_ns, found.st_size, found.st_ino)
+            yield str(root), file_state(root)
 
 
 @dataclass

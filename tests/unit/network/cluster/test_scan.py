@@ -191,6 +191,13 @@ def test_no_policy_in_the_cluster(world: World) -> None:
     assert (code, err) == (2, "the cluster has no policy that can be read (-p names others)\n")
 
 
+def test_parameters_need_policies_that_have_them(world: World) -> None:
+    world.server.add(pod("a"), labelled("inside"))
+    code, _, err = world.scan("--cluster", "--cluster-policies", "--param", "labels=x")
+    assert code == 2
+    assert "--param sets nothing: the cluster's policies have no parameters" in err
+
+
 def test_policies_of_the_cluster_beside_others(world: World) -> None:
     world.server.add(pod("a"), labelled("inside"))
     named = world.policies(labelled("outside"))

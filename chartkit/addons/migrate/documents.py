@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
-from chartkit.addons.migrate.convert import Batch
-from chartkit.addons.migrate.files.printed import difference_sentence, faults
-from chartkit.addons.migrate.files.run import Migration, Migrator
+from chartkit.addons.migrate.files.run import Migration, migrator_of
 from chartkit.addons.migrate.files.texts import MigratedObject
-from chartkit.addons.migrate.options import ConversionOptions, InventoryOptions
+from chartkit.addons.migrate.options import ConversionOptions
 from chartkit.addons.migrate.plan.inventory import Inventory, inventory_of
-from chartkit.addons.migrate.proof import Proof
-from chartkit.api import Counterexample, Manifests, MigratedPolicy, Verdict
+from chartkit.api import Manifests, MigratedPolicy
 from chartkit.api import Migration as Answer
 from chartkit.model import Resource
 
@@ -33,16 +30,8 @@ def converted(
 ) -> list[MigratedObject]:
     """Return what becomes of legacy objects; objects: for every proof; seconds: of processor time
     for each, or the number of requests of the command line for None."""
-    options = ConversionOptions(
-        inventory=InventoryOptions(),
-        prove=prove,
-        proof_seconds=seconds,
-        objects=(),
-        allowed=(),
-        jobs=1,
-    )
-    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
-    return [*Migrator(options, objects, {}, batch).all(inventory.objects, _unseen)]
+    options = ConversionOptions(prove=prove, proof_seconds=seconds)
+    return migrator_of(options, inventory, objects).all(inventory.objects, _unseen)
 
 
 def _unseen(_steps: int) -> nullcontext[Callable[[], None]]:
@@ -50,23 +39,12 @@ def _unseen(_steps: int) -> nullcontext[Callable[[], None]]:
 
 
 def _policy(each: MigratedObject) -> MigratedPolicy:
-    differences = () if each.proof is None else faults(each.proof)
     outcomes = each.outcomes
     return MigratedPolicy(
         each.legacy.resource,
         tuple(each.documents),
-        verdict(filter(None, [each.proof])),
-        tuple(Counterexample(difference_sentence(one), one.case.document) for one in differences),
+        each.verdict,
+        each.counterexamples,
         {outcome.rule: outcome.reason for outcome in outcomes if not outcome.converted},
         tuple(dict.fromkeys(change for outcome in outcomes for change in outcome.changes)),
     )
-
-
-def verdict(proofs: Iterable[Proof]) -> Verdict:
-    """Return what the proofs of a policy, or of several, say together: a difference counts most."""
-    found = tuple(proofs)
-    if any(map(faults, found)):
-        return Verdict.DIFFERS
-    if all(proof.equal for proof in found):
-        return Verdict.EQUAL if found else Verdict.UNPROVED
-    return Verdict.UNDECIDED

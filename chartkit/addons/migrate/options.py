@@ -48,12 +48,12 @@ class ConversionOptions:
     `map`; deletions: `keep` or `drop`; split: whether a policy may be left with some of its rules.
     """
 
-    inventory: InventoryOptions
-    prove: bool
-    proof_seconds: float | None
-    objects: tuple[str, ...]
-    allowed: tuple[str, ...]
-    jobs: int
+    inventory: InventoryOptions = InventoryOptions()
+    prove: bool = True
+    proof_seconds: float | None = None
+    objects: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    jobs: int = 1
     kinds: tuple[str, ...] = ()
     deletions: str = "drop"
     split: bool = True

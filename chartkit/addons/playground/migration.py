@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from chartkit.addons.migrate.documents import converted, verdict
-from chartkit.addons.migrate.files.printed import answer_text, difference_sentence, faults, smallest
+from chartkit.addons.migrate.documents import converted
+from chartkit.addons.migrate.files.printed import answer_text
 from chartkit.addons.migrate.files.run import Migration
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.inventory import inventory_of
+from chartkit.addons.migrate.proof.model import verdict
 from chartkit.addons.playground.inputs import Problems, objects_of, typed
 from chartkit.api import Verdict
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body
 from chartkit.wording import counted
@@ -77,7 +79,7 @@ def _verdict(found: tuple[MigratedObject, ...]) -> Body:
         text = "no rule has a form that says the same"
         return {"state": "none", "text": text, "requests": requests}
     state = verdict(proofs)
-    differing = counted(sum(len(faults(proof)) for proof in proofs), "request")
+    differing = counted(sum(len(proof.faults) for proof in proofs), "request")
     text = _TEXTS.get(state, f"both forms differ in {differing}")
     left = sum(bool(outcome.reason) for each in found for outcome in each.outcomes)
     if state is Verdict.EQUAL and left:
@@ -86,12 +88,13 @@ def _verdict(found: tuple[MigratedObject, ...]) -> Body:
 
 
 def _counterexamples(each: MigratedObject) -> Iterator[Body]:
-    for one in faults(each.proof) if each.proof is not None else ():
+    found = () if each.proof is None else each.proof.faults
+    for difference, shown in zip(found, each.counterexamples, strict=True):
         yield {
-            "text": difference_sentence(one),
-            "request": smallest(one),
-            "old": answer_text(one.legacy),
-            "new": answer_text(one.new),
+            "text": shown.difference,
+            "request": dump_yaml(shown.request),
+            "old": answer_text(difference.legacy),
+            "new": answer_text(difference.new),
         }
 
 

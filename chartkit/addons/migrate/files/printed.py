@@ -13,8 +13,9 @@ from typing import Any, Final
 import yaml
 
 from chartkit.addons.migrate.conversion import RuleOutcome
-from chartkit.addons.migrate.proof import Difference, Proof
+from chartkit.addons.migrate.proof import Difference
 from chartkit.addons.migrate.proof.model import Answer, Result
+from chartkit.api import Counterexample
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import BlockText, dump_text, dump_yaml
 from chartkit.model import Body, FieldPath, Json, mapping_at
@@ -152,19 +153,13 @@ def indented(lines: Iterable[str], column: int) -> list[str]:
     return [f"{' ' * column}{line}\n" for line in lines]
 
 
-def faults(proof: Proof) -> list[Difference]:
-    """Return the differences that an API server's requests make."""
-    return [difference for difference in proof.differences if difference.stored]
-
-
-def difference_notes(proof: Proof, allowed: str) -> list[str]:
-    """Return the differences of a proof with the smallest request of each; allowed: why they are
+def difference_notes(found: Sequence[Counterexample], allowed: str) -> list[str]:
+    """Return why a proof does not hold: each difference with its request; allowed: why they are
     taken, empty where they are not."""
-    found = "both forms differ" if faults(proof) else "no request made either form decide"
-    start = f"{found}, which is allowed: {allowed}" if allowed else f"not converted: {found}"
-    written = note(start)
-    for each in faults(proof):
-        written += note(f"{difference_sentence(each)}, for", *shown_lines(smallest(each)))
+    what = "both forms differ" if found else "no request made either form decide"
+    written = note(f"{what}, which is allowed: {allowed}" if allowed else f"not converted: {what}")
+    for each in found:
+        written += note(f"{each.difference}, for", *shown_lines(dump_yaml(each.request)))
     return written
 
 
@@ -173,11 +168,6 @@ def difference_sentence(difference: Difference) -> str:
     legacy, new = answer_text(difference.legacy), answer_text(difference.new)
     seen = "" if difference.typed else ", with types that the policies do not expect"
     return f"{difference.aspect}{seen}: {legacy}, now {new}"
-
-
-def smallest(difference: Difference) -> str:
-    """Return the smallest request that makes a difference, as YAML."""
-    return dump_yaml(difference.case.document)
 
 
 def answer_text(answer: Answer) -> str:

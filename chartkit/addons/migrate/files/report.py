@@ -9,17 +9,13 @@ from typing import Final
 
 from chartkit.addons.migrate.charts.forms import SWITCH
 from chartkit.addons.migrate.conversion import RuleOutcome
-from chartkit.addons.migrate.files.printed import (
-    difference_sentence,
-    faults,
-    smallest,
-    wrapped,
-)
+from chartkit.addons.migrate.files.printed import difference_sentence, wrapped
 from chartkit.addons.migrate.files.run import Migration
 from chartkit.addons.migrate.files.summary import finding_body, said_once, split_of
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.report import columns
 from chartkit.addons.migrate.proof import Proof
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.report.blocks import Block, Heading, Table
 from chartkit.report.command_report import CommandReport
@@ -118,18 +114,9 @@ def _row(each: MigratedObject, proved: bool) -> tuple[str, ...]:
     converted = sum(outcome.converted for outcome in outcomes)
     changes = sum(bool(outcome.converted and outcome.changes) for outcome in outcomes)
     counts = (len(outcomes), converted, changes, len(outcomes) - converted)
-    proof = [_proved(each)] if proved else []
+    verdict = "allowed" if each.fault and each.allowed else str(each.verdict)
+    proof = [verdict] if proved else []
     return (shown(resource_id(each.legacy.resource)), *map(str, counts), *proof)
-
-
-def _proved(each: MigratedObject) -> str:
-    if each.proof is None:
-        return "-"
-    if each.proof.equal:
-        return "equal"
-    if each.allowed:
-        return "allowed"
-    return "differs" if faults(each.proof) else "undecided"
 
 
 def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
@@ -146,13 +133,10 @@ def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
         name, location = _named_and_placed(migrated_object)
         if moved := split_of(migrated_object):
             yield from _wrapped(f"{location}: {name}: {_SPLIT}: {moved}")
-        if migrated_object.proof is None:
-            continue
-        for difference in faults(migrated_object.proof):
+        for one in migrated_object.counterexamples:
             word = "differs, as allowed" if migrated_object.allowed else "differs"
-            sentence = difference_sentence(difference)
-            yield from _wrapped(f"{location}: {name}: {word}: {sentence}, for")
-            yield from (f"    {line}" for line in shown_lines(smallest(difference)))
+            yield from _wrapped(f"{location}: {name}: {word}: {one.difference}, for")
+            yield from (f"    {line}" for line in shown_lines(dump_yaml(one.request)))
 
 
 def _notes_by_places(objects: Sequence[MigratedObject]) -> Mapping[tuple[str, ...], list[str]]:
@@ -226,9 +210,9 @@ def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
         yield str(each.legacy.resource.location), name, "", _SPLIT, moved
     for text in each.needs:
         yield str(each.legacy.resource.location), name, "", _NEEDS, text
-    for difference in () if each.proof is None else faults(each.proof):
+    for one in each.counterexamples:
         word = f"differs, as allowed: {each.allowed}" if each.allowed else "differs"
-        text = f"{difference_sentence(difference)}, for {json.dumps(difference.case.document)}"
+        text = f"{one.difference}, for {json.dumps(one.request)}"
         yield str(each.legacy.resource.location), name, "", word, text
 
 
@@ -354,9 +338,9 @@ def _findings(migration: Migration) -> Iterator[Finding]:
             location = migrated_object.legacy.resource.location
             needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", location)
             yield diagnostic_finding(needed)
-        for difference in () if migrated_object.proof is None else faults(migrated_object.proof):
+        for one in migrated_object.counterexamples:
             severity = Severity.NOTE if migrated_object.allowed else Severity.ERROR
-            text = f"{name}: {difference_sentence(difference)}, for\n{smallest(difference)}"
+            text = f"{name}: {one.difference}, for\n{dump_yaml(one.request)}"
             location = migrated_object.legacy.resource.location
             yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, location))
     for mention in migration.mentions:

@@ -190,7 +190,8 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     if inventory.faults:
         return Migration(inventory)
     tests = test_files(paths)
-    migrator = migrator_of(options, inventory, tests, stdin, note)
+    given = given_objects(options, inventory, stdin, note)
+    migrator = migrator_of(options, inventory, given, tests)
     migrated = migrator.all(inventory.objects, progress)
     files = file_texts(migrated)
     following = carried(inventory, migrated, migrator.migrated)
@@ -236,8 +237,9 @@ def _charts(
     def agree(legacy: Resource, forms: Sequence[Resource], conversion: Conversion) -> str:
         settings = proof_options(conversion, options.proof_seconds)
         proof = prove(legacy, forms, (), options=settings)
-        faults = [one for one in proof.differences if one.stored]
-        return f"the forms differ: {difference_sentence(faults[0])}" if faults else ""
+        if not (faults := proof.faults):
+            return ""
+        return f"the forms differ: {difference_sentence(faults[0])}"
 
     known = KnownTemplates(proved, differing)
     asked = agree if options.prove else None
@@ -280,11 +282,11 @@ def _file(location: Location) -> Path:
 def migrator_of(
     options: ConversionOptions,
     inventory: Inventory,
-    tests: Sequence[Path],
-    stdin: TextIO,
-    note: Note,
+    given: Sequence[Resource] = (),
+    tests: Sequence[Path] = (),
 ) -> Migrator:
-    """Return the migrator of an inventory; tests: files whose objects are for the proofs.
+    """Return the migrator of an inventory; given: objects for every proof; tests: files whose
+    objects are for the proofs of the policies that they name.
 
     Raise InputError for a difference that is allowed for a policy that is not there.
     """
@@ -294,12 +296,8 @@ def migrator_of(
             message = f"--allow-difference {policy}: no policy has this name"
             raise InputError(message, hint=suggestion(policy, names))
     batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
-    if not options.prove:
-        return Migrator(options, (), {}, batch)
-    recordings = [path for path in options.inventory.paths if is_recording(Path(path))]
-    paths = tuple(dict.fromkeys((*options.objects, *recordings)))
-    given = given_objects(paths, inventory.objects, stdin, note)
-    return Migrator(options, given, objects_of_tests(tests), batch)
+    tested = objects_of_tests(tests) if options.prove else {}
+    return Migrator(options, given, tested, batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,17 +411,21 @@ def write(migration: Migration, options: MigrationOptions) -> None:
 
 
 def given_objects(
-    paths: Sequence[str], legacy: Sequence[LegacyObject], stdin: TextIO, note: Note
+    options: ConversionOptions, inventory: Inventory, stdin: TextIO, note: Note
 ) -> list[Resource]:
-    """Return the objects at paths; of a recording, those of kinds that the policies match.
+    """Return the objects that options name for proofs; of recordings, those of kinds that the
+    policies match.
 
     note: called with a row for each file of a folder that cannot be read. Raise InputError and
     SourceError for what else cannot be read.
     """
+    if not options.prove:
+        return []
+    recordings = [path for path in options.inventory.paths if is_recording(Path(path))]
     resources: list[Resource] = []
-    for path in paths:
+    for path in dict.fromkeys((*options.objects, *recordings)):
         if is_recording(Path(path)):
-            resources += _recorded(Path(path), legacy)
+            resources += _recorded(Path(path), inventory.objects)
         else:
             resources += read_inputs([path], stdin, note)
     return resources

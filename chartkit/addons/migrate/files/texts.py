@@ -21,7 +21,6 @@ from chartkit.addons.migrate.files.printed import (
     composed,
     difference_notes,
     difference_sentence,
-    faults,
     indented,
     is_note,
     margins,
@@ -31,6 +30,8 @@ from chartkit.addons.migrate.files.printed import (
 )
 from chartkit.addons.migrate.plan.inventory import LegacyObject
 from chartkit.addons.migrate.proof import Proof
+from chartkit.addons.migrate.proof.model import verdict
+from chartkit.api import Counterexample, Verdict
 from chartkit.charts.rbac.permissions import needs
 from chartkit.charts.rbac.requirements import SECRETS_NOTE, Controller, Needs
 from chartkit.documents.reader import Document
@@ -49,6 +50,11 @@ _UNREADY: Final = (
 _MOST: Final = 500
 """The most characters of a reason that is about all rules of an object."""
 _MORE: Final = "Kyverno's {controller} must be allowed to {verbs} {resource}"
+_FAULTS: Final = {
+    Verdict.DIFFERS: "the proof found a difference between both forms",
+    Verdict.UNDECIDED: "not proved: no request made either form decide (--allow-difference takes "
+    "it)",
+}
 _Right = tuple[Controller, str, str]
 
 
@@ -73,13 +79,20 @@ class MigratedObject:
         return bool(self.fault) and not self.allowed
 
     @property
+    def verdict(self) -> Verdict:
+        """The verdict of the proof."""
+        return verdict(filter(None, [self.proof]))
+
+    @property
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        """The differences that the proof found, each with the smallest request that makes it."""
+        found = () if self.proof is None else self.proof.faults
+        return tuple(Counterexample(difference_sentence(one), one.case.document) for one in found)
+
+    @property
     def fault(self) -> str:
         """The reason why the proof does not hold; empty where it does or there is none."""
-        if self.proof is None or self.proof.equal:
-            return ""
-        if any(difference.stored for difference in self.proof.differences):
-            return "the proof found a difference between both forms"
-        return "not proved: no request made either form decide (--allow-difference takes it)"
+        return _FAULTS.get(self.verdict, "")
 
     @property
     def documents(self) -> Sequence[Body]:
@@ -124,8 +137,8 @@ class MigratedObject:
     def notes(self, outcome: RuleOutcome) -> list[str]:
         """Return what is to be said of a rule: why it is left, what differs, what changes, and
         remarks."""
-        differences = faults(self.proof) if self.proof is not None and self.differs else ()
-        sentences = map(difference_sentence, differences) if outcome.reason == self.fault else ()
+        is_fault = self.differs and outcome.reason == self.fault
+        sentences = [one.difference for one in self.counterexamples] if is_fault else ()
         return [*filter(None, [outcome.reason]), *sentences, *outcome.changes, *outcome.remarks]
 
     def locate(self, outcome: RuleOutcome) -> Location:
@@ -268,8 +281,8 @@ def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
     remaining = each.remaining
     if remaining is None:
         return
-    if each.differs and each.proof is not None:
-        yield annotated(region.text, difference_notes(each.proof, ""))
+    if each.differs:
+        yield annotated(region.text, difference_notes(each.counterexamples, ""))
     elif not mapping_at(remaining, "spec").get("rules") or each.conversion is None:
         notes = [line for outcome in each.outcomes for line in reason_note(outcome)]
         yield annotated(region.text, list(dict.fromkeys(notes)))
@@ -289,9 +302,9 @@ def _new(each: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str
         if outcome.converted and outcome.replaced_by and outcome.replaced_by[0] in names
     }
     made = margins(comments, documents, place_of)
-    if each.proof is not None and not each.proof.equal:
+    if each.fault:
         first = made[0].above.setdefault(("apiVersion",), [])
-        first += difference_notes(each.proof, each.allowed)
+        first += difference_notes(each.counterexamples, each.allowed)
     for body, margin in zip(documents, made, strict=True):
         yield printed(body, margin)
 
@@ -301,8 +314,8 @@ def _anew(each: MigratedObject) -> Iterator[str]:
     yield from _new(each)
     if each.remaining is not None:
         notes = [line for one in each.outcomes if not one.converted for line in reason_note(one)]
-        if each.differs and each.proof is not None:
-            notes = difference_notes(each.proof, "")
+        if each.differs:
+            notes = difference_notes(each.counterexamples, "")
         yield annotated(dump_yaml(each.remaining), list(dict.fromkeys(notes)))
 
 

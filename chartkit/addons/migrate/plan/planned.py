@@ -11,7 +11,7 @@ from typing import TextIO
 
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.own_tests import test_files
-from chartkit.addons.migrate.files.run import Progress, migrator_of, without_patches
+from chartkit.addons.migrate.files.run import Progress, given_objects, migrator_of, without_patches
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.options import ConversionOptions
 from chartkit.addons.migrate.plan.inventory import read_inventory, without_copies
@@ -92,8 +92,8 @@ def make_plan(options: ConversionOptions, stdin: TextIO, note: Note, progress: P
     inventory, _ = without_patches(read_inventory(options.inventory, stdin, note))
     inventory = without_copies(inventory)
     tests = test_files(options.inventory.paths)
-    migrator = migrator_of(options, inventory, tests, stdin, note)
-    migrated = migrator.all(inventory.objects, progress)
+    given = given_objects(options, inventory, stdin, note)
+    migrated = migrator_of(options, inventory, given, tests).all(inventory.objects, progress)
     return Plan(migrated, inventory.findings, inventory.unread, options.prove, inventory.notes)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.api import Verdict
 from chartkit.model import Body, Json
 
 
@@ -143,10 +144,25 @@ class Proof:
     named: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def faults(self) -> Sequence[Difference]:
+        """Return the differences that an API server's requests make."""
+        return [difference for difference in self.differences if difference.stored]
+
+    @property
     def equal(self) -> bool:
         """Return whether requests were decided, and none that an API server may send made a
         difference."""
-        return self.decided > 0 and not any(one.stored for one in self.differences)
+        return self.decided > 0 and not self.faults
+
+
+def verdict(proofs: Iterable[Proof]) -> Verdict:
+    """Return what the proofs of a policy, or of several, say together: a difference counts most."""
+    found = tuple(proofs)
+    if any(proof.faults for proof in found):
+        return Verdict.DIFFERS
+    if all(proof.equal for proof in found):
+        return Verdict.EQUAL if found else Verdict.UNPROVED
+    return Verdict.UNDECIDED
 
 
 _QUIET: Final = frozenset((Result.NONE, Result.PASS))

@@ -119,9 +119,8 @@ def _compared(
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
         yield Row(Outcome.NOTE, policy.piece.subject, message, location, hint)
         return
-    stored = [difference for difference in proof.differences if difference.stored]
-    if stored:
-        shown = _difference(stored[0], is_legacy(resource))
+    if proof.faults:
+        shown = _difference(proof.faults[0], is_legacy(resource))
         message = f"has the name of {name} and means something else: {shown}"
     elif proof.equal:
         missing = proof.coverage.total - proof.coverage.reached

@@ -106,11 +106,8 @@ def rehearse(
     for step in steps:
         for fact in step.facts:
             fact.ask(releases)
-    conversion = ConversionOptions(
-        inventory=options, prove=False, proof_seconds=None, objects=(), allowed=(), jobs=1
-    )
-    migrator = migrator_of(conversion, inventory, (), stdin, note)
-    migrated = migrator.all(inventory.objects, progress)
+    conversion = ConversionOptions(inventory=options, prove=False)
+    migrated = migrator_of(conversion, inventory).all(inventory.objects, progress)
     return Rehearsal(environment, start, steps, migrated, acts, options, inventory.findings, unread)
 
 

@@ -18,7 +18,6 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.workspace import (
     Indexed,
     Schema,
-    Settled,
     Texts,
     Workspace,
     schema_of_kind,
@@ -56,8 +55,7 @@ _KEY: Final = "$patch"
 def merge(resource: Body, patch: Json, work: Workspace) -> Json:
     """The object with the patch merged in; the patch is changed, and so is the object where it is
     a copy. Raises `PatchError`."""
-    settled = work.settled
-    target = resource if settled is None else settled.own(resource)
+    target = work.own(resource) if work.shares else resource
     merged = _walk(target, patch, None, work)
     if is_absent(merged):
         raise PatchError("filter cannot create or delete objects")
@@ -66,26 +64,24 @@ def merge(resource: Body, patch: Json, work: Workspace) -> Json:
     return resource if unchanged(resource, target) else merged
 
 
-def _part(
-    target: Json, patch: Json, schema: Schema | None, work: Workspace, settled: Settled
-) -> Json:
+def _part(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> Json:
     """The merged value of what the object shares with others: it is copied before it is changed.
 
     What no patch speaks of, and what was left as it is before, is left as it is.
     """
     if target is patch or not isinstance(target, dict | list):
         return _walk(target, patch, schema, work)
-    if patch is MISSING and settled.knows(target, schema):
+    if patch is MISSING and work.knows(target, schema):
         return target
     # A list is never changed: joining makes a new one.
-    own = settled.own(target) if isinstance(target, dict) else target
+    own = work.own(target) if isinstance(target, dict) else target
     merged = _walk(own, patch, schema, work)
     if (
         patch is MISSING
         and (merged is own or isinstance(merged, list))
         and unchanged(target, merged)
     ):
-        settled.settle(target, schema)
+        work.settle(target, schema)
         return target
     return merged
 
@@ -125,7 +121,7 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None, work: Workspa
     target = _chosen_object(target, patch)
     if not isinstance(target, dict):
         return target
-    settled = work.settled
+    walk = _part if work.shares else _walk
     names = target.keys() | patch.keys() if isinstance(patch, dict) else target.keys()
     for name in sorted(names):
         if isinstance(name, SecondKey):
@@ -134,10 +130,7 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None, work: Workspa
         if there is MISSING and not isinstance(here, dict | list):
             continue
         field = None if schema is None else schema.field(name)
-        if settled is None:
-            value = _walk(here, there, field, work)
-        else:
-            value = _part(here, there, field, work, settled)
+        value = walk(here, there, field, work)
         if value is not here or value is None:
             set_field(target, name, value)
     return target
@@ -220,36 +213,16 @@ def _join(target: list[Json], patch: Json, schema: Schema, work: Workspace) -> l
 
     A target that is shared stays as it is, and is the result where nothing changes.
     """
-    keys, settled = schema.keys or _SCALARS, work.settled
-    if settled is None:
-        regular = _join_regular(target, patch, keys, schema, work)
-    else:
-        regular = _join_known(target, patch, keys, schema, work, settled)
+    keys = schema.keys or _SCALARS
+    regular = _join_regular(target, patch, keys, schema, work)
     if regular is not None:
         return regular
     _count_stepwise(target, patch, schema, work.budget)
-    if settled is None or target is patch:
+    if not work.shares or target is patch:
         return _join_stepwise(target, patch, keys, schema, work)
     joined = _join_stepwise(copied(target), patch, keys, schema, work)
     # Kept apart by everything that JSON and the order of keys tell.
     return target if repr(joined) == repr(target) else joined
-
-
-def _join_regular(
-    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, work: Workspace
-) -> list[Json] | None:
-    old, new = _indexed(target, keys), _indexed(patch, keys)
-    if old is None or new is None:
-        return None
-    elements = schema.elements()
-    made: dict[Texts, Json] = {}
-    for key in {**new, **old}:
-        merged = _walk(old.get(key, MISSING), new.get(key, MISSING), elements, work)
-        if is_absent(merged) or merged == {}:
-            old.pop(key, None)
-        else:
-            made[key] = merged
-    return list(_ordered(made, old, keys).values())
 
 
 def _count_stepwise(target: list[Json], patch: Json, schema: Schema, budget: Budget) -> None:
@@ -271,26 +244,21 @@ def _ordered(
     return {**made, **old}
 
 
-def _join_known(
-    target: list[Json],
-    patch: Json,
-    keys: Sequence[str],
-    schema: Schema,
-    work: Workspace,
-    settled: Settled,
+def _join_regular(
+    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, work: Workspace
 ) -> list[Json] | None:
-    known = settled.indexed(target)
+    known = work.indexed(target) if work.shares else None
     old = _indexed(target, keys) if known is None else known.elements
     new = _indexed(patch, keys)
     if old is None or new is None:
         return None
     pending = old if known is None else known.pending
-    elements = schema.elements()
+    walk, elements = _part if work.shares else _walk, schema.elements()
     made: dict[Texts, Json] = {}
     unsettled: list[Texts] = []
     for key in {**new, **dict.fromkeys(pending)}:
         here, there = old.get(key, MISSING), new.get(key, MISSING)
-        merged = _part(here, there, elements, work, settled)
+        merged = walk(here, there, elements, work)
         if is_absent(merged) or merged == {}:
             old.pop(key, None)
             continue
@@ -304,8 +272,8 @@ def _join_known(
     joined = _ordered(made, old, keys)
     result = list(joined.values())
     result = target if unchanged(target, result) else result
-    if new or known is not None:
-        settled.index(Indexed(result, joined, tuple(unsettled)))
+    if work.shares and (new or known is not None):
+        work.index(Indexed(result, joined, tuple(unsettled)))
     return result
 
 

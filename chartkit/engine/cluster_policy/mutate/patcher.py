@@ -69,14 +69,13 @@ def merged(body: Json, resource: Body, weight: int, work: Workspace) -> Json:
 
 
 def _merged(resource: Body, target: Body, patch: Json, work: Workspace) -> Json:
-    settled = work.settled
     made = merge(target, patch, work)
-    if settled is None:
+    if not work.shares:
         return resource if same(resource, made) else made
     if same(target, made):
-        settled.left()
+        work.left()
         return resource
-    settled.keep(made, patch)
+    work.keep(made, work.changed, patch)
     return made
 
 

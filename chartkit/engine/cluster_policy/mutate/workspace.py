@@ -140,46 +140,80 @@ class Indexed(NamedTuple):
     pending: tuple[Texts, ...]
 
 
-class Settled:
-    """The object that the last merge left, and its parts that the next one leaves alone.
+def unchanged(before: Json, after: Json) -> bool:
+    """Return whether two containers have the very same members in the same order."""
+    if isinstance(before, dict):
+        return list(before) == list(after) and all(map(is_, before.values(), after.values()))
+    return len(before) == len(after) and all(map(is_, before, after))
 
-    Containers that a merge is about to change are copied first, so everything else is shared by
-    the object before and after it.
+
+_FEW: Final = 3
+"""The number of merges that read the whole object, which is faster for so few."""
+
+
+class Workspace:
+    """The budget of patches, and the object that the last patch left, with its keys sorted.
+
+    Containers that a patch is about to change are copied first, so everything else is shared by the
+    object before and after it. shares: whether strategic merges do so, too; unmet: takes the
+    anchors because of which merges do not apply, None where nobody asks.
     """
 
-    __slots__ = ("_base", "_lists", "_order", "_own", "_parts", "_resource")
+    __slots__ = (
+        "_base",
+        "_lists",
+        "_merges",
+        "_order",
+        "_parts",
+        "_resource",
+        "budget",
+        "changed",
+        "shares",
+        "unmet",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = Budget() if budget is None else budget
+        self.shares = False
+        self.unmet: list[str] | None = None
+        self.changed: list[Json] = []
+        self._merges = 0
         self._resource: Body | None = None
         self._base: Json = None
         self._order = KeyOrder()
-        self._own: list[Json] = []
         self._parts: dict[int, tuple[Json, Schema | None]] = {}
         self._lists: dict[int, Indexed] = {}
 
-    def base(self, resource: Body) -> Json:
-        """The resource with its keys sorted, for reading alone."""
+    def target(self, resource: Body) -> Json:
+        """An object with its keys sorted for a strategic merge: a copy, or for reading alone."""
+        self._merges += 1
+        self.shares = self._merges > _FEW
+        self.changed = []
+        return self.opened(resource) if self.shares else copied(resource)
+
+    def opened(self, resource: Body) -> Json:
+        """An object with its keys sorted, for reading alone; the last one is not read again."""
         if resource is not self._resource:
-            self._parts, self._lists, self._order = {}, {}, KeyOrder()
             self._resource, self._base = resource, copied(resource)
+            self._parts, self._lists, self._order = {}, {}, KeyOrder()
         self._order.sort()
-        self._own = []
         return self._base
 
     def left(self) -> None:
-        """Takes that a merge changed nothing."""
+        """Takes that a patch changed nothing."""
         self._order.restore()
 
-    def keep(self, patched: Json, patch: Json) -> None:
-        """Takes what a merge made of the resource; patch: what it may have put there."""
+    def keep(self, patched: Json, changed: Iterable[Json], written: Json) -> None:
+        """Takes what a patch made of the object; changed: the containers that it put something
+        into; written: the values that it may have put there."""
         if isinstance(patched, dict):
             self._resource = self._base = patched
-            self._order.keep(self._own, patch)
+            self._order.keep(changed, written)
 
     def own(self, container: Json) -> Json:
-        """A copy of a container, to be changed."""
+        """A copy of a container, to be changed by a merge."""
         made = container.copy()
-        self._own.append(made)
+        self.changed.append(made)
         return made
 
     def knows(self, container: Json, schema: Schema | None) -> bool:
@@ -200,66 +234,6 @@ class Settled:
         if len(self._lists) >= _MOST_LISTS:
             del self._lists[next(iter(self._lists))]
         self._lists[id(made.source)] = made
-
-
-def unchanged(before: Json, after: Json) -> bool:
-    """Return whether two containers have the very same members in the same order."""
-    if isinstance(before, dict):
-        return list(before) == list(after) and all(map(is_, before.values(), after.values()))
-    return len(before) == len(after) and all(map(is_, before, after))
-
-
-_FEW: Final = 3
-"""The number of merges that read the whole object."""
-
-
-class Workspace:
-    """The budget of patches, and the object that the last patch left.
-
-    settled: what strategic merges keep of it, None for the first few of them, which are faster
-    without it; unmet: takes the anchors because of which merges do not apply, None where nobody
-    asks; all else is of JSON patches.
-    """
-
-    __slots__ = ("_merges", "_opened", "_order", "_resource", "budget", "settled", "unmet")
-
-    def __init__(self, budget: Budget | None = None) -> None:
-        self.budget = Budget() if budget is None else budget
-        self.settled: Settled | None = None
-        self.unmet: list[str] | None = None
-        self._merges = 0
-        self._resource: Body | None = None
-        self._opened: Json = None
-        self._order = KeyOrder()
-
-    def target(self, resource: Body) -> Json:
-        """An object with its keys sorted for a strategic merge: a copy, or for reading alone."""
-        if self.settled is not None:
-            return self.settled.base(resource)
-        self._merges += 1
-        if self._merges <= _FEW:
-            return copied(resource)
-        self.settled = Settled()
-        return self.settled.base(resource)
-
-    def opened(self, resource: Body) -> Json:
-        """An object with its keys sorted, for reading alone; the last one is not read again."""
-        if resource is not self._resource:
-            self._resource, self._opened = resource, copied(resource)
-            self._order = KeyOrder()
-        self._order.sort()
-        return self._opened
-
-    def left(self) -> None:
-        """Takes that a patch changed nothing."""
-        self._order.restore()
-
-    def keep(self, patched: Json, changed: Iterable[Json], written: Json) -> None:
-        """Takes what a patch made of the object; changed: the containers that it put something
-        into; written: the values that it put there."""
-        if isinstance(patched, dict):
-            self._resource = self._opened = patched
-            self._order.keep(changed, written)
 
 
 class Patch(Protocol):

@@ -74,6 +74,17 @@ def test_json_patches_of_one_object_do_what_patches_of_copies_do() -> None:
         assert json.dumps(shared) == json.dumps(single)
 
 
+def test_patches_of_both_kinds_share_one_object() -> None:
+    work, shared, single = Workspace(), _pod(5), _pod(5)
+    jsons = [compile_json_patch(json.dumps(one)) for one in [*PATCHES[:3], *PATCHES[4:]]]
+    merges = [compile_merge({"spec": {"containers": [one]}}) for patch in MERGES for one in patch]
+    for index, merge in enumerate(merges):
+        for run in (merge, jsons[index % len(jsons)], merge):
+            shared = run(shared, work)
+            single = run(json.loads(json.dumps(single)))
+            assert json.dumps(shared) == json.dumps(single)
+
+
 def test_the_object_that_is_patched_stays_as_it_is() -> None:
     pod = _pod(3)
     before, work = json.dumps(pod), Workspace()

@@ -185,18 +185,32 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A part of the pattern: where it looks, and the keys and list places that lead to it."""
+    """A part of the pattern: where it looks, and the keys and list places that lead to it.
 
+    compile: compiles what is at a spot.
+    """
+
+    compile: Callable[[Json, Spot], Check]
     path: Path = field(default_factory=Path)
     position: tuple[str, ...] = ()
 
     def key(self, key: str, written: str) -> Spot:
         """The spot of a key; written: as the pattern has it, anchor and all."""
-        return Spot(self.path.child(key), (*self.position, written))
+        return Spot(self.compile, self.path.child(key), (*self.position, written))
 
     def each(self, index: int) -> Spot:
         """The spot of the pattern's element that every element of the list is compared with."""
-        return Spot(self.path.each(), (*self.position, str(index)))
+        return Spot(self.compile, self.path.each(), (*self.position, str(index)))
+
+    def check(self, pattern: Json) -> Check:
+        """Compile the pattern here; raise `PatternDepthError`."""
+        if len(self.position) > MAX_DEPTH:
+            raise PatternDepthError(f"the pattern has more than {MAX_DEPTH} levels")
+        return self.compile(pattern, self)
+
+    def part(self, pattern: Json, required: tuple[tuple[str, ...], ...] = ()) -> Part:
+        """Return the part of the pattern that is here."""
+        return Part(self.path, pattern, self.position, required)
 
 
 class Part(NamedTuple):
@@ -213,16 +227,3 @@ def weight_of(pattern: Json) -> int:
     """Return the number of parts of a pattern, the cost of one more comparison."""
     members = pattern.values() if isinstance(pattern, dict) else pattern
     return 1 + (sum(map(weight_of, members)) if isinstance(pattern, dict | list) else 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """The compiler of the parts below."""
-
-    compile: Callable[[Json, Spot, Build], Check]
-
-    def part(self, pattern: Json, spot: Spot) -> Check:
-        """Compiles a part of the pattern; raises `PatternDepthError`."""
-        if len(spot.position) > MAX_DEPTH:
-            raise PatternDepthError(f"the pattern has more than {MAX_DEPTH} levels")
-        return self.compile(pattern, spot, self)

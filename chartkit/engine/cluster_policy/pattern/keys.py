@@ -8,10 +8,8 @@ from typing import Final
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.build import (
     LIST,
-    Build,
     Check,
     Failure,
-    Part,
     Places,
     Run,
     Spot,
@@ -30,20 +28,20 @@ _MISSING: Final = object()
 _NO_KEY: Final = "conditional anchor key doesn't exist in the resource"
 
 
-def compile_key(written: str, pattern: Json, spot: Spot, build: Build) -> Entry:
+def compile_key(written: str, pattern: Json, spot: Spot) -> Entry:
     """The entry of a key as the pattern has it; spot: that of the object."""
     anchor = parse_anchor(written)
     if anchor is not None and anchor.kind in _ANCHORED:
-        return _ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written), build)
+        return _ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written))
     if pattern == "*":
         return _any_value(written, spot)
-    check = build.part(pattern, spot.key(written, written))
+    check = spot.key(written, written).check(pattern)
     return lambda resource, places, run: check(resource.get(written), places, run)
 
 
 def _any_value(key: str, spot: Spot) -> Entry:
     path = spot.path
-    part = Part(path.child(key), "*", (*spot.position, key))
+    part = spot.key(key, key).part("*")
 
     def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
         if resource.get(key) is not None:
@@ -54,9 +52,8 @@ def _any_value(key: str, spot: Spot) -> Entry:
     return entry
 
 
-def _condition(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
-    check, path = build.part(pattern, spot), spot.path
-    part = Part(path, pattern, spot.position)
+def _condition(key: str, pattern: Json, spot: Spot) -> Entry:
+    check, path, part = spot.check(pattern), spot.path, spot.part(pattern)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
@@ -70,8 +67,8 @@ def _condition(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     return entry
 
 
-def _global(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
-    check = build.part(pattern, spot)
+def _global(key: str, pattern: Json, spot: Spot) -> Entry:
+    check = spot.check(pattern)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
@@ -81,9 +78,8 @@ def _global(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     return entry
 
 
-def _equality(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
-    check = build.part(pattern, spot)
-    part = Part(spot.path, pattern, spot.position)
+def _equality(key: str, pattern: Json, spot: Spot) -> Entry:
+    check, part = spot.check(pattern), spot.part(pattern)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
@@ -96,9 +92,8 @@ def _equality(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     return entry
 
 
-def _negation(key: str, _pattern: Json, spot: Spot, _build: Build) -> Entry:
-    path = spot.path
-    part = Part(path, None, spot.position)
+def _negation(key: str, _pattern: Json, spot: Spot) -> Entry:
+    path, part = spot.path, spot.part(None)
 
     def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
         return forbidden_key(path.at(places), (part, places)) if key in resource else None
@@ -106,10 +101,9 @@ def _negation(key: str, _pattern: Json, spot: Spot, _build: Build) -> Entry:
     return entry
 
 
-def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
-    path = spot.path
-    part = Part(path, pattern, spot.position)
-    check = _compile_existence(pattern, spot, build)
+def _existence(key: str, pattern: Json, spot: Spot) -> Entry:
+    path, part = spot.path, spot.part(pattern)
+    check = _compile_existence(pattern, spot)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
         value = resource.get(key, _MISSING)
@@ -128,8 +122,8 @@ def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     return entry
 
 
-def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
-    path, part = spot.path, Part(spot.path, pattern, spot.position)
+def _compile_existence(pattern: Json, spot: Spot) -> Check:
+    path, part = spot.path, spot.part(pattern)
     name = go_type(pattern)
     if not isinstance(pattern, list):
         return _refuse(
@@ -137,7 +131,7 @@ def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
             f"invalid pattern type {name}: Pattern has to be of list to compare against resource",
         )
     checks = [
-        build.part(one, spot.each(index))
+        spot.each(index).check(one)
         if isinstance(one, dict)
         else _refuse(
             spot,
@@ -170,7 +164,7 @@ def _refuse(spot: Spot, text: str) -> Check:
     return lambda _value, places, _run: Failure(spot.path.at(places), text)
 
 
-_ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot, Build], Entry]]] = {
+_ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot], Entry]]] = {
     AnchorKind.CONDITION: _condition,
     AnchorKind.GLOBAL: _global,
     AnchorKind.EXISTENCE: _existence,

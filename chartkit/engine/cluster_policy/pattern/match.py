@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.pattern.anchors import (
@@ -18,13 +18,11 @@ from chartkit.engine.cluster_policy.pattern.anchors import (
 )
 from chartkit.engine.cluster_policy.pattern.build import (
     LIST,
-    Build,
     Check,
     Failure,
     Mismatch,
     MismatchKind,
     Part,
-    Path,
     PatternDepthError,
     Places,
     Run,
@@ -39,10 +37,9 @@ from chartkit.go.fmt import go_sprint, go_type
 from chartkit.model import Body, Json
 
 
-def compile_list(pattern: list[Json], spot: Spot, build: Build) -> Check:
+def compile_list(pattern: list[Json], spot: Spot) -> Check:
     """Compares a list with a list pattern; its first element decides how."""
-    inner = _compile_inner(pattern, spot, build)
-    path, part = spot.path, Part(spot.path, pattern, spot.position)
+    inner, path, part = _compile_inner(pattern, spot), spot.path, spot.part(pattern)
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if isinstance(value, list):
@@ -58,16 +55,16 @@ def compile_list(pattern: list[Json], spot: Spot, build: Build) -> Check:
     return check
 
 
-def _compile_inner(pattern: list[Json], spot: Spot, build: Build) -> Check:
+def _compile_inner(pattern: list[Json], spot: Spot) -> Check:
     if not pattern:
         path = spot.path
         return lambda _value, places, _run: Failure(path.at(places), "pattern Array empty")
     first = pattern[0]
     if isinstance(first, dict):
-        return _every_object(build.part(first, spot.each(0)), spot, weight_of(first))
+        return _every_object(spot.each(0).check(first), spot, weight_of(first))
     if isinstance(first, list):
-        return _each_place(pattern, spot, build)
-    return build.part(first, spot)
+        return _each_place(pattern, spot)
+    return spot.check(first)
 
 
 def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
@@ -93,11 +90,9 @@ def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
     return check
 
 
-def _each_place(pattern: list[Json], spot: Spot, build: Build) -> Check:
-    path, part = spot.path, Part(spot.path, pattern, spot.position)
-    checks = [
-        build.part(one, spot.key(str(index), str(index))) for index, one in enumerate(pattern)
-    ]
+def _each_place(pattern: list[Json], spot: Spot) -> Check:
+    path, part = spot.path, spot.part(pattern)
+    checks = [spot.key(str(index), str(index)).check(one) for index, one in enumerate(pattern)]
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if len(value) < len(checks):
@@ -168,23 +163,22 @@ def compile_pattern(body: Json) -> Pattern:
     int64 pattern takes the text `1`, a float64 one `1.0` as well.
     """
     try:
-        return Pattern(Build(_compile).part(body, Spot()))
+        return Pattern(Spot(_compile).check(body))
     except RecursionError:
         raise PatternDepthError("the pattern is nested too deep") from None
 
 
-def _compile(pattern: Json, spot: Spot, build: Build) -> Check:
+def _compile(pattern: Json, spot: Spot) -> Check:
     if isinstance(pattern, dict):
-        return compile_object(pattern, spot, build)
+        return compile_object(pattern, spot)
     if isinstance(pattern, list):
-        return compile_list(pattern, spot, build)
+        return compile_list(pattern, spot)
     return _leaf(pattern, spot)
 
 
 def _leaf(pattern: Json, spot: Spot) -> Check:
-    holds, path = compile_scalar(pattern), spot.path
-    part = Part(path, pattern, spot.position)
-    wanted = go_sprint(pattern)
+    holds, wanted = compile_scalar(pattern), go_sprint(pattern)
+    path, part = spot.path, spot.part(pattern)
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if holds(value) or (isinstance(value, list) and all(map(holds, value))):
@@ -201,15 +195,17 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
 
 _TAGS: Final = ("labels", "annotations")
 
+Entries = tuple[Entry, ...]
 
-def expansion_of(pattern: Body, spot: Spot) -> Expansion | None:
-    """Return the replacements of an object pattern's label keys; None if there are none."""
+
+def variants_of(pattern: Body, spot: Spot) -> Variants | None:
+    """Return the variants of an object pattern whose label keys are replaced; None for others."""
     written, metadata = _entry(pattern, "metadata")
     if not isinstance(metadata, dict):
         return None
     if not any(_is_replaced(_entry(metadata, tag)[1]) for tag in _TAGS):
         return None
-    return Expansion(written, metadata, (*spot.position, written))
+    return Variants(pattern, spot, written, metadata)
 
 
 def _is_replaced(labels: Json) -> bool:
@@ -218,19 +214,26 @@ def _is_replaced(labels: Json) -> bool:
     return any(has_wildcard(key) or not isinstance(labels[key], str) for key in labels)
 
 
-class Expansion(NamedTuple):
-    """The `metadata` of an object pattern: its key as written, its value, its place."""
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """An object pattern whose label keys hold wildcards, compiled for each set of labels.
 
+    written, metadata: the key of its `metadata`, anchor and all, and the value.
+    """
+
+    pattern: Body
+    spot: Spot
     written: str
     metadata: Body
-    position: tuple[str, ...]
+    found: dict[object, tuple[Entries, Entries]] = field(default_factory=dict)
 
-    def expand(self, resource: Body, run: Run) -> tuple[Body, object]:
-        """The metadata pattern for an object, and what tells it apart from others.
+    def entries(self, resource: Body, run: Run) -> tuple[Entries, Entries]:
+        """The entries of both phases for an object.
 
         What was replaced for one element of a list stays replaced for the next.
         """
-        metadata = run.metadata.get(self.position, self.metadata)
+        position = self.spot.position
+        metadata = run.metadata.get(position, self.metadata)
         found = resource.get("metadata")
         if isinstance(found, dict):
             for tag in _TAGS:
@@ -238,8 +241,15 @@ class Expansion(NamedTuple):
                 given = _texts(_entry(found, tag)[1])
                 if isinstance(labels, dict) and given is not None:
                     metadata = {**metadata, key: _replaced(labels, given)}
-            run.metadata[self.position] = metadata
-        return metadata, tuple(map(_identity, (_entry(metadata, tag)[1] for tag in _TAGS)))
+            run.metadata[position] = metadata
+        known = tuple(_identity(_entry(metadata, tag)[1]) for tag in _TAGS)
+        entries = self.found.get(known)
+        if entries is None:
+            entries = _compile_entries({**self.pattern, self.written: metadata}, self.spot)
+            if len(self.found) >= _MOST_VARIANTS:
+                del self.found[next(iter(self.found))]
+            self.found[known] = entries
+        return entries
 
 
 def _identity(labels: Json) -> object:
@@ -286,25 +296,47 @@ def _matching(wildcard: str, given: dict[str, str]) -> str:
     return next(filter(matches, given), wildcard)
 
 
-Entries = tuple[Entry, ...]
-
 _TRACKED: Final = frozenset({AnchorKind.CONDITION, AnchorKind.EXISTENCE})
 _MOST_VARIANTS: Final = 256
 
 
-def compile_object(pattern: Body, spot: Spot, build: Build) -> Check:
+def compile_object(pattern: Body, spot: Spot) -> Check:
     """Compares an object with an object pattern."""
-    anchors, plain = _compile_entries(pattern, spot, build)
-    tracked = _tracked(pattern)
-    expansion = expansion_of(pattern, spot)
-    part = Part(spot.path, pattern, spot.position, tuple(_required(pattern, ())))
-    if expansion is not None:
-        return _expanding(_Variants(pattern, expansion, spot, build), tracked, part)
-    if anchors or tracked:
-        return _anchored(anchors, plain, tracked, part)
-    if len(plain) == 1:
-        return _single(plain[0], part)
-    return _plain(plain, part)
+    phases, tracked = _compile_entries(pattern, spot), _tracked(pattern)
+    variants = variants_of(pattern, spot)
+    path, part = spot.path, spot.part(pattern, tuple(_required(pattern, ())))
+
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
+        if not isinstance(value, dict):
+            at = path.at(places)
+            text = f"pattern and resource have different structures. Path: {at}. "
+            text += f"Expected map[string]interface {{}}, found {go_type(value)}"
+            return Failure(at, text, place=(part, places))
+        anchors, plain = phases if variants is None else variants.entries(value, run)
+        if anchors:
+            for written, key in tracked:
+                if not run.found.get(written):
+                    run.found[written] = key in value
+            skipped: list[Failure] = []
+            applied = False
+            for entry in anchors:
+                failure = entry(value, places, run)
+                if failure is None:
+                    applied = True
+                elif failure.skips:
+                    skipped.append(failure)
+                elif all(one.combined for one in skipped):
+                    return failure
+            # A condition unmet further down does not count beside an anchor that holds here.
+            if skipped and not (applied and all(one.combined for one in skipped)):
+                return combine(skipped, path.at(places))
+        for entry in plain:
+            failure = entry(value, places, run)
+            if failure is not None:
+                return failure
+        return None
+
+    return check
 
 
 def _required(pattern: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -314,87 +346,6 @@ def _required(pattern: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]
     for key, member in pattern.items():
         if parse_anchor(key) is None and not has_wildcard(key):
             yield from _required(member, (*path, key))
-
-
-def _single(entry: Entry, part: Part) -> Check:
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        if isinstance(value, dict):
-            return entry(value, places, run)
-        return _not_an_object(value, part, places)
-
-    return check
-
-
-def _plain(entries: Entries, part: Part) -> Check:
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        if not isinstance(value, dict):
-            return _not_an_object(value, part, places)
-        for entry in entries:
-            failure = entry(value, places, run)
-            if failure is not None:
-                return failure
-        return None
-
-    return check
-
-
-def _anchored(
-    anchors: Entries, plain: Entries, tracked: tuple[tuple[str, str], ...], part: Part
-) -> Check:
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        if not isinstance(value, dict):
-            return _not_an_object(value, part, places)
-        if tracked:
-            _track(tracked, value, run)
-        return _compare(value, (anchors, plain), part.path, places, run)
-
-    return check
-
-
-def _expanding(variants: _Variants, tracked: tuple[tuple[str, str], ...], part: Part) -> Check:
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        if not isinstance(value, dict):
-            return _not_an_object(value, part, places)
-        if tracked:
-            _track(tracked, value, run)
-        return _compare(value, variants.entries(value, run), part.path, places, run)
-
-    return check
-
-
-def _compare(
-    value: Body, phases: tuple[Entries, Entries], path: Path, places: Places, run: Run
-) -> Failure | None:
-    anchors, plain = phases
-    skipped: list[Failure] = []
-    applied = False
-    for entry in anchors:
-        failure = entry(value, places, run)
-        if failure is None:
-            applied = True
-        elif failure.skips:
-            skipped.append(failure)
-        elif all(one.combined for one in skipped):
-            return failure
-    # A condition unmet further down does not count beside an anchor that holds here.
-    if skipped and not (applied and all(one.combined for one in skipped)):
-        return combine(skipped, path.at(places))
-    for entry in plain:
-        failure = entry(value, places, run)
-        if failure is not None:
-            return failure
-    return None
-
-
-def _not_an_object(value: Json, part: Part, places: Places) -> Failure:
-    path = part.path.at(places)
-    found = go_type(value)
-    return Failure(
-        path,
-        f"pattern and resource have different structures. Path: {path}. "
-        f"Expected map[string]interface {{}}, found {found}",
-        place=(part, places),
-    )
 
 
 def _tracked(pattern: Body) -> tuple[tuple[str, str], ...]:
@@ -407,39 +358,9 @@ def _tracked(pattern: Body) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _track(tracked: tuple[tuple[str, str], ...], value: Body, run: Run) -> None:
-    found = run.found
-    for written, key in tracked:
-        if not found.get(written):
-            found[written] = key in value
-
-
-def _compile_entries(pattern: Body, spot: Spot, build: Build) -> tuple[Entries, Entries]:
+def _compile_entries(pattern: Body, spot: Spot) -> tuple[Entries, Entries]:
     first, then = in_phases(pattern)
     return (
-        tuple(compile_key(key, pattern[key], spot, build) for key in first),
-        tuple(compile_key(key, pattern[key], spot, build) for key in then),
+        tuple(compile_key(key, pattern[key], spot) for key in first),
+        tuple(compile_key(key, pattern[key], spot) for key in then),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Variants:
-    """An object pattern whose label keys hold wildcards, compiled for each set of labels."""
-
-    pattern: Body
-    expansion: Expansion
-    spot: Spot
-    build: Build
-    found: dict[object, tuple[Entries, Entries]] = field(default_factory=dict)
-
-    def entries(self, value: Body, run: Run) -> tuple[Entries, Entries]:
-        """The entries of both phases for an object."""
-        metadata, key = self.expansion.expand(value, run)
-        entries = self.found.get(key)
-        if entries is None:
-            pattern = {**self.pattern, self.expansion.written: metadata}
-            entries = _compile_entries(pattern, self.spot, self.build)
-            if len(self.found) >= _MOST_VARIANTS:
-                del self.found[next(iter(self.found))]
-            self.found[key] = entries
-        return entries

@@ -1,6 +1,7 @@
 """Paths with list places, and what one comparison remembers."""
 
 from chartkit.engine.cluster_policy.pattern.build import Path, Run, Spot
+from chartkit.engine.cluster_policy.pattern.match import _compile
 
 
 def test_build_path() -> None:
@@ -10,7 +11,7 @@ def test_build_path() -> None:
 
 
 def test_spot_keeps_the_key_as_written() -> None:
-    spot = Spot().key("a", "=(a)").each(0)
+    spot = Spot(_compile).key("a", "=(a)").each(0)
     assert (spot.path.at((3,)), spot.position) == ("/a/3/", ("=(a)", "0"))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
 from chartkit.engine.cluster_policy.pattern.build import Spot
-from chartkit.engine.cluster_policy.pattern.match import expansion_of
+from chartkit.engine.cluster_policy.pattern.match import _compile, variants_of
 from chartkit.model import Body, Json
 
 
@@ -24,7 +24,7 @@ def _labels(labels: Json, **beside: Json) -> Body:
     ],
 )
 def test_nothing_to_replace(pattern: Body) -> None:
-    assert expansion_of(pattern, Spot()) is None
+    assert variants_of(pattern, Spot(_compile)) is None
 
 
 @pytest.mark.parametrize(

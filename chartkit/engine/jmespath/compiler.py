@@ -3,6 +3,8 @@
 A key that an object lacks is an error in Kyverno, yet most constructs take it as null. Whether
 one does depends on the tree alone, so each node is compiled strictly (a missing key raises
 `NotFoundError`) or leniently (it is null), and a search raises only what reaches the top.
+
+`tracing` has the same compiler for values that know which fields they come from.
 """
 
 from __future__ import annotations
@@ -55,9 +57,12 @@ _FILTER: Final = "a filter"
 _SLICE: Final = "a slice"
 
 
-def compile_node(node: Node, strict: bool = True) -> Search:
-    """The closure of a node; strict: whether a missing key at its end raises."""
-    return _COMPILERS[node.kind](node, strict)
+ORDER: dict[Comparator, Callable[[float, float], bool]] = {
+    Comparator.LT: float.__lt__,
+    Comparator.LTE: float.__le__,
+    Comparator.GT: float.__gt__,
+    Comparator.GTE: float.__ge__,
+}
 
 
 def is_false(value: Json) -> bool:
@@ -113,283 +118,273 @@ def trailing_names(left: Node, right: Node) -> tuple[list[str], Node, Node]:
     return names, left, right
 
 
-def _subexpression(node: Node, strict: bool) -> Search:
-    left, right = node.children
-    if not strict and not keeps_null(right):
-        return _swallow(_subexpression(node, True))
-    names, left, right = trailing_names(left, right)
-    if not names:
-        return _pipe(node, strict)
-    if left.kind is Kind.FIELD and right.kind is Kind.FIELD:
-        return _chain((left.value, *names), strict)
-    if right.kind is not Kind.FIELD:
-        left = Node(Kind.SUBEXPRESSION, children=(left, right))
-    return _then(compile_node(left, strict), _chain(tuple(names), strict))
+class Compiler:
+    """Makes the closure of a node by the method of its kind's name; strict: whether a key that is
+    missing at its end raises."""
 
+    def compile(self, node: Node, strict: bool = True) -> Search:
+        """Return the closure of a node."""
+        closure: Search = getattr(self, node.kind.name.lower())(node, strict)
+        return closure
 
-def _then(first: Search, second: Search) -> Search:
-    return lambda value, budget: second(first(value, budget), budget)
+    def missing(self, _error: JMESPathError, /) -> Json:
+        """Return null, in the place of what cannot be found."""
+        return None
 
+    def constant(self, value: Json, /) -> Search:
+        """Return the closure of a value that no input changes."""
+        return lambda _value, _budget: value
 
-def _swallow(search: Search) -> Search:
-    def find(value: Json, budget: Budget) -> Json:
-        try:
-            return search(value, budget)
-        except NotFoundError:
-            return None
+    def names(self, names: tuple[str, ...], strict: bool, /) -> Search:
+        """Return the closure of fields, each of which is inside the one before."""
+        return _chain(names, strict)
 
-    return find
+    def swallow(self, search: Search) -> Search:
+        """Return a search for which a missing key is null."""
 
+        def find(value: Json, budget: Budget) -> Json:
+            try:
+                return search(value, budget)
+            except NotFoundError as error:
+                return self.missing(error)
 
-def _index(node: Node, _: bool) -> Search:
-    index: int = node.value
+        return find
 
-    def find(value: Json, _: Budget) -> Json:
-        if not isinstance(value, list):
-            return None
-        try:
-            return value[index]
-        except IndexError:
-            return None
+    def quiet(self, node: Node) -> Search:
+        """The node with every error taken as null, as some projections take their left side."""
+        search = self.compile(node, False)
 
-    return find
+        def find(value: Json, budget: Budget) -> Json:
+            try:
+                return search(value, budget)
+            except CrashError:
+                raise
+            except JMESPathError as error:
+                return self.missing(error)
 
+        return find
 
-def _slice(node: Node, _: bool) -> Search:
-    part = slice(*node.value)
+    def empty(self, _node: Node, _strict: bool, /) -> Search:
+        return raising(JMESPathError, "Unknown AST node: ASTEmpty")
 
-    def find(value: Json, budget: Budget) -> Json:
-        if not isinstance(value, list):
-            return None
-        if part.step == 0:
-            raise JMESPathError("Invalid slice, step cannot be 0")
-        budget.spend(len(value), _SLICE)
-        return value[part]
+    def identity(self, _node: Node, _strict: bool, /) -> Search:
+        return lambda value, _: value
 
-    return find
+    current = identity
 
+    def literal(self, node: Node, _strict: bool, /) -> Search:
+        return self.constant(node.value)
 
-def _projection(node: Node, _: bool) -> Search:
-    first = compile_node(node.children[0], False)
-    if node.children[1].kind is Kind.IDENTITY:
+    def field(self, node: Node, strict: bool, /) -> Search:
+        return self.names((node.value,), strict)
 
-        def present(value: Json, budget: Budget) -> Json:
+    def index_expression(self, node: Node, strict: bool, /) -> Search:
+        first, second = (self.compile(child, strict) for child in node.children)
+        return lambda value, budget: second(first(value, budget), budget)
+
+    def pipe(self, node: Node, _strict: bool, /) -> Search:
+        return self.index_expression(node, False)
+
+    def subexpression(self, node: Node, strict: bool, /) -> Search:
+        left, right = node.children
+        if not strict and not keeps_null(right):
+            return self.swallow(self.subexpression(node, True))
+        names, left, right = trailing_names(left, right)
+        if not names:
+            return self.index_expression(node, strict)
+        if right.kind is not Kind.FIELD:
+            left = Node(Kind.SUBEXPRESSION, children=(left, right))
+        elif left.kind is Kind.FIELD:
+            return self.names((left.value, *names), strict)
+        first, second = self.compile(left, strict), self.names(tuple(names), strict)
+        return lambda value, budget: second(first(value, budget), budget)
+
+    def index(self, node: Node, _strict: bool, /) -> Search:
+        index: int = node.value
+
+        def find(value: Json, _: Budget) -> Json:
+            if not isinstance(value, list):
+                return None
+            try:
+                return value[index]
+            except IndexError:
+                return None
+
+        return find
+
+    def slice(self, node: Node, _strict: bool, /) -> Search:
+        part = slice(*node.value)
+
+        def find(value: Json, budget: Budget) -> Json:
+            if not isinstance(value, list):
+                return None
+            if part.step == 0:
+                raise JMESPathError("Invalid slice, step cannot be 0")
+            budget.spend(len(value), _SLICE)
+            return value[part]
+
+        return find
+
+    def projection(self, node: Node, _strict: bool, /) -> Search:
+        first = self.compile(node.children[0], False)
+        if node.children[1].kind is Kind.IDENTITY:
+
+            def present(value: Json, budget: Budget) -> Json:
+                elements = first(value, budget)
+                if not isinstance(elements, list):
+                    return None
+                budget.steps -= len(elements)
+                if budget.steps < 0:
+                    budget.spend(0, _PROJECTION)
+                return [element for element in elements if element is not None]
+
+            return present
+        apply = self.compile(node.children[1], False)
+        weight = node.children[1].weight
+
+        def project(value: Json, budget: Budget) -> Json:
             elements = first(value, budget)
             if not isinstance(elements, list):
                 return None
-            budget.steps -= len(elements)
+            budget.steps -= len(elements) * weight
             if budget.steps < 0:
                 budget.spend(0, _PROJECTION)
-            return [element for element in elements if element is not None]
+            return [found for element in elements if (found := apply(element, budget)) is not None]
 
-        return present
-    apply = compile_node(node.children[1], False)
-    weight = node.children[1].weight
+        return project
 
-    def project(value: Json, budget: Budget) -> Json:
-        elements = first(value, budget)
-        if not isinstance(elements, list):
-            return None
-        budget.steps -= len(elements) * weight
-        if budget.steps < 0:
-            budget.spend(0, _PROJECTION)
-        return [found for element in elements if (found := apply(element, budget)) is not None]
+    def filter_projection(self, node: Node, _strict: bool, /) -> Search:
+        first = self.quiet(node.children[0])
+        apply = self.compile(node.children[1], False)
+        holds = self.compile(node.children[2], False)
+        weight = node.children[1].weight + node.children[2].weight
 
-    return project
+        def select(value: Json, budget: Budget) -> Json:
+            elements = first(value, budget)
+            if not isinstance(elements, list):
+                return None
+            budget.steps -= len(elements) * weight
+            if budget.steps < 0:
+                budget.spend(0, _FILTER)
+            return [
+                found
+                for element in elements
+                if not is_false(holds(element, budget))
+                and (found := apply(element, budget)) is not None
+            ]
 
+        return select
 
-def _filter(node: Node, _: bool) -> Search:
-    first = _quiet(node.children[0])
-    apply = compile_node(node.children[1], False)
-    holds = compile_node(node.children[2], False)
-    weight = node.children[1].weight + node.children[2].weight
+    def flatten(self, node: Node, _strict: bool, /) -> Search:
+        first = self.quiet(node.children[0])
 
-    def select(value: Json, budget: Budget) -> Json:
-        elements = first(value, budget)
-        if not isinstance(elements, list):
-            return None
-        budget.steps -= len(elements) * weight
-        if budget.steps < 0:
-            budget.spend(0, _FILTER)
-        return [
-            found
-            for element in elements
-            if not is_false(holds(element, budget))
-            and (found := apply(element, budget)) is not None
-        ]
+        def flatten(value: Json, budget: Budget) -> Json:
+            elements = first(value, budget)
+            if not isinstance(elements, list):
+                return None
+            flat: list[Json] = []
+            for element in elements:
+                if isinstance(element, list):
+                    budget.steps -= len(element) + 1
+                    if budget.steps < 0:
+                        budget.spend(0, _PROJECTION)
+                    flat.extend(element)
+                else:
+                    flat.append(element)
+            return flat
 
-    return select
+        return flatten
 
+    def value_projection(self, node: Node, _strict: bool, /) -> Search:
+        first = self.quiet(node.children[0])
+        apply = self.compile(node.children[1], False)
+        # Kyverno visits as many nulls as there are members before the members themselves.
+        visits_nulls = not keeps_null(node.children[1])
+        weight = node.children[1].weight
 
-def _flatten(node: Node, _: bool) -> Search:
-    first = _quiet(node.children[0])
+        def project(value: Json, budget: Budget) -> Json:
+            members = first(value, budget)
+            if not isinstance(members, dict):
+                return None
+            elements: list[Json] = list(members.values())
+            budget.spend(2 * len(elements) * weight, _PROJECTION)
+            if visits_nulls:
+                elements = [None] * len(elements) + elements
+            return [found for element in elements if (found := apply(element, budget)) is not None]
 
-    def flatten(value: Json, budget: Budget) -> Json:
-        elements = first(value, budget)
-        if not isinstance(elements, list):
-            return None
-        flat: list[Json] = []
-        for element in elements:
-            if isinstance(element, list):
-                budget.steps -= len(element) + 1
-                if budget.steps < 0:
-                    budget.spend(0, _PROJECTION)
-                flat.extend(element)
-            else:
-                flat.append(element)
-        return flat
+        return project
 
-    return flatten
+    def comparator(self, node: Node, _strict: bool, /) -> Search:
+        left, right = (self.compile(child, False) for child in node.children)
+        if node.value is Comparator.EQ:
+            return lambda value, budget: deep_equal(
+                left(value, budget), right(value, budget), budget
+            )
+        if node.value is Comparator.NE:
+            return lambda value, budget: (
+                not deep_equal(left(value, budget), right(value, budget), budget)
+            )
+        holds = ORDER[node.value]
 
-
-def _value_projection(node: Node, _: bool) -> Search:
-    first = _quiet(node.children[0])
-    apply = compile_node(node.children[1], False)
-    # Kyverno visits as many nulls as there are members before the members themselves.
-    visits_nulls = not keeps_null(node.children[1])
-    weight = node.children[1].weight
-
-    def project(value: Json, budget: Budget) -> Json:
-        members = first(value, budget)
-        if not isinstance(members, dict):
-            return None
-        elements: list[Json] = list(members.values())
-        budget.spend(2 * len(elements) * weight, _PROJECTION)
-        if visits_nulls:
-            elements = [None] * len(elements) + elements
-        return [found for element in elements if (found := apply(element, budget)) is not None]
-
-    return project
-
-
-def _quiet(node: Node) -> Search:
-    """The node with every error taken as null, as these projections take their left side."""
-    search = compile_node(node, False)
-
-    def find(value: Json, budget: Budget) -> Json:
-        try:
-            return search(value, budget)
-        except CrashError:
-            raise
-        except JMESPathError:
+        def compare(value: Json, budget: Budget) -> Json:
+            first, second = left(value, budget), right(value, budget)
+            if is_number(first) and is_number(second):
+                return holds(float(first), float(second))
             return None
 
-    return find
+        return compare
 
+    def or_expression(self, node: Node, _strict: bool, /) -> Search:
+        left, right = (self.compile(child, False) for child in node.children)
 
-def _comparator(node: Node, _: bool) -> Search:
-    left, right = (compile_node(child, False) for child in node.children)
-    if node.value is Comparator.EQ:
-        return lambda value, budget: deep_equal(left(value, budget), right(value, budget), budget)
-    if node.value is Comparator.NE:
+        def either(value: Json, budget: Budget) -> Json:
+            found = left(value, budget)
+            return right(value, budget) if is_false(found) else found
+
+        return either
+
+    def and_expression(self, node: Node, strict: bool, /) -> Search:
+        left = self.compile(node.children[0], False)
+        right = self.compile(node.children[1], strict)
+
+        def both(value: Json, budget: Budget) -> Json:
+            found = left(value, budget)
+            return found if is_false(found) else right(value, budget)
+
+        return both
+
+    def not_expression(self, node: Node, _strict: bool, /) -> Search:
+        operand = self.compile(node.children[0], False)
+        return lambda value, budget: is_false(operand(value, budget))
+
+    def multi_select_list(self, node: Node, _strict: bool, /) -> Search:
+        members = [self.compile(child, False) for child in node.children]
         return lambda value, budget: (
-            not deep_equal(left(value, budget), right(value, budget), budget)
+            None if value is None else [member(value, budget) for member in members]
         )
-    holds = ORDER[node.value]
 
-    def compare(value: Json, budget: Budget) -> Json:
-        first, second = left(value, budget), right(value, budget)
-        if is_number(first) and is_number(second):
-            return holds(float(first), float(second))
-        return None
+    def multi_select_dict(self, node: Node, _strict: bool, /) -> Search:
+        members = [(child.value, self.compile(child.children[0], False)) for child in node.children]
+        return lambda value, budget: (
+            None if value is None else {key: member(value, budget) for key, member in members}
+        )
 
-    return compare
+    def expref(self, node: Node, _strict: bool, /) -> Search:
+        child = node.children[0]
+        strict = self.compile(child)
+        # Compiled once: references stand inside references, and two each would double every level.
+        return self.constant(ExpressionReference(child, strict, self.swallow(strict)))
 
-
-ORDER: dict[Comparator, Callable[[float, float], bool]] = {
-    Comparator.LT: float.__lt__,
-    Comparator.LTE: float.__le__,
-    Comparator.GT: float.__gt__,
-    Comparator.GTE: float.__ge__,
-}
+    def function_expression(self, node: Node, _strict: bool, /) -> Search:
+        return compile_call(node.value, [self.compile(child, False) for child in node.children])
 
 
-def _or(node: Node, _: bool) -> Search:
-    left, right = (compile_node(child, False) for child in node.children)
-
-    def either(value: Json, budget: Budget) -> Json:
-        found = left(value, budget)
-        return right(value, budget) if is_false(found) else found
-
-    return either
+_COMPILER: Final = Compiler()
 
 
-def _and(node: Node, strict: bool) -> Search:
-    left = compile_node(node.children[0], False)
-    right = compile_node(node.children[1], strict)
-
-    def both(value: Json, budget: Budget) -> Json:
-        found = left(value, budget)
-        return found if is_false(found) else right(value, budget)
-
-    return both
-
-
-def _not(node: Node, _: bool) -> Search:
-    operand = compile_node(node.children[0], False)
-    return lambda value, budget: is_false(operand(value, budget))
-
-
-def _pipe(node: Node, strict: bool) -> Search:
-    left, right = (compile_node(child, strict) for child in node.children)
-    return _then(left, right)
-
-
-def _identity(_: Node, __: bool) -> Search:
-    return lambda value, _: value
-
-
-def _constant(value: Json) -> Search:
-    return lambda _, __: value
-
-
-def _multi_select_list(node: Node, _: bool) -> Search:
-    members = [compile_node(child, False) for child in node.children]
-    return lambda value, budget: (
-        None if value is None else [member(value, budget) for member in members]
-    )
-
-
-def _multi_select_hash(node: Node, _: bool) -> Search:
-    members = [(child.value, compile_node(child.children[0], False)) for child in node.children]
-    return lambda value, budget: (
-        None if value is None else {key: member(value, budget) for key, member in members}
-    )
-
-
-def _reference(node: Node, _: bool) -> Search:
-    child = node.children[0]
-    strict = compile_node(child)
-    # Compiled once: references stand inside references, and two each would double every level.
-    return _constant(ExpressionReference(child, strict, _swallow(strict)))
-
-
-_COMPILERS: dict[Kind, Callable[[Node, bool], Search]] = {
-    Kind.EMPTY: lambda _, __: raising(JMESPathError, "Unknown AST node: ASTEmpty"),
-    Kind.COMPARATOR: _comparator,
-    Kind.CURRENT: _identity,
-    Kind.EXPREF: _reference,
-    Kind.FUNCTION_EXPRESSION: lambda node, _: compile_call(
-        node.value, [compile_node(child, False) for child in node.children]
-    ),
-    Kind.FIELD: lambda node, strict: _chain((node.value,), strict),
-    Kind.FILTER_PROJECTION: _filter,
-    Kind.FLATTEN: _flatten,
-    Kind.IDENTITY: _identity,
-    Kind.INDEX: _index,
-    Kind.INDEX_EXPRESSION: _pipe,
-    Kind.LITERAL: lambda node, _: _constant(node.value),
-    Kind.MULTI_SELECT_DICT: _multi_select_hash,
-    Kind.MULTI_SELECT_LIST: _multi_select_list,
-    Kind.OR_EXPRESSION: _or,
-    Kind.AND_EXPRESSION: _and,
-    Kind.NOT_EXPRESSION: _not,
-    Kind.PIPE: lambda node, _: _pipe(node, False),
-    Kind.PROJECTION: _projection,
-    Kind.SUBEXPRESSION: _subexpression,
-    Kind.SLICE: _slice,
-    Kind.VALUE_PROJECTION: _value_projection,
-}
+def compile_node(node: Node, strict: bool = True) -> Search:
+    """The closure of a node; strict: whether a missing key at its end raises."""
+    return _COMPILER.compile(node, strict)
 
 
 _SIZED: Final = frozenset({str, list, dict, ItemsList})

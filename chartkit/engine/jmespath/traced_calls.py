@@ -4,7 +4,6 @@ keep its members apart."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.budget import Budget
@@ -18,24 +17,21 @@ Trace = Callable[[Traced, Budget], Traced]
 """A compiled expression that tells where its result comes from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of a call; reference: the node of an `&expression`, which takes each member."""
+Argument = tuple[Trace, Node | None]
+"""An argument of a call; with its node an `&expression`, which takes each member."""
 
-    trace: Trace
-    reference: Node | None = None
-
-
+_UNREAD: Final = Traced(None)
 _Keep = Callable[[Json, Sequence[Traced]], Traced | None]
 
 
 def compile_traced_call(name: Json, arguments: Sequence[Argument]) -> Trace:
     """Return a call as a closure; it raises `JMESPathError` as the call does."""
-    run = compile_call(name, [_search(index, argument) for index, argument in enumerate(arguments)])
-    if any(argument.reference is not None for argument in arguments):
-        return _over_members(name, run, arguments)
+    run = compile_call(name, [_search(index, node) for index, (_, node) in enumerate(arguments)])
+    applied = [trace for trace, node in arguments if node is not None]
+    if applied:
+        return _over_members(name, run, arguments, applied[0])
+    traces = [trace for trace, _ in arguments]
     keep = _KEEPING.get(name) if isinstance(name, str) else None
-    traces = [argument.trace for argument in arguments]
 
     def call(here: Traced, budget: Budget) -> Traced:
         given = [trace(here, budget) for trace in traces]
@@ -46,21 +42,20 @@ def compile_traced_call(name: Json, arguments: Sequence[Argument]) -> Trace:
     return call
 
 
-def _search(index: int, argument: Argument) -> Search:
-    if argument.reference is not None:
-        return compile_node(argument.reference, False)
+def _search(index: int, reference: Node | None) -> Search:
+    if reference is not None:
+        return compile_node(reference, False)
     return lambda given, _budget: given[index].value
 
 
-def _over_members(name: Json, run: Search, arguments: Sequence[Argument]) -> Trace:
+def _over_members(name: Json, run: Search, arguments: Sequence[Argument], apply: Trace) -> Trace:
     def call(here: Traced, budget: Budget) -> Traced:
-        given = [Traced(None) if one.reference else one.trace(here, budget) for one in arguments]
+        given = [trace(here, budget) if node is None else _UNREAD for trace, node in arguments]
         value = run(given, budget)
         lists = [one for one in given if isinstance(one.value, list)]
         if len(lists) != 1:
             return made(value, *given)
         members = lists[0].members()
-        apply = next(argument.trace for argument in arguments if argument.reference is not None)
         seen = [apply(member, budget) for member in members]
         if name == "map":
             return listed(seen, lists)

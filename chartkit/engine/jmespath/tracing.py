@@ -1,32 +1,24 @@
 """Expressions searched once more with values that know where they come from.
 
 A search that decided against an object is repeated here to tell the fields of the object that it
-read. Nodes become closures as in `compiler`, which they follow in what is strict and what is not;
-they are slower and give the same value.
+read: `compiler` with other closures for what makes, chooses or loses a value. They are slower and
+give the same value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import expression
-from chartkit.engine.jmespath.compiler import (
-    ORDER,
-    compile_node,
-    is_false,
-    keeps_null,
-    trailing_names,
-)
+from chartkit.engine.jmespath.compiler import ORDER, Compiler, compile_node, is_false, keeps_null
 from chartkit.engine.jmespath.declaration import deep_equal, is_number, to_json
-from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
+from chartkit.engine.jmespath.errors import JMESPathError, NotFoundError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import Comparator, parse
 from chartkit.engine.jmespath.traced import Traced, listed, made, named
-from chartkit.engine.jmespath.traced_calls import Argument, Trace, compile_traced_call
-from chartkit.errors import raising
+from chartkit.engine.jmespath.traced_calls import Trace, compile_traced_call
 from chartkit.model import Json
 
 _TRACE: Final = "the fields that an expression reads"
@@ -48,7 +40,7 @@ def compile_trace(text: str) -> Trace:
     and `BudgetError`.
     """
     node = parse(text)
-    search, makes_go_values = _compile(node, True), expression.makes_go_values(node)
+    search, makes_go_values = _TRACER.trace(node, True), expression.makes_go_values(node)
 
     def trace(here: Traced, budget: Budget) -> Traced:
         try:
@@ -62,84 +54,6 @@ def compile_trace(text: str) -> Trace:
     return trace
 
 
-def _compile(node: Node, strict: bool = False) -> Trace:
-    return _COMPILERS[node.kind](node, strict)
-
-
-def _names(names: tuple[str, ...], strict: bool) -> Trace:
-    if not strict:
-        return lambda here, _budget: here.inside(names)
-
-    def walk(here: Traced, _budget: Budget) -> Traced:
-        value = here.value
-        for index, name in enumerate(names):
-            if not isinstance(value, dict):
-                break
-            if name not in value:
-                raise MissingFieldError(name, here.inside(names[: index + 1]))
-            value = value[name]
-        return here.inside(names)
-
-    return walk
-
-
-def _subexpression(node: Node, strict: bool) -> Trace:
-    left, right = node.children
-    if not strict and not keeps_null(right):
-        return _lenient(_subexpression(node, True))
-    names, left, right = trailing_names(left, right)
-    if not names:
-        return _chain(node, strict)
-    if right.kind is not Kind.FIELD:
-        left = Node(Kind.SUBEXPRESSION, children=(left, right))
-    elif left.kind is Kind.FIELD:
-        return _names((left.value, *names), strict)
-    first, then = _compile(left, strict), _names(tuple(names), strict)
-    return lambda here, budget: then(first(here, budget), budget)
-
-
-def _chain(node: Node, strict: bool) -> Trace:
-    left, right = (_compile(child, strict) for child in node.children)
-    return lambda here, budget: right(left(here, budget), budget)
-
-
-def _lenient(trace: Trace) -> Trace:
-    def find(here: Traced, budget: Budget) -> Traced:
-        try:
-            return trace(here, budget)
-        except MissingFieldError as error:
-            return made(None, error.place)
-
-    return find
-
-
-def _quiet(node: Node) -> Trace:
-    trace = _lenient(_compile(node))
-
-    def find(here: Traced, budget: Budget) -> Traced:
-        try:
-            return trace(here, budget)
-        except CrashError:
-            raise
-        except JMESPathError:
-            return Traced(None)
-
-    return find
-
-
-def _index(node: Node, _strict: bool) -> Trace:
-    index: int = node.value
-
-    def find(here: Traced, _budget: Budget) -> Traced:
-        value, path, reads, lost, _parts = here
-        size = len(value) if isinstance(value, list) else 0
-        if -size <= index < size:
-            return here.member(index % size)
-        return Traced(None, None if path is None else (*path, max(index, 0)), reads, lost)
-
-    return find
-
-
 def _nothing(source: Traced) -> Traced:
     """Return null, for a value of another type than is asked for."""
     return Traced(None, source.path, source.reads, source.lost)
@@ -150,32 +64,6 @@ def _left(source: Traced) -> tuple[Traced, ...]:
     return source.lost or ((source,) if not source.value else ())
 
 
-def _slice(node: Node, _strict: bool) -> Trace:
-    part = slice(*node.value)
-
-    def find(here: Traced, budget: Budget) -> Traced:
-        if not isinstance(here.value, list):
-            return _nothing(here)
-        if part.step == 0:
-            raise JMESPathError("Invalid slice, step cannot be 0")
-        budget.spend(len(here.value), _TRACE)
-        return listed(here.members()[part], _left(here))
-
-    return find
-
-
-def _projection(node: Node, _strict: bool) -> Trace:
-    first, apply = map(_compile, node.children)
-
-    def project(here: Traced, budget: Budget) -> Traced:
-        source = first(here, budget)
-        if not isinstance(source.value, list):
-            return _nothing(source)
-        return _projected(source, source.members(), apply, budget)
-
-    return project
-
-
 def _projected(source: Traced, members: list[Traced], apply: Trace, budget: Budget) -> Traced:
     budget.spend(len(members), _TRACE)
     parts: list[Traced] = []
@@ -184,81 +72,6 @@ def _projected(source: Traced, members: list[Traced], apply: Trace, budget: Budg
         found = apply(member, budget)
         (lost if found.value is None else parts).append(found)
     return listed(parts, lost)
-
-
-def _filter(node: Node, _strict: bool) -> Trace:
-    first = _quiet(node.children[0])
-    apply, holds = _compile(node.children[1]), _compile(node.children[2])
-
-    def select(here: Traced, budget: Budget) -> Traced:
-        source = first(here, budget)
-        if not isinstance(source.value, list):
-            return _nothing(source)
-        budget.spend(len(source.value), _TRACE)
-        parts: list[Traced] = []
-        lost = [*_left(source)]
-        for member in source.members():
-            held = holds(member, budget)
-            if is_false(held.value):
-                lost.append(held)
-                continue
-            found = apply(member, budget)
-            if found.value is None:
-                lost.append(found)
-            else:
-                parts.append(found.chosen_by(held))
-        return listed(parts, lost)
-
-    return select
-
-
-def _flatten(node: Node, _strict: bool) -> Trace:
-    first = _quiet(node.children[0])
-
-    def flatten(here: Traced, budget: Budget) -> Traced:
-        source = first(here, budget)
-        if not isinstance(source.value, list):
-            return _nothing(source)
-        parts: list[Traced] = []
-        lost = [*_left(source)]
-        for member in source.members():
-            if isinstance(member.value, list):
-                budget.spend(len(member.value), _TRACE)
-                parts += member.members()
-                lost += _left(member)
-            else:
-                parts.append(member)
-        return listed(parts, lost)
-
-    return flatten
-
-
-def _value_projection(node: Node, _strict: bool) -> Trace:
-    first, apply = _quiet(node.children[0]), _compile(node.children[1])
-    visits_nulls = not keeps_null(node.children[1])
-
-    def project(here: Traced, budget: Budget) -> Traced:
-        source = first(here, budget)
-        if not isinstance(source.value, dict):
-            return _nothing(source)
-        members = [member for _, member in source.items()]
-        if visits_nulls:
-            members = [Traced(None)] * len(members) + members
-        return _projected(source, members, apply, budget)
-
-    return project
-
-
-def _comparator(node: Node, _strict: bool) -> Trace:
-    first, second = map(_compile, node.children)
-    comparator: Comparator = node.value
-
-    def compare(here: Traced, budget: Budget) -> Traced:
-        left, right = first(here, budget), second(here, budget)
-        value = _compared(comparator, left.value, right.value, budget)
-        return Traced(value, None, compared(left, right))
-
-    return compare
 
 
 def compared(left: Traced, right: Traced) -> tuple[Traced, ...]:
@@ -272,119 +85,224 @@ def compared(left: Traced, right: Traced) -> tuple[Traced, ...]:
     return left, right
 
 
-def _compared(comparator: Comparator, left: Json, right: Json, budget: Budget) -> bool | None:
-    if comparator in (Comparator.EQ, Comparator.NE):
-        return deep_equal(left, right, budget) is (comparator is Comparator.EQ)
-    if is_number(left) and is_number(right):
-        return ORDER[comparator](float(left), float(right))
-    return None
-
-
-def _or(node: Node, _strict: bool) -> Trace:
-    first, second = map(_compile, node.children)
-
-    def either(here: Traced, budget: Budget) -> Traced:
-        left = first(here, budget)
-        if not is_false(left.value):
-            return left
-        right = second(here, budget)
-        if not is_false(right.value):
-            return right.chosen_by(left)
-        # Neither is true, and either could be: the first that is asked for comes first.
-        return Traced(right.value, left.path, (*left.reads, right), left.lost)
-
-    return either
-
-
-def _and(node: Node, strict: bool) -> Trace:
-    first, second = _compile(node.children[0]), _compile(node.children[1], strict)
-    is_constant = _is_constant(node.children[1])
-
-    def both(here: Traced, budget: Budget) -> Traced:
-        left = first(here, budget)
-        if is_false(left.value):
-            # No field decides where the other side is never true.
-            if is_constant and is_false(second(here, budget).value):
-                return Traced(left.value)
-            return left
-        right = second(here, budget)
-        return right if is_constant and is_false(right.value) else right.chosen_by(left)
-
-    return both
-
-
 def _is_constant(node: Node) -> bool:
     if node.kind in (Kind.FUNCTION_EXPRESSION, Kind.COMPARATOR, Kind.NOT_EXPRESSION):
         return bool(node.children) and all(map(_is_constant, node.children))
     return node.kind is Kind.LITERAL
 
 
-def _not(node: Node, _strict: bool) -> Trace:
-    operand = _compile(node.children[0])
+class _Tracer(Compiler):
+    """Makes closures over values that know their fields."""
 
-    def negate(here: Traced, budget: Budget) -> Traced:
-        found = operand(here, budget)
-        return Traced(is_false(found.value), None, (found,))
+    def trace(self, node: Node, strict: bool = False) -> Trace:
+        """Return the closure of a node."""
+        return self.compile(node, strict)
 
-    return negate
+    def missing(self, error: JMESPathError, /) -> Traced:
+        return made(None, error.place) if isinstance(error, MissingFieldError) else Traced(None)
+
+    def constant(self, value: Json, /) -> Trace:
+        found = Traced(value)
+        return lambda _here, _budget: found
+
+    def names(self, names: tuple[str, ...], strict: bool, /) -> Trace:
+        if not strict:
+            return lambda here, _budget: here.inside(names)
+
+        def walk(here: Traced, _budget: Budget) -> Traced:
+            value = here.value
+            for index, name in enumerate(names):
+                if not isinstance(value, dict):
+                    break
+                if name not in value:
+                    raise MissingFieldError(name, here.inside(names[: index + 1]))
+                value = value[name]
+            return here.inside(names)
+
+        return walk
+
+    def index(self, node: Node, _strict: bool, /) -> Trace:
+        index: int = node.value
+
+        def find(here: Traced, _budget: Budget) -> Traced:
+            value, path, reads, lost, _parts = here
+            size = len(value) if isinstance(value, list) else 0
+            if -size <= index < size:
+                return here.member(index % size)
+            return Traced(None, None if path is None else (*path, max(index, 0)), reads, lost)
+
+        return find
+
+    def slice(self, node: Node, _strict: bool, /) -> Trace:
+        part = slice(*node.value)
+
+        def find(here: Traced, budget: Budget) -> Traced:
+            if not isinstance(here.value, list):
+                return _nothing(here)
+            if part.step == 0:
+                raise JMESPathError("Invalid slice, step cannot be 0")
+            budget.spend(len(here.value), _TRACE)
+            return listed(here.members()[part], _left(here))
+
+        return find
+
+    def projection(self, node: Node, _strict: bool, /) -> Trace:
+        first, apply = (self.trace(child) for child in node.children)
+
+        def project(here: Traced, budget: Budget) -> Traced:
+            source = first(here, budget)
+            if not isinstance(source.value, list):
+                return _nothing(source)
+            return _projected(source, source.members(), apply, budget)
+
+        return project
+
+    def filter_projection(self, node: Node, _strict: bool, /) -> Trace:
+        first = self.quiet(node.children[0])
+        apply, holds = self.trace(node.children[1]), self.trace(node.children[2])
+
+        def select(here: Traced, budget: Budget) -> Traced:
+            source = first(here, budget)
+            if not isinstance(source.value, list):
+                return _nothing(source)
+            budget.spend(len(source.value), _TRACE)
+            parts: list[Traced] = []
+            lost = [*_left(source)]
+            for member in source.members():
+                held = holds(member, budget)
+                if is_false(held.value):
+                    lost.append(held)
+                    continue
+                found = apply(member, budget)
+                if found.value is None:
+                    lost.append(found)
+                else:
+                    parts.append(found.chosen_by(held))
+            return listed(parts, lost)
+
+        return select
+
+    def flatten(self, node: Node, _strict: bool, /) -> Trace:
+        first = self.quiet(node.children[0])
+
+        def flatten(here: Traced, budget: Budget) -> Traced:
+            source = first(here, budget)
+            if not isinstance(source.value, list):
+                return _nothing(source)
+            parts: list[Traced] = []
+            lost = [*_left(source)]
+            for member in source.members():
+                if isinstance(member.value, list):
+                    budget.spend(len(member.value), _TRACE)
+                    parts += member.members()
+                    lost += _left(member)
+                else:
+                    parts.append(member)
+            return listed(parts, lost)
+
+        return flatten
+
+    def value_projection(self, node: Node, _strict: bool, /) -> Trace:
+        first, apply = self.quiet(node.children[0]), self.trace(node.children[1])
+        visits_nulls = not keeps_null(node.children[1])
+
+        def project(here: Traced, budget: Budget) -> Traced:
+            source = first(here, budget)
+            if not isinstance(source.value, dict):
+                return _nothing(source)
+            members = [member for _, member in source.items()]
+            if visits_nulls:
+                members = [Traced(None)] * len(members) + members
+            return _projected(source, members, apply, budget)
+
+        return project
+
+    def comparator(self, node: Node, _strict: bool, /) -> Trace:
+        first, second = (self.trace(child) for child in node.children)
+        comparator: Comparator = node.value
+
+        def compare(here: Traced, budget: Budget) -> Traced:
+            left, right = first(here, budget), second(here, budget)
+            value: bool | None = None
+            if comparator in (Comparator.EQ, Comparator.NE):
+                is_equal = deep_equal(left.value, right.value, budget)
+                value = is_equal is (comparator is Comparator.EQ)
+            elif is_number(left.value) and is_number(right.value):
+                value = ORDER[comparator](float(left.value), float(right.value))
+            return Traced(value, None, compared(left, right))
+
+        return compare
+
+    def or_expression(self, node: Node, _strict: bool, /) -> Trace:
+        first, second = (self.trace(child) for child in node.children)
+
+        def either(here: Traced, budget: Budget) -> Traced:
+            left = first(here, budget)
+            if not is_false(left.value):
+                return left
+            right = second(here, budget)
+            if not is_false(right.value):
+                return right.chosen_by(left)
+            # Neither is true, and either could be: the first that is asked for comes first.
+            return Traced(right.value, left.path, (*left.reads, right), left.lost)
+
+        return either
+
+    def and_expression(self, node: Node, strict: bool, /) -> Trace:
+        first, second = (
+            self.trace(node.children[0]),
+            self.trace(node.children[1], strict),
+        )
+        is_constant = _is_constant(node.children[1])
+
+        def both(here: Traced, budget: Budget) -> Traced:
+            left = first(here, budget)
+            if is_false(left.value):
+                # No field decides where the other side is never true.
+                if is_constant and is_false(second(here, budget).value):
+                    return Traced(left.value)
+                return left
+            right = second(here, budget)
+            return right if is_constant and is_false(right.value) else right.chosen_by(left)
+
+        return both
+
+    def not_expression(self, node: Node, _strict: bool, /) -> Trace:
+        operand = self.trace(node.children[0])
+
+        def negate(here: Traced, budget: Budget) -> Traced:
+            found = operand(here, budget)
+            return Traced(is_false(found.value), None, (found,))
+
+        return negate
+
+    def multi_select_list(self, node: Node, _strict: bool, /) -> Trace:
+        members = [self.trace(child) for child in node.children]
+        return lambda here, budget: (
+            here if here.value is None else listed([member(here, budget) for member in members])
+        )
+
+    def multi_select_dict(self, node: Node, _strict: bool, /) -> Trace:
+        members = [(child.value, self.trace(child.children[0])) for child in node.children]
+        return lambda here, budget: (
+            here
+            if here.value is None
+            else named({key: member(here, budget) for key, member in members})
+        )
+
+    def expref(self, node: Node, _strict: bool, /) -> Trace:
+        return self.constant(compile_node(node)(None, Budget()))
+
+    def function_expression(self, node: Node, _strict: bool, /) -> Trace:
+        return compile_traced_call(
+            node.value,
+            [
+                (self.swallow(self.trace(child.children[0], True)), child)
+                if child.kind is Kind.EXPREF
+                else (self.trace(child), None)
+                for child in node.children
+            ],
+        )
 
 
-def _multi_select_list(node: Node, _strict: bool) -> Trace:
-    members = list(map(_compile, node.children))
-    return lambda here, budget: (
-        here if here.value is None else listed([member(here, budget) for member in members])
-    )
-
-
-def _multi_select_dict(node: Node, _strict: bool) -> Trace:
-    members = [(child.value, _compile(child.children[0])) for child in node.children]
-    return lambda here, budget: (
-        here
-        if here.value is None
-        else named({key: member(here, budget) for key, member in members})
-    )
-
-
-def _function(node: Node, _strict: bool) -> Trace:
-    return compile_traced_call(node.value, [_argument(child) for child in node.children])
-
-
-def _argument(node: Node) -> Argument:
-    if node.kind is Kind.EXPREF:
-        return Argument(_lenient(_compile(node.children[0], True)), node)
-    return Argument(_compile(node))
-
-
-def _constant(value: Json) -> Trace:
-    found = Traced(value)
-    return lambda _here, _budget: found
-
-
-def _identity(_node: Node, _strict: bool) -> Trace:
-    return lambda here, _budget: here
-
-
-_COMPILERS: Final[dict[Kind, Callable[[Node, bool], Trace]]] = {
-    Kind.EMPTY: lambda _, __: raising(JMESPathError, "Unknown AST node: ASTEmpty"),
-    Kind.COMPARATOR: _comparator,
-    Kind.CURRENT: _identity,
-    Kind.FUNCTION_EXPRESSION: _function,
-    Kind.EXPREF: lambda node, _: _constant(compile_node(node)(None, Budget())),
-    Kind.FIELD: lambda node, strict: _names((node.value,), strict),
-    Kind.FILTER_PROJECTION: _filter,
-    Kind.FLATTEN: _flatten,
-    Kind.IDENTITY: _identity,
-    Kind.INDEX: _index,
-    Kind.INDEX_EXPRESSION: _chain,
-    Kind.LITERAL: lambda node, _: _constant(node.value),
-    Kind.MULTI_SELECT_DICT: _multi_select_dict,
-    Kind.MULTI_SELECT_LIST: _multi_select_list,
-    Kind.OR_EXPRESSION: _or,
-    Kind.AND_EXPRESSION: _and,
-    Kind.NOT_EXPRESSION: _not,
-    Kind.PIPE: lambda node, _: _chain(node, False),
-    Kind.PROJECTION: _projection,
-    Kind.SUBEXPRESSION: _subexpression,
-    Kind.SLICE: _slice,
-    Kind.VALUE_PROJECTION: _value_projection,
-}
+_TRACER: Final = _Tracer()

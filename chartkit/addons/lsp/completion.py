@@ -44,8 +44,7 @@ def _keys(shape: Shape, cursor: Cursor) -> Iterator[types.CompletionItem]:
 
 
 def _values(shape: Shape) -> Iterator[types.CompletionItem]:
-    for value in shape.values():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+    for text in shape.values():
         yield types.CompletionItem(text, kind=types.CompletionItemKind.EnumMember)
 
 

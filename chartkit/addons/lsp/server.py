@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -245,9 +246,11 @@ class ChartkitServer(LanguageServer):
             problems = self._problems_at(path, types.Range(params.position, params.position))
             root = partial(self._session.shape_of, path)
             own = hover.of_place(self._cursor(path, params.position), root)
-            texts = [*hover.of_problems(problems), *filter(None, [own])]
-            markup = types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(texts))
-            return types.Hover(markup) if texts else None
+            text = "\n\n---\n\n".join([*hover.of_problems(problems), *filter(None, [own])])
+            for root in self._session.roots:
+                text = text.replace(f"{root}{os.sep}", "")
+            markup = types.MarkupContent(types.MarkupKind.Markdown, text)
+            return types.Hover(markup) if text else None
 
         return await self._asked(params.text_document.uri, answer, None)
 

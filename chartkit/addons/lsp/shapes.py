@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from chartkit.addons.lsp.cursor import Step
 from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
-from chartkit.model import Body, Json
+from chartkit.model import Body
 from chartkit.schemas.compact import Schema, flattened, type_library
 from chartkit.schemas.crds import kinds
 
@@ -81,12 +82,13 @@ class Shape:
             return f"list of {items.name}"
         return " or ".join(names) if isinstance(names, list) else str(names)
 
-    def values(self) -> list[Json]:
-        """Return the values that there are, as far as they are counted."""
+    def values(self) -> list[str]:
+        """Return the values that there are, as YAML has them, as far as they are counted."""
         found = [value for values in self._all("enum", list) for value in values]
         if not found and self.name == "boolean":
-            return [True, False]
-        return [*dict.fromkeys(value for value in found if isinstance(value, str | int))]
+            found = [True, False]
+        scalars = dict.fromkeys(value for value in found if isinstance(value, str | int))
+        return [value if isinstance(value, str) else json.dumps(value) for value in scalars]
 
     @property
     def holds_more(self) -> bool:

@@ -66,6 +66,14 @@ async def test_a_hover_says_what_a_policy_wants_and_why(tmp_path: Path) -> None:
         assert (
             "spec.containers[0].securityContext.privileged is true; the pattern wants false" in text
         )
+        assert "pod.yaml:8:" in text
+        assert str(tmp_path) not in text
+        host = tmp_path / "host.yaml"
+        host.write_text("apiVersion: v1\nkind: Pod\nspec:\n  hostPID: true\n")
+        work.open(host)
+        await work.diagnostics(host)
+        text = await work.hover(host, 3, 4)
+        assert text.endswith("**hostPID**: boolean\n\nOne of `true`, `false`.")
         assert await work.hover(file, 0, 2) == "**apiVersion**: string"
 
 

@@ -4,15 +4,20 @@ import { type Call, type Calls, type Message, startWorker } from "./protocol";
 
 export type Input<C extends Call> = Calls[C]["input"];
 export type Result<C extends Call> = Calls[C]["result"];
-interface Wish { call: Call; input: object; answer: (result: never) => void; fail: (text: string) => void }
+interface Wish {
+  id: number; call: Call; input: object; summary: HTMLElement; answer: (result: never) => void;
+  /** The number of the object that is judged, and of those that are left out. */
+  at?: number; leftOut: readonly number[];
+}
 
 /** What people see of the engine; isBusy: one call has taken long, and can be stopped. */
 export interface EngineState { text: string; hasFailed?: boolean; isBusy?: boolean }
 
 const LONG = 10_000;
-/** What takes as long is stopped: one object that a policy has too much to do with. */
+/** What takes as long is stopped: an object, or a call without objects. */
 const TOO_LONG = 120_000;
 const STOPPED = "It was stopped after two minutes: try fewer or smaller objects, or chartkit scan.";
+const MOST_LEFT_OUT = 10;
 const NEEDS = "It needs WebAssembly in a current browser, and a server: from a folder on disk, " +
   "start it with “chartkit playground”.";
 
@@ -21,7 +26,7 @@ export class Engine {
   private isReady = false;
   private version = "";
   private next = 1;
-  private readonly asked = new Map<number, Wish>();
+  private asked: Wish | null = null;
   private readonly waiting = new Map<Call, Wish>();
   private timer = 0;
 
@@ -29,22 +34,43 @@ export class Engine {
     this.start();
   }
 
-  /** Ask; answer is called with the result, unless a newer call of this kind comes first. */
+  /** Ask; answer is called with the result, unless a newer call of this kind comes first. Where there
+   * is none, the summary says why, in place of what stands below it. */
   ask<C extends Call>(
-    call: C, input: Input<C>, answer: (result: Result<C>) => void, fail: (text: string) => void,
+    call: C, input: Input<C>, summary: HTMLElement, answer: (result: Result<C>) => void,
   ): void {
-    this.waiting.set(call, { call, input, answer, fail });
+    this.waiting.set(call, { id: this.next++, call, input, summary, answer, leftOut: [] });
     this.send();
   }
 
   /** Stop what takes too long, and load the engine again. */
   restart(reason = "It took too long, and was stopped."): void {
     this.worker?.terminate();
-    window.clearTimeout(this.timer);
-    for (const wish of this.asked.values()) wish.fail(reason);
-    this.asked.clear();
     this.isReady = false;
     this.start();
+    this.giveUp(reason);
+  }
+
+  /** Have what was asked asked again without the object at hand; without objects, say why it ended. */
+  private giveUp(reason: string): void {
+    const wish = this.ended();
+    if (wish === null) return;
+    const { at, leftOut, ...others } = wish;
+    if (at !== undefined && leftOut.length < MOST_LEFT_OUT && !this.waiting.has(wish.call)) {
+      this.waiting.set(wish.call, { ...others, leftOut: [...leftOut, at] });
+      return;
+    }
+    const { summary } = wish;
+    summary.textContent = reason;
+    summary.className = "summary bad";
+    summary.nextElementSibling?.replaceChildren();
+  }
+
+  private ended(): Wish | null {
+    window.clearTimeout(this.timer);
+    const wish = this.asked;
+    this.asked = null;
+    return wish;
   }
 
   private start(): void {
@@ -73,27 +99,35 @@ export class Engine {
       this.show({ text: `${this.version}, loaded in ${message.seconds.toFixed(1)} s.` });
       return this.send();
     }
-    const wish = this.asked.get(message.id);
-    if (wish === undefined) return;
-    this.asked.delete(message.id);
-    window.clearTimeout(this.timer);
+    if (this.asked?.id !== message.id) return;
+    if ("at" in message) {
+      this.asked.at = message.at;
+      return this.await(this.asked.call);
+    }
+    if ("error" in message) return this.restart(message.error);
     this.show({ text: `${this.version}.` });
-    const { error } = "error" in message ? message : (message.result as { error?: string });
-    if (error !== undefined) wish.fail(error);
-    else if ("result" in message) wish.answer(message.result as never);
+    const { error } = message.result as { error?: string };
+    if (error !== undefined) this.giveUp(error);
+    else this.ended()?.answer(message.result as never);
     this.send();
   }
 
   /** Send what waits, a call at a time: the worker has one thread. */
   private send(): void {
     const [wish] = this.waiting.values();
-    if (!this.isReady || this.asked.size || wish === undefined) return;
+    if (!this.isReady || this.asked !== null || wish === undefined) return;
     this.waiting.delete(wish.call);
-    const id = this.next++;
-    this.asked.set(id, wish);
-    this.worker?.postMessage({ id, call: wish.call, input: wish.input });
+    this.asked = wish;
+    const { id, call, input, leftOut } = wish;
+    this.worker?.postMessage({ id, call, input: { ...input, left_out: leftOut } });
+    this.await(call);
+  }
+
+  /** Give what comes next its time. */
+  private await(call: Call): void {
+    window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
-      this.show({ text: `This takes long: ${wish.call}.`, isBusy: true });
+      this.show({ text: `This takes long: ${call}.`, isBusy: true });
       this.timer = window.setTimeout(() => this.restart(STOPPED), TOO_LONG - LONG);
     }, LONG);
   }

@@ -29,9 +29,7 @@ export class Evaluation {
   private ask(): void {
     const input = this.input();
     if (input === null) return;
-    this.engine.ask("evaluate", input, (result) => this.show(result), (text) => {
-      this.summary.textContent = text;
-    });
+    this.engine.ask("evaluate", input, this.summary, (result) => this.show(result));
   }
 
   private input(): Input<"evaluate"> | null {

@@ -22,9 +22,7 @@ export class Expressions {
   private ask(): void {
     const { expression, data } = this.editors;
     const input = { language: this.language.value, expression: expression.text, data: data.text };
-    this.engine.ask("expression", input, (result) => this.show(result), (text) => {
-      this.summary.textContent = text;
-    });
+    this.engine.ask("expression", input, this.summary, (result) => this.show(result));
   }
 
   private show({ value, type, parts, problems }: Result<"expression">): void {

@@ -18,13 +18,9 @@ export class Library {
   /** Load the list once, and show it. */
   open(): void {
     if (this.entries !== null) return;
-    this.entries = [];
-    this.engine.ask("library", {}, ({ entries }) => {
+    this.engine.ask("library", {}, this.summary, ({ entries }) => {
       this.entries = entries;
       this.show();
-    }, (text) => {
-      this.entries = null;
-      this.summary.textContent = text;
     });
   }
 

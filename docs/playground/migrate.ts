@@ -34,9 +34,7 @@ export class Migration {
   private ask(): void {
     this.summary.textContent = "Converting and proving …";
     const input = { policy: this.policy.text };
-    this.engine.ask("migrate", input, (result) => this.show(result), (text) => {
-      this.summary.textContent = text;
-    });
+    this.engine.ask("migrate", input, this.summary, (result) => this.show(result));
   }
 
   private show({ text, verdict, counterexamples, notes, problems }: Result<"migrate">): void {

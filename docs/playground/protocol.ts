@@ -52,9 +52,11 @@ export interface Calls {
 }
 export type Call = keyof Calls;
 export interface Question { id: number; call: Call; input: object }
+/** at: the number of the object that is judged from now on; an input can leave some out (`left_out`). */
 export type Message =
   | { ready: true; version: string; seconds: number }
   | { failed: string }
+  | { id: number; at: number }
   | { id: number; result: object }
   | { id: number; error: string };
 

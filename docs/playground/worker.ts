@@ -1,4 +1,4 @@
-/** The engine: Pyodide with chartkit in it, which answers the page's calls one after the other. */
+/** The engine: Pyodide with chartkit in it, which answers one call of the page after the other. */
 
 import { loadPyodide } from "pyodide";
 import type { Call, Message, Question } from "./protocol";
@@ -11,9 +11,7 @@ const FOLDER = new URL(`${ENGINE}/`, import.meta.url).href;
 const PAGE = 1 << 16;
 const HOME = "/home/pyodide";
 
-type Answer = (call: Call, input: string) => string;
-const waiting = new Map<Call, Question>();
-let answer: Answer | null = null;
+type Answer = (call: Call, input: string, step: (at: number) => void) => string;
 
 function send(message: Message): void {
   self.postMessage(message);
@@ -53,37 +51,18 @@ async function load(): Promise<void> {
   } as Parameters<typeof loadPyodide>[0]);
   unpack(python.FS, await pack, HOME);
   const session = python.pyimport("chartkit.addons.playground.session");
-  answer = (call, input) => session.answer(call, input) as string;
+  const answer = session.answer as Answer;
+  self.addEventListener("message", ({ data: { id, call, input } }: MessageEvent<Question>) => {
+    try {
+      const text = answer(call, JSON.stringify(input), (at) => send({ id, at }));
+      send({ id, result: JSON.parse(text) });
+    } catch (error) {
+      // A call answers whatever Python raises: what comes here has left Python in no known state.
+      send({ id, error: `The page had not enough memory for this (${String(error)}).` });
+    }
+  });
   const version = python.pyimport("chartkit").__version__ as string;
   send({ ready: true, version, seconds: (performance.now() - started) / 1000 });
 }
 
-/** Answer what waits, the newest call of a kind alone. */
-function next(): void {
-  const [question] = waiting.values();
-  if (answer === null || question === undefined) return;
-  waiting.delete(question.call);
-  try {
-    send({ id: question.id, result: JSON.parse(answer(question.call, JSON.stringify(question.input))) });
-  } catch (error) {
-    // A call answers whatever Python raises: what comes here has left Python in no known state.
-    const text = `the page has not enough memory for this, and loads the engine again (${String(error)})`;
-    send({ id: question.id, error: text });
-    answer = null;
-    start();
-    return;
-  }
-  // Messages that have come meanwhile are taken first: they may replace what waits.
-  setTimeout(next);
-}
-
-self.addEventListener("message", (event: MessageEvent<Question>) => {
-  waiting.set(event.data.call, event.data);
-  if (waiting.size === 1) setTimeout(next);
-});
-
-function start(): void {
-  load().then(next, (error: unknown) => send({ failed: String(error) }));
-}
-
-start();
+load().catch((error: unknown) => send({ failed: String(error) }));

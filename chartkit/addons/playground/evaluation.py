@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -30,24 +30,27 @@ _KEPT: Final = 8
 _MOST_ROWS: Final = 5_000
 _MOST_SECONDS: Final = 15.0
 """The processor time after which no further object is judged."""
+_COUNTED: Final = 1.0
+"""The most of these that one object takes up: it may take longer, and the others are judged."""
 _MOST_LINES: Final = 2_000
 """The lines of an object whose change is shown as a diff."""
 _MOST_PARTS: Final = 400
 """The checks of a decision that are shown."""
 
 
-def evaluate(given: Body) -> Body:
-    """Return the results of policies for objects."""
+def evaluate(given: Body, step: Callable[[int], object]) -> Body:
+    """Return the results of policies for objects; step: called with the number of each, before it
+    is judged."""
     problems = Problems("policies")
     answer: Body = {"rows": [], "mutated": [], "generated": [], "problems": problems.found}
     try:
-        _evaluate(given, problems, answer)
+        _evaluate(given, problems, answer, step)
     except ChartkitError as error:
         problems.add_error(error)
     return answer
 
 
-def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
+def _evaluate(given: Body, problems: Problems, answer: Body, step: Callable[[int], object]) -> None:
     policies = _compiled(typed(given, "policies", str), typed(given, "exceptions", str))
     problems.add_all([*policies.diagnostics, *policies.remarks])
     objects = objects_of("objects", typed(given, "objects", str))
@@ -66,12 +69,18 @@ def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
     judges = [each for each in requests.policies.policies if not each.judges_json]
     admissions = context.admissions(judges)
     silent: dict[str, RuleDecision] = {}
-    started = time.process_time()
-    for resource in objects:
-        if len(answer["rows"]) > _MOST_ROWS or time.process_time() - started > _MOST_SECONDS:
+    left_out, spent = typed(given, "left_out", list), 0.0
+    for number, resource in enumerate(objects):
+        if number in left_out:
+            message = "this object is too much for the page, and has no results here"
+            problems.add(message, resource.location, "chartkit scan judges it", "warning")
+            continue
+        if len(answer["rows"]) > _MOST_ROWS or spent > _MOST_SECONDS:
             message = "from here on, objects are too many for the page, and are not judged"
             problems.add(message, resource.location, "chartkit scan judges all", "warning")
             break
+        step(number)
+        started = time.process_time()
         request = context.request(resource, admissions)
         request = replace(request, operation=operation, old=_old(request, operation, before))
         decisions, results = explain(judges, request, context.world)
@@ -80,6 +89,7 @@ def _evaluate(given: Body, problems: Problems, answer: Body) -> None:
         answer["mutated"] += _mutated(request.resource, results)
         answer["generated"] += _generated(results)
         _note_silent(silent, decisions)
+        spent += min(time.process_time() - started, _COUNTED)
     for rule in silent.values():
         if rule.status is None:
             message = f"{rule.name} applies to none of the objects: {rule.decision.text}"

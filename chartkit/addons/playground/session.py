@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Final
 
@@ -18,15 +18,19 @@ _MODULES: Final[Mapping[str, str]] = {
 """The modules of the calls, which are functions of their names, imported when first asked."""
 
 
-def answer(call: str, text: str) -> str:
-    """Return the answer to a call, both as JSON; `error` where there is none."""
+def answer(call: str, text: str, step: Callable[[int], object] = lambda _: None) -> str:
+    """Return the answer to a call, both as JSON; `error` where there is none.
+
+    step: called by `evaluate` with the number of each object, before it is judged.
+    """
 
     def answered() -> str:
         if call not in _MODULES:
             raise ChartkitError("there is no such call")
         called = getattr(import_module(f"{__package__}.{_MODULES[call]}"), call)
         given = json.loads(text)
-        return json.dumps(called(given if isinstance(given, dict) else {}))
+        steps = (step,) if call == "evaluate" else ()
+        return json.dumps(called(given if isinstance(given, dict) else {}, *steps))
 
     return contained(answered, _failed)
 

@@ -19,7 +19,9 @@ _ASK: Final = """async ([script, questions]) => {
   const source = new Blob([`import "${script}";`], {type: "text/javascript"});
   const worker = new Worker(URL.createObjectURL(source), {type: "module"});
   const said = (id) => new Promise((resolve, reject) => {
-    worker.onmessage = ({data}) => { if (data.id === id || data.failed) resolve(data); };
+    worker.onmessage = ({data}) => {
+      if (data.failed || (data.id === id && !("at" in data))) resolve(data);
+    };
     worker.onerror = (event) => reject(new Error(event.message));
   });
   const answers = [await said()];

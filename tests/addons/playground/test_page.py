@@ -47,6 +47,15 @@ FETCHES = """async ([script, address]) => {
   const worker = new Worker(URL.createObjectURL(source), {type: "module"});
   return await new Promise((resolve) => { worker.onmessage = (event) => resolve(event.data); });
 }"""
+STUCK = """
+postMessage({ready: true, version: '1', seconds: 0});
+onmessage = ({data: {id, input: {left_out: [left]}}}) => {
+  const problem = {input: "objects", line: 1, column: 1, hint: "", level: "warning"};
+  const problems = [{...problem, message: `left out: ${left}`}];
+  if (left === undefined) for (const at of [0, 1]) postMessage({id, at});
+  else postMessage({id, result: {rows: [], mutated: [], generated: [], problems}});
+};
+"""
 TABS = ("evaluate", "migrate", "expressions", "library")
 MORE_SECRETS = [
     '{"kind":"SecretList","items":[]}\n',
@@ -436,6 +445,12 @@ def test_an_engine_that_cannot_start_and_one_that_never_answers(
         if seconds < 60:
             page.locator("#stop").click()
         await_text(page, "#evaluate-summary", how)
+    page.unroute("**/worker*.js")
+    page.route("**/worker*.js", lambda route: route.fulfill(content_type=SCRIPT, body=STUCK))
+    page.reload()
+    await_text(page, "#engine", "chartkit 1 runs in this page")
+    page.clock.run_for(121_000)
+    await_text(page, "#evaluate-results", "left out: 1")
     context.close()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -191,6 +193,30 @@ def test_objects_that_are_too_many_are_named(monkeypatch: pytest.MonkeyPatch) ->
     assert len(answer["rows"]) == 2
     [problem] = answer["problems"]
     assert (problem["input"], problem["line"], problem["level"]) == ("objects", 25, "warning")
+
+
+def test_an_object_that_takes_long_leaves_the_others_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = itertools.count(step=100)
+    clock = SimpleNamespace(process_time=lambda: float(next(ticks)))
+    monkeypatch.setattr(evaluation, "time", clock)
+    answer = evaluated(POLICY, "---\n".join([POD.format(team="red")] * 20), namespace_labels=PROD)
+    assert len(answer["rows"]) == 16
+    assert "objects are too many for the page" in answer["problems"][0]["message"]
+
+
+def test_an_object_is_left_out_with_a_line() -> None:
+    pods = [POD.format(team=team) for team in ("red", '""', "blue")]
+    given = {"policies": POLICY, "objects": "---\n".join(pods), "namespace_labels": PROD}
+    begun: list[int] = []
+    text = session.answer("evaluate", json.dumps({**given, "left_out": [1]}), begun.append)
+    answer = json.loads(text)
+    assert begun == [0, 2]
+    assert [row["status"] for row in answer["rows"]] == ["pass", "pass"]
+    [problem] = answer["problems"]
+    assert (problem["input"], problem["line"], problem["level"]) == ("objects", 13, "warning")
+    assert "is too much for the page" in problem["message"]
 
 
 def test_a_bomb_of_aliases_is_bounded() -> None:

@@ -14,7 +14,7 @@ from chartkit.engine.cel import types
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, checked_int
-from chartkit.go.duration import MINUTE, SECOND, DurationError, parse_duration
+from chartkit.go.duration import MINUTE, SECOND, DurationError, in_seconds, parse_duration
 from chartkit.go.strconv import NumberError, parse_int, quote, wrapped
 from chartkit.go.time_layout import RFC3339, Moment, TimeError, days_before, is_leap, parse_time
 
@@ -46,9 +46,7 @@ class Duration(Opaque):
     @property
     def seconds(self) -> float:
         """The duration in seconds, computed as Go's `Duration.Seconds` does."""
-        whole, rest = divmod(abs(self.nanoseconds), SECOND)
-        seconds = whole + rest / 1e9
-        return -seconds if self.nanoseconds < 0 else seconds
+        return in_seconds(self.nanoseconds)
 
     def whole(self, unit: int) -> int:
         """Return the number of whole units (in nanoseconds), truncated towards zero."""

@@ -36,7 +36,8 @@ DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "names
 
 _ROUND = 50
 """The most work of a round besides the author's code: the accumulator and the added member."""
-_QUESTIONS = {FoldKind.ALL: "_all", FoldKind.ANY: "_any", FoldKind.ONE: "_one"}
+_LOOPS = {FoldKind.ALL: "_all({})", FoldKind.ANY: "_any({})", FoldKind.LIST: "[{}]"}
+"""The code of macros; the others, and those with two variables, are left to the closures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,9 @@ class Generator(Writer):
             if entry.optional:
                 raise Unsupported
             key = self.visit(entry.key, scope)
-            key_text = key.text if key.kind is str else f"_key({key.text})"
-            entries.append(f"{key_text}: {self.visit(entry.value, scope).text}")
+            if key.kind is not str:
+                raise Unsupported
+            entries.append(f"{key.text}: {self.visit(entry.value, scope).text}")
         return Code("{" + ", ".join(entries) + "}", dict)
 
     def struct_literal(self, expr: ast.StructLiteral, scope: Scope) -> Code:
@@ -173,39 +175,25 @@ def _comprehension(writer: Generator, fold: ast.Comprehension, scope: Scope) -> 
 
 
 def _loop(writer: Generator, fold: ast.Comprehension, shape: Shape, scope: Scope) -> Code:
+    if shape.kind not in _LOOPS or fold.iter_var2:
+        raise Unsupported
     source = writer.visit(fold.iter_range, scope)
     first = writer.local()
-    variables = first
     inner = {**scope, fold.iter_var: Code(first, document=source.document)}
     # What @result is called outside is not seen inside: it would be another macro's.
     inner.pop(fold.accu_var, None)
-    if fold.iter_var2:
-        second = writer.local()
-        variables = f"{first}, {second}"
-        inner[fold.iter_var2] = Code(second, document=source.document)
     before, writer.weight = writer.weight, _ROUND
     writer.loops += 1
     if writer.loops > _MAX_LOOPS:
         raise Unsupported
-    predicate = _optional(writer, shape.predicate, inner)
-    value = _optional(writer, shape.value, inner)
-    key = _optional(writer, shape.key, inner)
+    predicate = None if shape.predicate is None else writer.visit(shape.predicate, inner).condition
+    value = None if shape.value is None else writer.visit(shape.value, inner).text
     writer.loops -= 1
     weight, writer.weight = writer.weight, before
-    through = "_pairs" if fold.iter_var2 else "_items"
-    rounds = f"for {variables} in {through}({source.text}, {writer.meter()}, {weight})"
-    if value is None:
-        assert predicate is not None
-        name = _QUESTIONS[shape.kind]
-        return Code(f"{name}({predicate.condition} {rounds})", bool)
-    chosen = "" if predicate is None else f" if {predicate.condition}"
-    if key is None:
-        return Code(f"[{value.text} {rounds}{chosen}]", list)
-    return Code(f"_mapping(({key.text}, {value.text}) {rounds}{chosen})", dict)
-
-
-def _optional(writer: Generator, expr: ast.Expr | None, scope: Scope) -> Code | None:
-    return None if expr is None else writer.visit(expr, scope)
+    chosen = "" if value is None or predicate is None else f" if {predicate}"
+    rounds = f"for {first} in _items({source.text}, {writer.meter()}, {weight}){chosen}"
+    kind = list if shape.kind is FoldKind.LIST else bool
+    return Code(_LOOPS[shape.kind].format(f"{value or predicate} {rounds}"), kind)
 
 
 _VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {

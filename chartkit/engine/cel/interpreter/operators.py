@@ -232,14 +232,14 @@ def _size(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
     return Code(f"_len({writer.visit(args[0], scope).text})", int)
 
 
-def _edge(method: str, function: str) -> Emit:
-    def emit(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-        text, edge = (writer.visit(each, scope) for each in args)
-        if isinstance(edge.constant, str):
-            writer.weight += ceil(len(edge.constant) / 10)
-            return Code(f"{_operand(text)}.{method}({edge.text})", bool)
-        writer.weight += ceil(LONG / 10)
-        return Code(f"{function}({text.text}, {edge.text})", bool)
+def _edge(method: str) -> Emit:
+    def emit(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code | None:
+        edge = writer.folded.constants.get(args[1].id)
+        if not isinstance(edge, str):
+            return None
+        writer.weight += ceil(len(edge) / 10)
+        text = _operand(writer.visit(args[0], scope))
+        return Code(f"{text}.{method}({writer.constant(edge)})", bool)
 
     return emit
 
@@ -266,14 +266,11 @@ def _matches(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code
     return Code(f"{run}({writer.visit(args[0], scope).text})", bool)
 
 
-def _arithmetic(function: str, weight: int) -> Emit:
-    def emit(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-        left, right = (writer.visit(each, scope) for each in args)
-        writer.weight += weight
-        kind = left.kind if left.kind is right.kind else None
-        return Code(f"{function}({left.text}, {right.text})", kind)
-
-    return emit
+def _sum(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
+    left, right = (writer.visit(each, scope) for each in args)
+    writer.weight += ceil(LONG_TEXT / 10)
+    kind = left.kind if left.kind is right.kind else None
+    return Code(f"_plus({left.text}, {right.text})", kind)
 
 
 def _dyn(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
@@ -285,15 +282,16 @@ def _dyn(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
 
 
 def _or_value(writer: Writer, expr: Call, args: Arguments, scope: Scope) -> Code | None:
+    if args[1].id not in writer.folded.constants:
+        return None
     if not _may_mean(writer, expr, "optional_orValue_value"):
         return None
     path = optional_path(writer, args[0], scope)
+    if path is None:
+        return None
     default = writer.visit(args[1], scope)
-    if path is not None and default.is_constant:
-        text = path.call(writer, "_path_or", default.text)
-        return Code(text, document=path.base.document and default.document)
-    optional = writer.visit(args[0], scope) if path is None else path.code(writer)
-    return Code(f"_or({optional.text}, lambda: {default.text})")
+    text = path.call(writer, "_path_or", default.text)
+    return Code(text, document=path.base.document and default.document)
 
 
 def _compatible_or_value(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
@@ -421,12 +419,10 @@ EMITTERS: Final[dict[tuple[str, int], Emit]] = {
     ("_[_]", 2): _index,
     ("_[?_]", 2): _optional_select,
     ("_?._", 2): _optional_select,
-    ("_+_", 2): _arithmetic("_plus", ceil(LONG_TEXT / 10)),
-    ("_-_", 2): _arithmetic("_minus", 1),
-    ("_*_", 2): _arithmetic("_times", 1),
+    ("_+_", 2): _sum,
     ("size", 1): _size,
-    ("startsWith", 2): _edge("startswith", "_starts"),
-    ("endsWith", 2): _edge("endswith", "_ends"),
+    ("startsWith", 2): _edge("startswith"),
+    ("endsWith", 2): _edge("endswith"),
     ("contains", 2): _contains,
     ("matches", 2): _matches,
     ("dyn", 1): _dyn,

@@ -179,13 +179,6 @@ def has_path(value: Value, fields: Fields) -> bool:
     return path(value, fields) is not MISSING
 
 
-def optional_or(value: Value, default: Callable[[], Value]) -> Value:
-    """`value.orValue(default)`."""
-    if value.__class__ is not OptionalValue:
-        raise Undecided
-    return value.value if value.present else default()
-
-
 def value_or(value: Value, default: Value) -> Value:
     """Kyverno's `value.orValue(default)`, which takes what is not optional as it is."""
     if value.__class__ is OptionalValue:
@@ -214,27 +207,6 @@ def index(value: Value, key: Value) -> Value:
             return value[key]
     elif key.__class__ is int and value.__class__ is list and key >= 0:
         return value[key]
-    raise Undecided
-
-
-def key_of(value: Value) -> Value:
-    """A key of a map that is being made; of other keys Python would take some for the same."""
-    if value.__class__ is str:
-        return value
-    raise Undecided
-
-
-def starts(text: Value, start: Value) -> bool:
-    """`text.startsWith(start)`."""
-    if text.__class__ is str and start.__class__ is str and len(start) <= LONG:
-        return text.startswith(start)
-    raise Undecided
-
-
-def ends(text: Value, end: Value) -> bool:
-    """`text.endsWith(end)`."""
-    if text.__class__ is str and end.__class__ is str and len(end) <= LONG:
-        return text.endswith(end)
     raise Undecided
 
 
@@ -268,49 +240,17 @@ def plus(left: Value, right: Value) -> Value:
         if kind is str or kind is list:
             if len(left) + len(right) <= LONG_TEXT:  # type: ignore[arg-type]
                 return left + right  # type: ignore[operator]
-        elif kind is int:
-            return _bounded(left + right)  # type: ignore[operator]
-    raise Undecided
-
-
-def minus(left: Value, right: Value) -> Value:
-    """`left - right` for two ints."""
-    if left.__class__ is int is right.__class__:
-        return _bounded(left - right)
-    raise Undecided
-
-
-def times(left: Value, right: Value) -> Value:
-    """`left * right` for two ints."""
-    if left.__class__ is int is right.__class__:
-        return _bounded(left * right)
-    raise Undecided
-
-
-def _bounded(value: int) -> int:
-    if INT_MIN <= value <= INT_MAX:
-        return value
+        elif kind is int and INT_MIN <= left + right <= INT_MAX:  # type: ignore[operator]
+            return left + right  # type: ignore[operator]
     raise Undecided
 
 
 def items(values: Value, meter: Meter, weight: int) -> Iterable[Value]:
-    """Return the members that a macro with one variable visits; weight: the most work of one
-    round."""
+    """Return the members that a macro visits; weight: the most work of one round."""
     if values.__class__ is not list and not isinstance(values, dict):
         raise Undecided
     charge(meter, len(values) * weight)
     return values
-
-
-def pairs(values: Value, meter: Meter, weight: int) -> Iterable[tuple[Value, Value]]:
-    """Return the pairs that a macro with two variables visits."""
-    if values.__class__ is list:
-        charge(meter, len(values) * weight)
-        return enumerate(values)
-    if values.__class__ is dict:
-        charge(meter, len(values) * weight)
-        return values.items()
-    raise Undecided
 
 
 def charge(meter: Meter, cost: int) -> None:
@@ -320,28 +260,12 @@ def charge(meter: Meter, cost: int) -> None:
         raise Undecided
 
 
-def exactly_one(holds: Iterable[bool]) -> bool:
-    """Return whether one of them is true."""
-    return sum(holds) == 1
-
-
-def mapping(entries: Iterable[tuple[Value, Value]]) -> dict[Value, Value]:
-    """A map of entries whose keys are texts, each of them once."""
-    made: dict[Value, Value] = {}
-    for key, value in entries:
-        if key.__class__ is not str or key in made:
-            raise Undecided
-        made[key] = value
-    return made
-
-
 NAMES: Final[dict[str, object]] = {
     "_all": all,
     "_any": any,
     "_at": at,
     "_b": condition,
     "_contains": contains,
-    "_ends": ends,
     "_eq": equals,
     "_ge": comparison(operator.ge),
     "_gt": comparison(operator.gt),
@@ -352,20 +276,12 @@ NAMES: Final[dict[str, object]] = {
     "_index": index,
     "_is": is_text,
     "_items": items,
-    "_key": key_of,
     "_le": comparison(operator.le),
     "_len": len,
     "_lt": comparison(operator.lt),
-    "_mapping": mapping,
-    "_minus": minus,
-    "_one": exactly_one,
-    "_or": optional_or,
-    "_pairs": pairs,
     "_path": optional_path,
     "_path_or": path_or,
     "_plus": plus,
-    "_starts": starts,
-    "_times": times,
     "_value_or": value_or,
 }
 """The names that generated code may use, beside its own; it sees no builtins."""

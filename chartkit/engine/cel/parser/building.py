@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
+from typing import Any
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.errors import Issue
@@ -88,42 +89,19 @@ class Builder:
 
     def copy(self, expr: ast.Expr) -> ast.Expr:
         """The expression again, at its own place, with new ids: an expansion may need it twice."""
-        fresh, at, copy = self.ids.take(), expr.offset, self.copy
-        match expr:
-            case ast.Literal():
-                return ast.Literal(fresh, at, expr.value)
-            case ast.Ident():
-                return ast.Ident(fresh, at, expr.name)
-            case ast.Select():
-                return ast.Select(fresh, at, copy(expr.operand), expr.field, expr.test_only)
-            case ast.Call():
-                target = None if expr.target is None else copy(expr.target)
-                return ast.Call(fresh, at, expr.function, target, tuple(map(copy, expr.args)))
-            case ast.ListLiteral():
-                elements = tuple(map(copy, expr.elements))
-                return ast.ListLiteral(fresh, at, elements, expr.optional_indices)
-            case ast.MapLiteral():
-                return ast.MapLiteral(fresh, at, tuple(map(self._entry, expr.entries)))
-            case ast.StructLiteral():
-                return ast.StructLiteral(fresh, at, expr.name, tuple(map(self._field, expr.fields)))
-            case ast.Comprehension():
-                return replace(
-                    expr,
-                    id=fresh,
-                    iter_range=copy(expr.iter_range),
-                    accu_init=copy(expr.accu_init),
-                    loop_condition=copy(expr.loop_condition),
-                    loop_step=copy(expr.loop_step),
-                    result=copy(expr.result),
-                )
+        copied: ast.Expr = self._copied(expr)
+        return copied
 
-    def _entry(self, entry: ast.MapEntry) -> ast.MapEntry:
-        fresh, key, value = self.ids.take(), self.copy(entry.key), self.copy(entry.value)
-        return ast.MapEntry(fresh, self.offset, key, value, entry.optional)
-
-    def _field(self, entry: ast.FieldEntry) -> ast.FieldEntry:
-        fresh, value = self.ids.take(), self.copy(entry.value)
-        return ast.FieldEntry(fresh, self.offset, entry.field, value, entry.optional)
+    def _copied(self, part: Any) -> Any:
+        """The value of a field of a node, with the nodes in it copied."""
+        if isinstance(part, tuple):
+            return tuple(map(self._copied, part))
+        if not isinstance(part, ast.Node):
+            return part
+        is_entry = isinstance(part, ast.MapEntry | ast.FieldEntry)
+        fresh, offset = self.ids.take(), self.offset if is_entry else part.offset
+        parts = (getattr(part, field.name) for field in fields(part)[2:])
+        return type(part)(fresh, offset, *map(self._copied, parts))
 
     def fail(self, expr: ast.Expr | None, message: str) -> MacroError:
         """The error to raise, at the place of `expr` or else of the call."""

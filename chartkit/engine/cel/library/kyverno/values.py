@@ -24,11 +24,10 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, prefixed
 from chartkit.engine.cel.library.printing import NO_TYPE, content, doubles, text_of
 from chartkit.engine.cel.notation import named
-from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
+from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import STRING, Type, struct
 from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value
 from chartkit.errors import InputError, Reraise
-from chartkit.go.duration import SECOND
 from chartkit.go.random_text import RandomTextError, generate
 from chartkit.go.regexp import RegexError
 from chartkit.go.strconv import wrapped
@@ -154,11 +153,8 @@ def now(host: Host) -> Timestamp:
 
 @overload("time_truncate: time.truncate(timestamp, duration) -> timestamp")
 def truncate(timestamp: Timestamp, unit: Duration) -> Timestamp:
-    if unit.nanoseconds <= 0:
-        return timestamp
-    since_year_one = timestamp.nanoseconds - MIN_SECONDS * SECOND
-    rest = since_year_one % unit.nanoseconds
-    return replace(timestamp, nanoseconds=timestamp.nanoseconds - rest)
+    moment = timestamp.moment.truncated(unit.nanoseconds)
+    return replace(timestamp, nanoseconds=moment.nanoseconds)
 
 
 @overload("time_to_cron: time.toCron(timestamp) -> string")

@@ -23,7 +23,7 @@ def test_environments_with_the_same_functions_share_their_tables() -> None:
 
 def test_tables_are_kept_by_their_environment_alone() -> None:
     environment = replace(STANDARD, name="apart", of_functions={})
-    assert compile_expression("1 + 2 * 3", environment).evaluate({}) == 7
+    assert compile_expression("1 + 2 + 3", environment).evaluate({}) == 6
     assert environment.of_environment[Tables] is tables_of(environment)
     dispatch = dispatch_for(environment, "_+_", ("add_int64",))
     assert dispatch is not dispatch_for(STANDARD, "_+_", ("add_int64",))

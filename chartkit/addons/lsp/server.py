@@ -247,8 +247,8 @@ class ChartkitServer(LanguageServer):
             root = partial(self._session.shape_of, path)
             own = hover.of_place(self._cursor(path, params.position), root)
             text = "\n\n---\n\n".join([*hover.of_problems(problems), *filter(None, [own])])
-            for root in self._session.roots:
-                text = text.replace(f"{root}{os.sep}", "")
+            for folder in self._session.roots:
+                text = text.replace(f"{folder}{os.sep}", "")
             markup = types.MarkupContent(types.MarkupKind.Markdown, text)
             return types.Hover(markup) if text else None
 

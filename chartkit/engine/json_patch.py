@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, NoReturn
 
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import json_float
 from chartkit.go.strconv import Int64, quote
 from chartkit.model import Body, Json
@@ -188,7 +188,8 @@ class _NoObject(dict[str, Json]):
 
 
 class Document:
-    """A document that is patched: an object, or a list after a patch has replaced it.
+    """A document that is patched as evanphx/json-patch 5 does it: an object, or a list after a
+    patch has replaced it. All that patches it may raise `PatchError`.
 
     It shares its containers with the object that it is made of, but for those on the way to what
     an operation names: these are copied when they are first met, and changed then.
@@ -277,7 +278,7 @@ class Document:
             if key not in container:
                 raise KeyMissingError(f"unable to get nonexistent key: {key}: {MISSING_VALUE}")
             return container[key]
-        return container[_place(container, index_of(key))]
+        return container[place_of(container, key)]
 
     def ensure(self, path: str) -> None:
         """Makes what is missing on the way to a path's end. Raises `PatchError`."""
@@ -294,6 +295,57 @@ class Document:
                 container = found
             else:
                 raise PatchError("invalid state detected")
+
+    def remove(self, container: Container, key: str) -> None:
+        """Removes a member; one that is not there is no error."""
+        if isinstance(container, dict):
+            container.pop(key, None)
+            return
+        index = index_of(key)
+        if -len(container) <= index < len(container):
+            del container[index]
+
+    def add(self, path: str, value: Json) -> None:
+        """Adds a value at a path."""
+        container, key = located(self.find(path), f'add {NO_PLACE} path: "{path}"')
+        with Reraise(f"error in add for path: '{path}': ", PatchError, PatchError):
+            add(container, key, value)
+
+    def replace(self, path: str, value: Json) -> None:
+        """Puts a value in the place of what is at a path, or of the whole document."""
+        if not path:
+            if not isinstance(value, dict | list):
+                raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+            self.root = value
+            return
+        container, key = located(self.find(path), f"replace {NO_PLACE} path: {path}")
+        try:
+            self.get(container, key)
+        except PatchError as error:
+            raise PatchError(f"replace {NO_PLACE} key: {path}: {MISSING_VALUE}") from error
+        with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
+            put(container, key, value)
+
+    def move(self, source: str, path: str) -> None:
+        """Moves what is at a path to another."""
+        container, key = located(self.find(source), f"move {NO_PLACE} from path: {source}")
+        with Reraise(f"error in move for path: '{key}': ", PatchError, PatchError):
+            value = self.get(container, key)
+            self.remove(container, key)
+        container, key = located(self.find(path), f"move {NO_PLACE} destination path: {path}")
+        with Reraise(f"error in move for path: '{path}': ", PatchError, PatchError):
+            add(container, key, value)
+
+    def copy(self, source: str, path: str, shown: str, again: Callable[[Json], Json]) -> None:
+        """Copies what is at a path to another; shown: the source in messages; again: makes the
+        copy."""
+        container, key = located(self.find(source), f"copy {NO_PLACE} from path: {shown}")
+        with Reraise(f"error in copy for from: '{source}': ", PatchError, PatchError):
+            value = self.get(container, key)
+        container, key = located(self.find(path), f"copy {NO_PLACE} destination path: {path}")
+        made = again(value)
+        with Reraise("error while adding value during copy: ", PatchError, PatchError):
+            add(container, key, made)
 
 
 NO_PLACE: Final = "operation does not apply: doc is missing"
@@ -335,8 +387,9 @@ def index_of(key: str) -> int:
     return index
 
 
-def _place(container: list[Json], index: int) -> int:
+def place_of(container: list[Json], key: str) -> int:
     """The place of an element, counted from the end where the index is negative."""
+    index = index_of(key)
     if not -len(container) <= index < len(container):
         raise _bad_index(index)
     return index % len(container)
@@ -369,17 +422,7 @@ def put(container: Container, key: str, value: Json) -> None:
     if isinstance(container, dict):
         container[key] = value
     else:
-        container[_place(container, index_of(key))] = value
-
-
-def remove(container: Container, key: str) -> None:
-    """Removes a member; one that is not there is no error. Raises `PatchError` for no index."""
-    if isinstance(container, dict):
-        container.pop(key, None)
-        return
-    index = index_of(key)
-    if -len(container) <= index < len(container):
-        del container[index]
+        container[place_of(container, key)] = value
 
 
 def _made(container: Container, part: str, following: str) -> Container:

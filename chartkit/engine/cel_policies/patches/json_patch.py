@@ -18,15 +18,13 @@ from chartkit.engine.json_patch import (
     MISSING_VALUE,
     NO_PLACE,
     Container,
+    Document,
     PatchError,
-    add,
     closed,
     copied,
-    decode,
     equal,
-    index_of,
     located,
-    put,
+    place_of,
 )
 from chartkit.errors import Reraise
 from chartkit.go.fmt import go_json
@@ -115,30 +113,34 @@ def _operation(patch: Struct) -> Body:
     return operation
 
 
-class _Document:
+class _Document(Document):
     """A document that is patched, and the number of values that may still be copied."""
 
-    __slots__ = ("_left", "root")
+    __slots__ = ("_left",)
 
     def __init__(self, body: Body) -> None:
-        self.root: Container = copied(body)
+        super().__init__(body, copied(body))
+        if not body:
+            self.root = {}
         self._left = _MOST_COPIED
 
     def find(self, path: str) -> tuple[Container | None, str]:
-        """The container that holds a path's end, None where there is none, and the last key."""
-        parts = path.split("/")
-        if len(parts) < 2:
-            return None, ""
-        container = self.root
-        for part in parts[1:-1]:
-            try:
-                found = _get(container, decode(part))
-            except PatchError:
-                return None, ""
-            if not isinstance(found, dict | list):
-                return None, ""
-            container = found
-        return container, decode(parts[-1])
+        return super().find(path) if path else (None, "")
+
+    def get(self, container: Container, key: str) -> Json:
+        """A member; None for a key that is not there. Raises `PatchError` for no index."""
+        if isinstance(container, dict):
+            return container.get(key)
+        return container[place_of(container, key)]
+
+    def remove(self, container: Container, key: str) -> None:
+        """Removes a member, which must be there."""
+        if isinstance(container, list):
+            del container[place_of(container, key)]
+        elif key in container:
+            del container[key]
+        else:
+            raise PatchError(f"Unable to remove nonexistent key: {key}: {MISSING_VALUE}")
 
     def copied(self, value: Json) -> Json:
         """A value once more; raises `PatchError` where copies grow beyond bounds."""
@@ -150,80 +152,36 @@ class _Document:
         return [self.copied(member) for member in value] if isinstance(value, list) else value
 
 
-def _get(container: Container, key: str) -> Json:
-    """A member; None for a key that is not there. Raises `PatchError` for no index."""
-    if isinstance(container, dict):
-        return container.get(key)
-    return container[_place(container, key)]
-
-
-def _place(container: list[Json], key: str) -> int:
-    index = index_of(key)
-    if not -len(container) <= index < len(container):
-        raise PatchError(f"Unable to access invalid index: {index}: invalid index referenced")
-    return index % len(container)
-
-
-def _remove(container: Container, key: str) -> None:
-    if isinstance(container, list):
-        del container[_place(container, key)]
-    elif key in container:
-        del container[key]
-    else:
-        raise PatchError(f"Unable to remove nonexistent key: {key}: {MISSING_VALUE}")
-
-
 def _added(document: _Document, operation: Body) -> None:
-    path = operation["path"]
-    container, key = located(document.find(path), f'add {NO_PLACE} path: "{path}"')
-    _named(f"error in add for path: '{path}'", add, container, key, operation.get("value"))
+    document.add(operation["path"], operation.get("value"))
 
 
 def _removed(document: _Document, operation: Body) -> None:
     path = operation["path"]
     container, key = located(document.find(path), f'remove {NO_PLACE} path: "{path}"')
-    _named(f"error in remove for path: '{path}'", _remove, container, key)
+    with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
+        document.remove(container, key)
 
 
 def _replaced(document: _Document, operation: Body) -> None:
-    path, value = operation["path"], operation.get("value")
-    if not path:
-        if not isinstance(value, dict | list):
-            raise PatchError("replace operation value must be object or array: %!w(<nil>)")
-        document.root = value
-        return
-    container, key = located(document.find(path), f"replace {NO_PLACE} path: {path}")
-    try:
-        _get(container, key)
-    except PatchError as error:
-        raise PatchError(f"replace {NO_PLACE} key: {path}: {MISSING_VALUE}") from error
-    put(container, key, value)
+    document.replace(operation["path"], operation.get("value"))
 
 
 def _moved(document: _Document, operation: Body) -> None:
-    source, path = operation["from"], operation["path"]
-    container, key = _source(document, "move", source)
-    problem = f"error in move for path: '{key}'"
-    value = _named(problem, _get, container, key)
-    _named(problem, _remove, container, key)
-    container, key = located(document.find(path), f"move {NO_PLACE} destination path: {path}")
-    _named(f"error in move for path: '{path}'", add, container, key, value)
+    document.move(_source("move", operation), operation["path"])
 
 
 def _copied(document: _Document, operation: Body) -> None:
-    source, path = operation["from"], operation["path"]
-    container, key = _source(document, "copy", source)
-    value = _named(f"error in copy for from: '{source}'", _get, container, key)
-    container, key = located(document.find(path), f"copy {NO_PLACE} destination path: {path}")
-    copied = document.copied(value)
-    _named("error while adding value during copy", add, container, key, copied)
+    source = _source("copy", operation)
+    document.copy(source, operation["path"], source, document.copied)
 
 
-def _source(document: _Document, name: str, path: str) -> tuple[Container, str]:
-    if not path:
+def _source(name: str, operation: Body) -> str:
+    source: str = operation["from"]
+    if not source:
         missing = f"{name} operation failed to decode from: operation, missing from field"
         raise PatchError(f"{missing}: {MISSING_VALUE}")
-    return located(document.find(path), f"{name} {NO_PLACE} from path: {path}")
+    return source
 
 
 def _tested(document: _Document, operation: Body) -> None:
@@ -231,17 +189,12 @@ def _tested(document: _Document, operation: Body) -> None:
     if path:
         missing = f"test operation does not apply: is missing path: {path}"
         container, key = located(document.find(path), missing)
-        found = _named(f"error in test for path: '{path}'", _get, container, key)
+        with Reraise(f"error in test for path: '{path}': ", PatchError, PatchError):
+            found = document.get(container, key)
     else:
         found = document.root
     if not equal(found, wanted):
         raise _TestFailedError(f"testing value {path} failed: test failed")
-
-
-def _named(problem: str, act: Callable[..., Json], *args: Json) -> Json:
-    """Return the result of a step, its error with the name of the operation."""
-    with Reraise(f"{problem}: ", PatchError, PatchError):
-        return act(*args)
 
 
 _OPERATIONS: Final[dict[str, Callable[[_Document, Body], None]]] = {

@@ -17,19 +17,14 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.workspace import Patch, Workspace
 from chartkit.engine.json_patch import (
     MISSING,
-    MISSING_VALUE,
     NO_DOCUMENT,
-    NO_PLACE,
     WRITTEN_NULL,
     Document,
     KeyMissingError,
     PatchError,
-    add,
     copied,
     equal,
     located,
-    put,
-    remove,
 )
 from chartkit.errors import InputError, Reraise, raising
 from chartkit.go.json_decoder import JsonError, parse_json
@@ -107,9 +102,7 @@ def _add(document: Document, operation: Body, values: _Values) -> None:
         document.root = _whole_added(value)
         return
     document.ensure(path)
-    container, key = located(document.find(path), f'add {NO_PLACE} path: "{path}"')
-    with Reraise(f"error in add for path: '{path}': ", PatchError, PatchError):
-        add(container, key, value)
+    document.add(path, value)
 
 
 def _whole_added(value: Json) -> Json:
@@ -126,46 +119,22 @@ def _remove(document: Document, operation: Body, _: _Values) -> None:
     if container is None:
         return
     with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
-        remove(container, key)
+        document.remove(container, key)
 
 
 def _replace(document: Document, operation: Body, values: _Values) -> None:
-    path, value = operation["path"], values.of(operation)
-    if not path:
-        if not isinstance(value, dict | list):
-            raise PatchError("replace operation value must be object or array: %!w(<nil>)")
-        document.root = value
-        return
-    container, key = located(document.find(path), f"replace {NO_PLACE} path: {path}")
-    try:
-        document.get(container, key)
-    except PatchError as error:
-        raise PatchError(f"replace {NO_PLACE} key: {path}: {MISSING_VALUE}") from error
-    with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
-        put(container, key, value)
+    document.replace(operation["path"], values.of(operation))
 
 
 def _move(document: Document, operation: Body, _: _Values) -> None:
-    source, path = operation["from"], operation["path"]
-    if not source:
+    if not operation["from"]:
         raise PatchError("unable to move entire document to another path: invalid state detected")
-    container, key = located(document.find(source), f"move {NO_PLACE} from path: {source}")
-    with Reraise(f"error in move for path: '{key}': ", PatchError, PatchError):
-        value = document.get(container, key)
-        remove(container, key)
-    container, key = located(document.find(path), f"move {NO_PLACE} destination path: {path}")
-    with Reraise(f"error in move for path: '{path}': ", PatchError, PatchError):
-        add(container, key, value)
+    document.move(operation["from"], operation["path"])
 
 
 def _copy(document: Document, operation: Body, values: _Values) -> None:
-    source, path = operation["from"], operation["path"]
-    container, key = located(document.find(source), f'copy {NO_PLACE} from path: "{source}"')
-    with Reraise(f"error in copy for from: '{source}': ", PatchError, PatchError):
-        value = document.get(container, key)
-    container, key = located(document.find(path), f"copy {NO_PLACE} destination path: {path}")
-    with Reraise("error while adding value during copy: ", PatchError, PatchError):
-        add(container, key, values.copy(value))
+    source = operation["from"]
+    document.copy(source, operation["path"], f'"{source}"', values.copy)
 
 
 def _test(document: Document, operation: Body, values: _Values) -> None:

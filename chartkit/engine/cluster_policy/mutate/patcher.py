@@ -281,8 +281,9 @@ def _run(
 ) -> Patched:
     before = resource
     for index, _, inner in each_element(elements, context, nesting, is_reversed=loop.is_reversed):
-        done = _patch_element(loop, index, inner, resource, work)
-        if done is None or done.status is Status.SKIP:
+        done = unmet(loop.entries, loop.preconditions, inner, f"mutate.foreach[{index}].")
+        done = done or loop.patch(inner, resource, work)
+        if done.status is Status.SKIP:
             continue
         if done.status is Status.ERROR:
             return done
@@ -297,19 +298,23 @@ def _run(
     return Patched(status, resource, "")
 
 
-def _patch_element(
-    loop: _Loop, index: int, context: Context, resource: Body, work: Workspace
+def unmet(
+    entries: ContextEntries, conditions: Conditions | None, context: Context, place: str = ""
 ) -> Patched | None:
-    """None where the element's preconditions are not met."""
-    place = f"mutate.foreach[{index}]"
+    """Return why an element or a target is left as it is; None if it is not. place: the field of
+    the policy in messages, with a dot at its end."""
+    load = f"to {place}context" if place else "context"
     try:
-        loop.entries.attach(context)
+        entries.attach(context)
     except ChartkitError as error:
-        return failed(f"failed to load to {place}.context: {error.message}")
-    if loop.preconditions is not None:
-        try:
-            if not loop.preconditions.evaluate(context).holds:
-                return None
-        except ChartkitError as error:
-            return failed(f"failed to evaluate {place}.preconditions: {error.message}")
-    return loop.patch(context, resource, work)
+        return failed(f"failed to load {load}: {error.message}")
+    if conditions is None:
+        return None
+    try:
+        outcome = conditions.evaluate(context)
+    except ChartkitError as error:
+        return failed(f"failed to evaluate {place}preconditions: {error.message}")
+    if outcome.holds:
+        return None
+    text = "; ".join(filter(None, ("preconditions not met", outcome.message)))
+    return Patched(Status.SKIP, {}, text)

@@ -17,6 +17,7 @@ from chartkit.engine.cluster_policy.mutate.patcher import (
     as_json,
     compile_foreach,
     compile_rule_patcher,
+    unmet,
 )
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.cluster_policy.policy import Policy, Rule
@@ -116,9 +117,9 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         done = [Patched(Status.ERROR, {}, f": {'; '.join(errors)}")] if errors else []
         for target, body in chosen:
             context.set("target", body)
-            unmet = _unmet(target, context)
             seen = body if shows_target else mark_literals(body)
-            patched = unmet or _patched(patch, context, seen)
+            patched = unmet(target.entries, target.preconditions, context)
+            patched = patched or _patched(patch, context, seen)
             if shows_target and patched.status is Status.PASS:
                 context.set("target", mark_literals(patched.body))
             done.append(patched)
@@ -208,21 +209,3 @@ def _listed(key: ObjectKey, selector: Json, cluster: Cluster) -> Iterator[Body]:
             continue
         if fits_name is None or fits_name(resource.name):
             yield body
-
-
-def _unmet(target: _Target, context: Context) -> Patched | None:
-    """Return why a target is left as it is; None if it is not."""
-    try:
-        target.entries.attach(context)
-    except ChartkitError as error:
-        return Patched(Status.ERROR, {}, f"failed to load context: {error.message}")
-    if target.preconditions is None:
-        return None
-    try:
-        outcome = target.preconditions.evaluate(context)
-    except ChartkitError as error:
-        return Patched(Status.ERROR, {}, f"failed to evaluate preconditions: {error.message}")
-    if outcome.holds:
-        return None
-    text = "; ".join(filter(None, ("preconditions not met", outcome.message)))
-    return Patched(Status.SKIP, {}, text)

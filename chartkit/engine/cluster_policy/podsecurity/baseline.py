@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.pod import (
+    BadValue,
     FieldError,
     Pod,
     Violation,
@@ -22,6 +23,24 @@ from chartkit.engine.cluster_policy.podsecurity.pod import (
 from chartkit.model import Body, Json
 
 Judge = Callable[[Pod], Violation | None]
+
+
+def forbids(reason: str, field: str, bad: Callable[[Body], BadValue | None], text: str) -> Judge:
+    """Return the check that no `securityContext` has a bad value of a field.
+
+    bad: the value, None for a good one; text: what pod and containers must not do, with `{}` for
+    the bad values.
+    """
+
+    def judge(pod: Pod) -> Violation | None:
+        errors = pod.setting(field, bad)
+        if not errors:
+            return None
+        shown = quoted(sorted({name for error in errors for name in error.texts}))
+        return Violation(reason, f"{setters(errors)} must not {text.format(shown)}", errors)
+
+    return judge
+
 
 HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
 
@@ -103,28 +122,30 @@ def _probed_hosts(container: Body, path: str) -> Iterator[tuple[str, str]]:
                 yield f"{path}.{name}.{kind}.host", host
 
 
-def privileged(pod: Pod) -> Violation | None:
-    """No container is privileged."""
-    errors = pod.setting("privileged", lambda security: security.get("privileged") or None)
-    if not errors:
-        return None
-    detail = f"{setters(errors)} must not set securityContext.privileged=true"
-    return Violation("privileged", detail, errors)
+privileged: Final = forbids(
+    "privileged",
+    "privileged",
+    lambda security: security.get("privileged") or None,
+    "set securityContext.privileged=true",
+)
+
+proc_mount: Final = forbids(
+    "procMount",
+    "procMount",
+    lambda security: None if security.get("procMount") == "Default" else security.get("procMount"),
+    "set securityContext.procMount to {}",
+)
 
 
-def proc_mount(pod: Pod) -> Violation | None:
-    """`/proc` is masked as it is by default."""
+def added_capabilities(allowed: frozenset[str]) -> Judge:
+    """No capability beyond the allowed ones is added."""
 
-    def bad(security: Body) -> str | None:
-        mount: str | None = security.get("procMount")
-        return None if mount == "Default" else mount
+    def bad(security: Body) -> tuple[str, ...] | None:
+        added = (security.get("capabilities") or {}).get("add") or ()
+        return tuple(sorted(set(added) - allowed)) or None
 
-    errors = pod.setting("procMount", bad)
-    if not errors:
-        return None
-    mounts = quoted(sorted({str(error.value) for error in errors}))
-    detail = f"{setters(errors)} must not set securityContext.procMount to {mounts}"
-    return Violation("procMount", detail, errors)
+    text = "include {} in securityContext.capabilities.add"
+    return forbids("non-default capabilities", "capabilities.add", bad, text)
 
 
 DEFAULT_CAPABILITIES: Final = frozenset(
@@ -135,44 +156,14 @@ DEFAULT_CAPABILITIES: Final = frozenset(
 )
 
 
-def capabilities(pod: Pod) -> Violation | None:
-    """No capability beyond those of a container runtime's default is added."""
-    found = added_capabilities(pod, DEFAULT_CAPABILITIES)
-    if found is None:
-        return None
-    detail, errors = found
-    return Violation("non-default capabilities", detail, errors)
+capabilities: Final = added_capabilities(DEFAULT_CAPABILITIES)
 
-
-def added_capabilities(
-    pod: Pod, allowed: frozenset[str]
-) -> tuple[str, tuple[FieldError, ...]] | None:
-    """Return the capabilities beyond the allowed ones: in words, and the fields; None for none."""
-
-    def bad(security: Body) -> tuple[str, ...] | None:
-        added = (security.get("capabilities") or {}).get("add") or ()
-        return tuple(sorted(set(added) - allowed)) or None
-
-    errors = pod.setting("capabilities.add", bad)
-    if not errors:
-        return None
-    every = sorted({name for error in errors for name in error.values})
-    detail = (
-        f"{setters(errors)} must not include {quoted(every)} in securityContext.capabilities.add"
-    )
-    return detail, errors
-
-
-def windows_host_process(pod: Pod) -> Violation | None:
-    """Neither pod nor container is a Windows HostProcess."""
-    errors = pod.setting(
-        "windowsOptions.hostProcess",
-        lambda security: (security.get("windowsOptions") or {}).get("hostProcess") or None,
-    )
-    if not errors:
-        return None
-    detail = f"{setters(errors)} must not set securityContext.windowsOptions.hostProcess=true"
-    return Violation("hostProcess", detail, errors)
+windows_host_process: Final = forbids(
+    "hostProcess",
+    "windowsOptions.hostProcess",
+    lambda security: (security.get("windowsOptions") or {}).get("hostProcess") or None,
+    "set securityContext.windowsOptions.hostProcess=true",
+)
 
 
 def sysctls(allowed: frozenset[str]) -> Judge:

@@ -188,9 +188,12 @@ class FieldError:
     @property
     def values(self) -> tuple[str, ...]:
         """The bad values as text, for wildcards."""
-        if isinstance(self.value, tuple):
-            return self.value
-        return (_shown(self.value),) if self.value != "" else ()
+        return self.texts if self.value != "" else ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The bad values as text, the empty one among them."""
+        return self.value if isinstance(self.value, tuple) else (_shown(self.value),)
 
 
 def _shown(value: BadValue) -> str:

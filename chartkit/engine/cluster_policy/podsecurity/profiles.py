@@ -5,10 +5,10 @@ Source of the rules: as in `baseline`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
+from chartkit.engine.cluster_policy.podsecurity.baseline import Judge, forbids
 from chartkit.engine.cluster_policy.podsecurity.pod import (
     FieldError,
     Pod,
@@ -28,7 +28,7 @@ APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 
 def app_armor(pod: Pod) -> Violation | None:
     """AppArmor is the runtime's default or a local profile, by field and by annotation."""
-    errors = _bad_types(pod, "appArmorProfile")
+    errors = pod.setting("appArmorProfile.type", _bad_type("appArmorProfile"))
     annotations = [
         (key, value)
         for key, value in sorted(pod.annotations.items())
@@ -36,7 +36,8 @@ def app_armor(pod: Pod) -> Violation | None:
     ]
     if not (errors or annotations):
         return None
-    shown = _values(errors) + [f"{key}={go_json(value)}" for key, value in annotations]
+    types = sorted({str(error.value) for error in errors})
+    shown = types + [f"{key}={go_json(value)}" for key, value in annotations]
     named = plural("annotation", len(annotations)) if annotations else ""
     return Violation(
         plural("forbidden AppArmor profile", len(shown)),
@@ -54,8 +55,8 @@ def _annotation(key: str, value: str) -> FieldError:
     return FieldError(f"metadata.annotations[{key}]", value)
 
 
-def _bad_types(pod: Pod, profile: str) -> tuple[FieldError, ...]:
-    """Return the errors of profiles that are not allowed."""
+def _bad_type(profile: str) -> Callable[[Body], str | None]:
+    """Return the type of a profile that is not allowed."""
 
     def bad(security: Body) -> str | None:
         given = security.get(profile)
@@ -63,11 +64,7 @@ def _bad_types(pod: Pod, profile: str) -> tuple[FieldError, ...]:
             return None
         return given.get("type") or ""
 
-    return pod.setting(f"{profile}.type", bad)
-
-
-def _values(errors: Iterable[FieldError]) -> list[str]:
-    return sorted({str(error.value) for error in errors})
+    return bad
 
 
 SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
@@ -91,17 +88,12 @@ def seccomp_annotations(pod: Pod) -> Violation | None:
     )
 
 
-def seccomp_if_set(pod: Pod) -> Violation | None:
-    """A seccomp profile that is set is the runtime's default or local."""
-    errors = _bad_types(pod, "seccompProfile")
-    if not errors:
-        return None
-    return Violation(
-        "seccompProfile",
-        f"{setters(errors)} must not set securityContext.seccompProfile.type to "
-        f"{quoted(_values(errors))}",
-        errors,
-    )
+seccomp_if_set: Final = forbids(
+    "seccompProfile",
+    "seccompProfile.type",
+    _bad_type("seccompProfile"),
+    "set securityContext.seccompProfile.type to {}",
+)
 
 
 def seccomp_required(pod: Pod) -> Violation | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cluster_policy.podsecurity.baseline import Judge, added_capabilities
+from chartkit.engine.cluster_policy.podsecurity.baseline import Judge, added_capabilities, forbids
 from chartkit.engine.cluster_policy.podsecurity.pod import (
     Container,
     FieldError,
@@ -49,19 +49,20 @@ def _escalation(container: Container) -> FieldError | None:
 
 
 BINDING: Final = frozenset(("NET_BIND_SERVICE",))
+_ADDED: Final = added_capabilities(BINDING)
 
 
 def capabilities(pod: Pod) -> Violation | None:
     """Every container drops ALL capabilities and adds none but NET_BIND_SERVICE."""
     kept = [error for container in pod.containers if (error := _kept(container)) is not None]
-    added = added_capabilities(pod, BINDING)
+    added = _ADDED(pod)
     details, errors = [], kept
     if kept:
         names = counted("container", (error.container or "" for error in kept))
         details.append(f'{names} must set securityContext.capabilities.drop=["ALL"]')
     if added is not None:
-        details.append(added[0])
-        errors = [*kept, *added[1]]
+        details.append(added.detail)
+        errors = [*kept, *(added.errors or ())]
     if not details:
         return None
     return Violation("unrestricted capabilities", "; ".join(details), tuple(errors))
@@ -94,14 +95,12 @@ def run_as_non_root(pod: Pod) -> Violation | None:
     return Violation("runAsNonRoot != true", "\n".join(details), errors)
 
 
-def run_as_user(pod: Pod) -> Violation | None:
-    """Neither pod nor container sets the user 0."""
-    errors = pod.setting(
-        "runAsUser", lambda security: 0 if security.get("runAsUser") == 0 else None
-    )
-    if not errors:
-        return None
-    return Violation("runAsUser=0", f"{setters(errors)} must not set runAsUser=0", errors)
+run_as_user: Final = forbids(
+    "runAsUser=0",
+    "runAsUser",
+    lambda security: 0 if security.get("runAsUser") == 0 else None,
+    "set runAsUser=0",
+)
 
 
 ALLOWED_VOLUMES: Final = (

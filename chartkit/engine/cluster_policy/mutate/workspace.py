@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -79,35 +79,6 @@ def _schema(entry: Json) -> Schema:
     return Schema(entry)
 
 
-@dataclass(slots=True)
-class KeyOrder:
-    """The objects that the last patch wrote into, and the order of their keys before this one."""
-
-    _written: list[Body] = field(default_factory=list)
-    _before: list[tuple[Body, list[tuple[str, Json]]]] = field(default_factory=list)
-
-    def sort(self) -> None:
-        """Puts the keys in order."""
-        self._before = [(body, list(body.items())) for body in self._written]
-        for body, members in self._before:
-            _fill(body, sorted(members, key=_first))
-
-    def restore(self) -> None:
-        """Puts the keys as they were: nothing was changed."""
-        for body, members in self._before:
-            _fill(body, members)
-        self._before = []
-
-    def keep(self, changed: Iterable[Json], written: Json) -> None:
-        """Takes what a patch wrote. changed: containers that were there before; written: values
-        that were not, with all that they hold."""
-        self._before = []
-        objects = (one for one in changed if isinstance(one, dict))
-        self._written = [
-            one for one in chain(objects, _objects(written)) if list(one) != sorted(one)
-        ]
-
-
 def _fill(body: Body, members: list[tuple[str, Json]]) -> None:
     body.clear()
     body.update(members)
@@ -161,11 +132,12 @@ class Workspace:
 
     __slots__ = (
         "_base",
+        "_before",
         "_lists",
         "_merges",
-        "_order",
         "_parts",
         "_resource",
+        "_written",
         "budget",
         "changed",
         "shares",
@@ -180,7 +152,9 @@ class Workspace:
         self._merges = 0
         self._resource: Body | None = None
         self._base: Json = None
-        self._order = KeyOrder()
+        # The objects that the last patch wrote into, and the order of their keys before this one.
+        self._written: list[Body] = []
+        self._before: list[tuple[Body, list[tuple[str, Json]]]] = []
         self._parts: dict[int, tuple[Json, Schema | None]] = {}
         self._lists: dict[int, Indexed] = {}
 
@@ -195,20 +169,28 @@ class Workspace:
         """An object with its keys sorted, for reading alone; the last one is not read again."""
         if resource is not self._resource:
             self._resource, self._base = resource, copied(resource)
-            self._parts, self._lists, self._order = {}, {}, KeyOrder()
-        self._order.sort()
+            self._parts, self._lists, self._written = {}, {}, []
+        self._before = [(body, list(body.items())) for body in self._written]
+        for body, members in self._before:
+            _fill(body, sorted(members, key=_first))
         return self._base
 
     def left(self) -> None:
         """Takes that a patch changed nothing."""
-        self._order.restore()
+        for body, members in self._before:
+            _fill(body, members)
+        self._before = []
 
     def keep(self, patched: Json, changed: Iterable[Json], written: Json) -> None:
         """Takes what a patch made of the object; changed: the containers that it put something
         into; written: the values that it may have put there."""
         if isinstance(patched, dict):
             self._resource = self._base = patched
-            self._order.keep(changed, written)
+            self._before = []
+            objects = (one for one in changed if isinstance(one, dict))
+            self._written = [
+                one for one in chain(objects, _objects(written)) if list(one) != sorted(one)
+            ]
 
     def own(self, container: Json) -> Json:
         """A copy of a container, to be changed by a merge."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 from chartkit.engine.jmespath.declaration import ItemsList, function, is_number
 from chartkit.engine.jmespath.errors import FunctionError, function_error
@@ -58,21 +61,22 @@ def _scalar_quantity(number: float) -> Quantity:
     return Quantity.parse(format_float(number))
 
 
-def _sum(left: Json, right: Json, name: str) -> Json:
+def _combined(name: str, left: Json, right: Json, combine: Callable[[Any, Any], Any]) -> Json:
+    """Return two operands of one type combined, as a value of that type."""
     first, second = _operand(left, name), _operand(right, name)
     if isinstance(first, Quantity) and isinstance(second, Quantity):
-        return str(first + second)
+        return str(combine(first, second))
     if isinstance(first, _Duration) and isinstance(second, _Duration):
-        return format_duration(wrapped(first + second))
+        return format_duration(wrapped(combine(first, second)))
     if isinstance(first, float) and isinstance(second, float):
-        return first + second
+        return combine(first, second)
     raise _mismatch(name)
 
 
 @function("add(any, any) any", "add('1Gi', '512Mi')")
 def add(left: Json, right: Json) -> Json:
     """Adds two numbers, two quantities or two durations."""
-    return _sum(left, right, "add")
+    return _combined("add", left, right, operator.add)
 
 
 @function("sum(array) any", "sum(request.object.spec.containers[].resources.limits.cpu)")
@@ -82,20 +86,13 @@ def sum_(items: list[Json]) -> Json:
         raise _mismatch("sum")
     if not items:
         raise function_error("sum", "at least one element in the array is required")
-    return reduce(lambda total, item: _sum(total, item, "sum"), items)
+    return reduce(lambda total, item: _combined("sum", total, item, operator.add), items)
 
 
 @function("subtract(any, any) any", "subtract('1h', '20m30s')")
 def subtract(left: Json, right: Json) -> Json:
     """Subtracts the second number, quantity or duration from the first."""
-    first, second = _operand(left, "subtract"), _operand(right, "subtract")
-    if isinstance(first, Quantity) and isinstance(second, Quantity):
-        return str(first - second)
-    if isinstance(first, _Duration) and isinstance(second, _Duration):
-        return format_duration(wrapped(first - second))
-    if isinstance(first, float) and isinstance(second, float):
-        return first - second
-    raise _mismatch("subtract")
+    return _combined("subtract", left, right, operator.sub)
 
 
 @function("multiply(any, any) any", "multiply('250m', `4`)")

@@ -46,18 +46,21 @@ class _Judged(Checked):
 
 
 class PodSecurityHandler(ExceptedHandler):
-    """Judges workloads by the Pod Security Standards.
+    """Judges workloads by a level of the Pod Security Standards at a version, with the controls
+    that the rule itself lifts.
 
     Raises ValueError for a version that the schema of policies does not let through.
     """
 
-    __slots__ = ("_check", "_excepted", "_policy", "_rule", "_standard")
+    __slots__ = ("_body", "_check", "_chosen", "_excepted", "_exclusions", "_policy", "_rule")
 
     def __init__(self, rule: Rule, policy: Policy) -> None:
         self._rule = rule
         self._policy = policy
-        self._standard = _Standard(rule.name, rule.validate.pod_security or {})
-        self._check = allow_existing(self._standard.check((), ()), rule, policy)
+        self._body: Body = rule.validate.pod_security or {}
+        self._chosen = choose(self._body.get("level") or "", self._body.get("version") or "")
+        self._exclusions = self._compiled(self._body.get("exclude") or ())
+        self._check = self._compile((), (), ())
         self._excepted: dict[tuple[str, ...], Check] = {}
 
     def __call__(self, context: Context, request: Request) -> RuleResult | None:
@@ -70,22 +73,16 @@ class PodSecurityHandler(ExceptedHandler):
         the rule, the others lift their controls."""
         if request.operation is Operation.DELETE:
             return None
-        for exception in exceptions:
+        names = tuple(exception.key.rpartition("/")[2] for exception in exceptions)
+        for exception, name in zip(exceptions, names, strict=True):
             if not exception.pod_security:
-                return self._answer(
-                    Status.SKIP,
-                    f"rule is skipped due to policy exception {exception.key}",
-                    {"exceptions": _name(exception)},
-                )
-        keys = tuple(policy_exception.key for policy_exception in exceptions)
+                text = f"rule is skipped due to policy exception {exception.key}"
+                return self._answer(Status.SKIP, text, {"exceptions": name})
+        keys = tuple(exception.key for exception in exceptions)
         check = self._excepted.get(keys)
         if check is None:
-            names = tuple(map(_name, exceptions))
             lifted = [control for one in exceptions for control in one.pod_security]
-            check = allow_existing(
-                self._standard.check(lifted, keys, names), self._rule, self._policy
-            )
-            self._excepted[keys] = check
+            check = self._excepted[keys] = self._compile(lifted, keys, names)
         return self._result(check, context, request)
 
     def _result(self, check: Check, context: Context, request: Request) -> RuleResult | None:
@@ -100,45 +97,22 @@ class PodSecurityHandler(ExceptedHandler):
         return replace(result, fields=fields) if fields else result
 
     def _answer(self, status: Status, message: str, properties: dict[str, str]) -> RuleResult:
-        return RuleResult(
-            self._policy.key,
-            self._rule.name,
-            RuleType.VALIDATION,
-            status,
-            message,
-            properties=properties,
-        )
-
-
-def _name(exception: PolicyException) -> str:
-    return exception.key.rpartition("/")[2]
-
-
-class _Standard:
-    """A level at a version, with the controls that the rule itself lifts."""
-
-    __slots__ = ("_body", "_chosen", "_exclusions", "_failed", "_level", "_passed", "_version")
-
-    def __init__(self, rule: str, body: Body) -> None:
-        self._body = body
-        self._level: str = body.get("level") or ""
-        self._version: str = body.get("version") or ""
-        self._chosen = choose(self._level, self._version)
-        self._exclusions = self._compiled(body.get("exclude") or ())
-        self._passed = Checked(Status.PASS, f"Validation rule '{rule}' passed.")
-        self._failed = (
-            f"Validation rule '{rule}' failed. It violates PodSecurity "
-            f'"{self._level}:{self._version}": '
-        )
+        policy, rule = self._policy.key, self._rule.name
+        kind = RuleType.VALIDATION
+        return RuleResult(policy, rule, kind, status, message, properties=properties)
 
     def _compiled(self, bodies: Sequence[Body]) -> tuple[Exclusion, ...]:
         return tuple(compile_exclusion(body, self._chosen) for body in bodies)
 
-    def check(
-        self, lifted: Sequence[Body], keys: tuple[str, ...], names: tuple[str, ...] = ()
+    def _compile(
+        self, lifted: Sequence[Body], keys: tuple[str, ...], names: tuple[str, ...]
     ) -> Check:
-        """Judges an object; lifted: further controls, from the exceptions that the keys name."""
+        """Judges an object; lifted: further controls, from the exceptions with these keys and
+        names."""
         exclusions = self._compiled(lifted)
+        level, version = self._body.get("level") or "", self._body.get("version") or ""
+        passed = Checked(Status.PASS, f"Validation rule '{self._rule.name}' passed.")
+        failed = f"Validation rule '{self._rule.name}' failed. It violates PodSecurity "
         skipped = _Judged(
             Status.SKIP,
             f"rule is skipped due to policy exceptions {', '.join(keys)}",
@@ -153,28 +127,25 @@ class _Standard:
                 return Checked(Status.ERROR, message)
             every = find(self._chosen, pod)
             findings = lift_all(self._exclusions, every, pod)
+            kind, left = request.resource.kind, lift_all(exclusions, findings, pod)
             if context.recorder is not None:
-                kind, left = request.resource.kind, lift_all(exclusions, findings, pod)
                 _record(context.recorder, self._body, kind, (every, findings, left))
-            if not findings:
-                return self._passed
-            findings = lift_all(exclusions, findings, pod)
-            if not findings:
-                return skipped
-            prefix = POD_SPECS.get(request.resource.kind)
-            text = self._failed + "".join(_group(finding, prefix) for finding in findings)
-            fields = partial(_fields_of, findings, request.resource.kind)
+            if not left:
+                return skipped if findings else passed
+            prefix = POD_SPECS.get(kind)
+            groups = "".join(_group(finding, prefix) for finding in left)
             image_of = _images(request.resource)
-            controls = ",".join(_control(finding, image_of) for finding in findings)
+            controls = ",".join(_control(finding, image_of) for finding in left)
             properties = {
-                "standard": self._level,
-                "version": self._version,
-                "controls": ",".join(finding.check for finding in findings),
+                "standard": level,
+                "version": version,
+                "controls": ",".join(finding.check for finding in left),
                 "controlsJSON": f"[{controls}]",
             }
+            text, fields = f'{failed}"{level}:{version}": {groups}', partial(_fields_of, left, kind)
             return _Judged(Status.FAIL, text, fields, properties)
 
-        return check
+        return allow_existing(check, self._rule, self._policy)
 
 
 def _group(found: Violation, prefix: str | None) -> str:

@@ -45,95 +45,72 @@ def generation_faults(
             "specified"
         )
         return
-    check = _Check(policy, cluster_wide)
-    if body.get("foreach") is None:
-        yield from check.pattern(body, place)
+    blocks = [(place, body)]
+    if body.get("foreach") is not None:
+        blocks = [(f"{place}.foreach[{at}]", block) for at, block in enumerate(body["foreach"])]
+    for where, block in blocks:
+        for field, text in _pattern_faults(block, policy, cluster_wide):
+            yield f"{where}.{field}: Forbidden: {text}"
+
+
+def _pattern_faults(
+    body: Body, policy: Policy, cluster_wide: IsClusterWide
+) -> Iterator[tuple[str, str]]:
+    """Yield the faults of a pattern: a field and the text."""
+    namespace = body.get("namespace") or ""
+    if policy.namespace and (fault := _leaves(body, policy, cluster_wide)):
+        yield "namespace", f"target resource scope mismatched: {fault} "
+    if body.get("kind"):
+        is_outside = cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
+        if is_outside is False and not namespace:
+            yield "namespace", "target namespace must be set for a namespaced resource"
+        elif is_outside and namespace:
+            yield "namespace", "target namespace must not be set for a cluster-wide resource"
+    kinds = (body.get("cloneList") or {}).get("kinds") or ()
+    if kinds:
+        for field, text in _clone_list_faults(body["cloneList"], policy, cluster_wide):
+            yield f"cloneList.{field}", text
         return
-    for index, block in enumerate(body["foreach"]):
-        yield from check.pattern(block, f"{place}.foreach[{index}]")
+    for key in ("kind", "name", "apiVersion"):
+        if not body.get(key):
+            yield key, f"{key} can not be empty"
 
 
-class _Check:
-    """The checks of one pattern of a policy."""
+def _leaves(body: Body, policy: Policy, cluster_wide: IsClusterWide) -> str:
+    """Return how a pattern leaves the policy's own namespace; empty if it does not."""
+    target = f"{body.get('apiVersion') or ''}/{body.get('kind') or ''}"
+    own, clone = policy.resource.namespace, body.get("clone") or {}
+    namespace, source = body.get("namespace") or "", clone.get("namespace") or ""
+    if cluster_wide(target):
+        return f"the target must be a namespaced resource: {target}"
+    refused = "a namespaced policy cannot {} other namespaces, expected: {}, received: {}"
+    if namespace != own:
+        return refused.format("generate resources in", own, namespace)
+    if clone.get("name") and source != own:
+        return refused.format("clone resources from", own, source)
+    return ""
 
-    def __init__(self, policy: Policy, cluster_wide: IsClusterWide) -> None:
-        self._namespaced = bool(policy.namespace)
-        self._own = policy.resource.namespace
-        self._cluster_wide = cluster_wide
 
-    def pattern(self, body: Body, place: str) -> Iterator[str]:
-        """Return the faults of a pattern."""
-        if self._namespaced and (fault := self._leaves(body)):
-            yield (f"{place}.namespace: Forbidden: target resource scope mismatched: {fault} ")
-        if body.get("kind"):
-            named = bool(body.get("namespace"))
-            cluster_wide = self._cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
-            if cluster_wide is False and not named:
-                yield (
-                    f"{place}.namespace: Forbidden: target namespace must be set for a namespaced "
-                    "resource"
-                )
-            elif cluster_wide and named:
-                yield (
-                    f"{place}.namespace: Forbidden: target namespace must not be set for a "
-                    "cluster-wide resource"
-                )
-        kinds = (body.get("cloneList") or {}).get("kinds") or ()
-        if kinds:
-            yield from self._clone_list(body["cloneList"], f"{place}.cloneList")
-            return
-        for key in ("kind", "name", "apiVersion"):
-            if not body.get(key):
-                yield f"{place}.{key}: Forbidden: {key} can not be empty"
-
-    def _leaves(self, body: Body) -> str:
-        """Return how a pattern leaves the policy's own namespace; empty if it does not."""
-        target = f"{body.get('apiVersion') or ''}/{body.get('kind') or ''}"
-        namespace, clone = body.get("namespace") or "", body.get("clone") or {}
-        source = clone.get("namespace") or ""
-        if self._cluster_wide(target):
-            return f"the target must be a namespaced resource: {target}"
-        if namespace != self._own:
-            return (
-                "a namespaced policy cannot generate resources in other namespaces, expected: "
-                f"{self._own}, received: {namespace}"
-            )
-        if clone.get("name") and source != self._own:
-            return (
-                "a namespaced policy cannot clone resources from other namespaces, expected: "
-                f"{self._own}, received: {source}"
-            )
-        return ""
-
-    def _clone_list(self, body: Body, place: str) -> Iterator[str]:
-        kinds, namespace = body["kinds"], body.get("namespace") or ""
-        for kind in kinds if self._namespaced else ():
-            if self._cluster_wide(kind):
-                yield (
-                    f"{place}.kinds: Forbidden: the source in cloneList must be a namespaced "
-                    f"resource: {kind}"
-                )
-            if namespace != self._own:
-                yield (
-                    f"{place}.namespace: Forbidden: a namespaced policy cannot clone resources "
-                    f"from other namespace, expected: {self._own}, received: {namespace}"
-                )
-        scopes = [self._cluster_wide(kind) for kind in kinds]
-        if {True, False}.issubset(scopes):
-            yield f"{place}.kinds: Forbidden: mixed scope of target resources is forbidden"
-        if None in scopes:
-            return
-        if not all(scopes):
-            if not namespace:
-                yield (
-                    f"{place}.namespace: Forbidden: namespace is required for namespaced target "
-                    "resources"
-                )
-        elif namespace and not self._namespaced:
-            yield (
-                f"{place}.namespace: Forbidden: namespace is forbidden for cluster-wide target "
-                "resources"
-            )
+def _clone_list_faults(
+    body: Body, policy: Policy, cluster_wide: IsClusterWide
+) -> Iterator[tuple[str, str]]:
+    kinds, namespace, own = body["kinds"], body.get("namespace") or "", policy.resource.namespace
+    for kind in kinds if policy.namespace else ():
+        if cluster_wide(kind):
+            yield "kinds", f"the source in cloneList must be a namespaced resource: {kind}"
+        if namespace != own:
+            text = "a namespaced policy cannot clone resources from other namespace, expected: "
+            yield "namespace", f"{text}{own}, received: {namespace}"
+    scopes = [cluster_wide(kind) for kind in kinds]
+    if {True, False}.issubset(scopes):
+        yield "kinds", "mixed scope of target resources is forbidden"
+    if None in scopes:
+        return
+    if not all(scopes):
+        if not namespace:
+            yield "namespace", "namespace is required for namespaced target resources"
+    elif namespace and not policy.namespace:
+        yield "namespace", "namespace is forbidden for cluster-wide target resources"
 
 
 _SUBRESOURCES: Final = (

@@ -20,7 +20,7 @@ from chartkit.engine.jmespath.tracing import compared
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.strconv import mark_literals
-from chartkit.model import FieldPath, Json
+from chartkit.model import FieldPath, Json, texts_below
 from chartkit.safe_text import shown
 from chartkit.wording import shortened
 
@@ -84,18 +84,13 @@ def _compile(condition: Condition) -> _Traced | None:
 
 def has_variables(value: Json) -> bool:
     """Return whether a value may hold a variable or a reference (`$(…)`)."""
-    if isinstance(value, str):
-        return OPEN in value or "$(" in value
-    members = value.values() if isinstance(value, dict) else value
-    return isinstance(value, dict | list) and any(map(has_variables, members))
+    return any(OPEN in text or "$(" in text for _, text in texts_below(value))
 
 
 def _reads_object(value: Json) -> bool:
     """Return whether a value has a variable that may read the object."""
-    if isinstance(value, str):
-        return any(_query_reads(variable.query) for variable in find_variables(value))
-    members = value.values() if isinstance(value, dict) else value
-    return isinstance(value, dict | list) and any(map(_reads_object, members))
+    found = (variable for _, text in texts_below(value) for variable in find_variables(text))
+    return any(_query_reads(variable.query) for variable in found)
 
 
 def _query_reads(query: str) -> bool:

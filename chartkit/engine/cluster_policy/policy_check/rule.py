@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.conditions.parse import check_conditions
+from chartkit.engine.cluster_policy.pattern.anchors import NESTING, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.context.variables.syntax import find_variables, split_text
@@ -257,10 +257,6 @@ def _extractor_fault(rule: Rule) -> str | None:
     return None
 
 
-_ANCHOR: Final = re.compile(r"([+<=X^])?\((.+)\)")
-_KNOWN_ANCHORS: Final = frozenset(("", "^", "=", "X", "<"))
-
-
 def action_fault(rule: Rule) -> str | None:
     """Return the fault of a rule's action, below `spec.rules[n].`; None for none."""
     check = _CHECKS.get(rule.kind, _validate_fault)
@@ -305,7 +301,7 @@ def _generate_fault(rule: Rule) -> str | None:
     selector = (generate.get("cloneList") or {}).get("selector")
     if selector is not None and has_wildcard(go_json(selector)):
         return "generate.selector.: wildcard characters `*/?` not supported"
-    if found := _pattern_fault(generate.get("data"), "/", frozenset()):
+    if found := _pattern_fault(generate.get("data"), "/", ()):
         return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
     return None
 
@@ -335,7 +331,7 @@ def _validate_fault(rule: Rule) -> str | None:
     fault = _one_of(elements + listed, "pattern, anyPattern, deny, foreach, cel")
     if fault:
         return f"validate..: {fault}"
-    if found := _pattern_fault(validate.pattern, "/", _KNOWN_ANCHORS):
+    if found := _pattern_fault(validate.pattern, "/", NESTING):
         return f"validate.pattern.{found[0]}.: {found[1]}"
     if fault := _any_pattern_fault(validate.any_pattern):
         return f"validate.anyPattern{fault}"
@@ -362,7 +358,7 @@ def _any_pattern_fault(patterns: Json) -> str | None:
             f"{kind_of(patterns)} into Go value of type []interface {{}}"
         )
     for index, pattern in enumerate(patterns):
-        if fault := _pattern_fault(pattern, "/", _KNOWN_ANCHORS):
+        if fault := _pattern_fault(pattern, "/", NESTING):
             return f"[{index}].{fault[0]}.: {fault[1]}"
     return None
 
@@ -381,7 +377,9 @@ def _loop_fault(block: Body) -> str | None:
     return _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
 
 
-def _pattern_fault(pattern: Json, path: str, known: frozenset[str]) -> tuple[str, str] | None:
+def _pattern_fault(
+    pattern: Json, path: str, known: Collection[AnchorKind]
+) -> tuple[str, str] | None:
     """The first anchor that is not among those known, its path and what Kyverno says of it."""
     if isinstance(pattern, dict):
         for key, value in pattern.items():
@@ -396,16 +394,15 @@ def _pattern_fault(pattern: Json, path: str, known: frozenset[str]) -> tuple[str
     return None
 
 
-def _key_fault(key: str, value: Json, known: frozenset[str]) -> str | None:
-    match = _ANCHOR.fullmatch(key.strip())
-    if match is None:
+def _key_fault(key: str, value: Json, known: Collection[AnchorKind]) -> str | None:
+    anchor = parse_anchor(key)
+    if anchor is None:
         return None
-    kind = match[1] or ""
-    if kind not in known:
+    if anchor.kind not in known:
         return f"unsupported anchor {key}"
-    if kind == "^" and not isinstance(value, list):
+    if anchor.kind is AnchorKind.EXISTENCE and not isinstance(value, list):
         return "existence anchor should have value of type list"
-    if kind == "^" and not value:
+    if anchor.kind is AnchorKind.EXISTENCE and not value:
         return "existence anchor: should have at least one value"
     return None
 

@@ -154,15 +154,13 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
         yield f"name: Too long: may not be more than {_NAME_LENGTH} bytes"
     spec: Body = policy.resource.body["spec"]
     yield from _deprecated_faults(spec)
+    name = "mutateExistingOnPolicyUpdate"
     for index, rule in enumerate(policy.rules):
-        if rule.kind is not RuleKind.MUTATE or not rule.mutate:
-            continue
-        if spec.get("mutateExistingOnPolicyUpdate") or rule.mutate.get(
-            "mutateExistingOnPolicyUpdate"
-        ):
+        mutate = rule.mutate or {}
+        if rule.kind is RuleKind.MUTATE and mutate and (spec.get(name) or mutate.get(name)):
             yield (
-                f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has "
-                "to be specified when mutateExistingOnPolicyUpdate is set"
+                f"spec.{name}: Forbidden: rules[{index}].mutate.targets has to be specified when "
+                f"{name} is set"
             )
     webhook: Body = spec.get("webhookConfiguration") or {}
     for place, seconds in (
@@ -215,17 +213,13 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
     given = [any(value is not None and value != "" for value in mutate)]
     given += [bool(body.get(name)) for name in ("generate", "verifyImages")]
     given.append(body.get("validate") is not None)
+    invalid, actions = f"{place}: Invalid value", "mutate,validate,generate,verifyImages"
     if not any(given):
-        yield (
-            f"{place}: Invalid value: {rule_json(body)}: No operation defined in the rule "
-            f"'{rule.name}'.(supported operations: mutate,validate,generate,verifyImages)"
-        )
+        text = f"No operation defined in the rule '{rule.name}'.(supported operations: {actions})"
+        yield f"{invalid}: {rule_json(body)}: {text}"
     elif sum(given) > 1:
-        yield (
-            f"{place}: Invalid value: {rule_json(body)}: Multiple operations defined in the rule "
-            f"'{rule.name}', only one operation (mutate,validate,generate,verifyImages) is allowed "
-            "per rule"
-        )
+        text = f"Multiple operations defined in the rule '{rule.name}', only one operation "
+        yield f"{invalid}: {rule_json(body)}: {text}({actions}) is allowed per rule"
     if body.get("imageExtractors") is not None and not body.get("verifyImages"):
         yield (
             f"{place}.imageExtractors: Invalid value: {rule_json(body)}: Invalid rule spec for "
@@ -233,11 +227,11 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
         )
     if matches_nothing(rule):
         shown = rule_json(rule.body, policy.resource.api_version)
-        yield f"{place}: Invalid value: {shown}: Rule is matching an empty set"
-    whole: Json = body
+        yield f"{invalid}: {shown}: Rule is matching an empty set"
+    root: Json = body
     for path, one in rule.filters():
         where = f"{place}.{show_path(path)}"
-        written: Json = reduce(getitem, path, whole)
+        written: Json = reduce(getitem, path, root)
         yield from _filter_faults(one, written, where, policy)
     yield from _target_namespace_faults(policy, rule, place)
     security: Body = rule.validate.pod_security or {}

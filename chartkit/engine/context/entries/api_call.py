@@ -220,12 +220,9 @@ class ApiCallLoader(EntryLoader):
                 raise EvaluationError(
                     f"failed to {method} resource with raw url: {path}: {error.message}"
                 ) from error
-        except NoSource:
-            if self._default is _MISSING or not context.world.uses_defaults:
-                raise
-            return self._default
-        except (EvaluationError, LookupFailed):
-            if self._default is _MISSING:
+        except (EvaluationError, LookupFailed) as error:
+            is_kept = isinstance(error, NoSource) and not context.world.uses_defaults
+            if self._default is _MISSING or is_kept:
                 raise
             return self._default
 

@@ -52,3 +52,15 @@ def test_the_source_archive_is_whole_and_builds_the_same_bytes(tmp_path: Path) -
     assert len(first) == 2
     assert sorted(first) == sorted(second)
     assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_caches_are_in_no_source_archive() -> None:
+    def untracked(option: str) -> set[str]:
+        command = ["git", "ls-files", "--others", option]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if listed.returncode:
+            pytest.skip("not a git checkout")
+        return set(listed.stdout.splitlines())
+
+    # Hatchling reads this file alone, and git those of the caches as well.
+    assert untracked("--exclude-from=.gitignore") == untracked("--exclude-standard")

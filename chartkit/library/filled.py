@@ -92,7 +92,7 @@ def _library_of(profile: Profile) -> Library:
         profiles += profile.extends
         for reference in profile.spec.get("policies", {}):
             group = reference.rpartition("/")[0]
-            policy = read_policy(root / reference, group, shared, bundled.LIBRARY)
+            policy = read_policy(root / reference, group, shared, bundled.LIBRARY, False)
             policies[policy.qualified] = policy
     return Library(policies)
 

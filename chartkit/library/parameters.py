@@ -51,7 +51,6 @@ from typing import Any, Final
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
-from chartkit.go.regexp import quote_meta
 from chartkit.kyverno.releases import removed_apis
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import Library
@@ -243,6 +242,8 @@ def matching(values: Expression, form: str = "%s") -> Expression:
     steps = "".join(f" | replace {_literal(old)} {_literal(new)}" for old, new in replaced)
 
     def value() -> str:
+        from chartkit.go.regexp import quote_meta
+
         pattern = quote_meta(joined.value())
         for old, new in replaced:
             pattern = pattern.replace(old, new)

@@ -246,8 +246,10 @@ def read_policy(
     group: str = "",
     shared: Mapping[str, Parameter] | None = None,
     library: str = "",
+    wants_examples: bool = True,
 ) -> FolderPolicy:
-    """One policy folder; shared: the library's shared parameters by name; library: its name.
+    """One policy folder; shared: the library's shared parameters by name; library: its name;
+    wants_examples: False leaves its examples out.
 
     Raises InputError.
     """
@@ -269,7 +271,7 @@ def read_policy(
         minimum_kyverno=parse_version(minimum, "Kyverno", document.locate("minimumKyverno")),
         control=Control(**body["control"]),
         parameters=MappingProxyType(_parameters(document, shared or {})),
-        examples=tuple(_examples(folder)),
+        examples=tuple(_examples(folder)) if wants_examples else (),
         template=_source(folder / POLICY_FILE),
         cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
         messages=MappingProxyType(body.get("messages", {})),

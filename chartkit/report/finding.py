@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -115,6 +114,8 @@ class Finding:
         reordered documents keep it."""
         parts = (self.rule.kind, self.rule.policy, self.rule.name, *self._identity(), self.field)
         text = "\0".join(parts).encode("utf-8", "replace")
+        import hashlib
+
         return hashlib.sha256(text).hexdigest()[:32]
 
     def _identity(self) -> tuple[str, ...]:

@@ -58,3 +58,33 @@ def test_the_package_is_the_command_too(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("chartkit ")
+
+
+_WAITING = """\
+import atexit, sys
+import chartkit.cli
+run = chartkit.cli.main
+def waiting():
+    atexit.register(print, "done")
+    run()
+chartkit.cli.main = waiting
+from chartkit.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("rendr", 2)])
+def test_what_waits_for_the_end_is_done_and_the_exit_code_stays(argument: str, code: int) -> None:
+    command = [sys.executable, "-c", _WAITING, argument]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.endswith("done\n")) == (code, True)
+    assert ("Usage:" in done.stdout) is (code == 0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_output_that_cannot_be_written_at_the_end_is_no_success() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "chartkit", "--help"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode != 0
+    assert "No space left on device" in done.stderr

@@ -8,7 +8,6 @@ first names them, with the order, limits and reloading of Kyverno's `pkg/engine/
 
 from __future__ import annotations
 
-import csv
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.kinds import POD_SPECS
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.fmt import go_sprint
 from chartkit.go.strconv import Int64
@@ -133,6 +131,8 @@ def image_parts(text: str, pointer: str) -> dict[str, str]:
 
     pointer: its place in the object, as a JSON pointer.
     """
+    from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
+
     try:
         image = parse_image(text)
     except ImageReferenceError as error:
@@ -394,6 +394,8 @@ def split_name(name: str) -> tuple[str, ...]:
     """The parts of a dotted name; `a."b.c"` has two."""
     if '"' not in name:
         return tuple(name.split("."))
+    import csv
+
     return tuple(next(csv.reader([name], delimiter=".")))
 
 

@@ -11,7 +11,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.context.context import Context, QueryError
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.context.variables.syntax import has_references, has_variable
+from chartkit.engine.context.variables.syntax import has_references, has_variable, may_vary
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.scalars.wildcard import compile_wildcard
@@ -157,8 +157,11 @@ _TARGET_SPEC: Final = ("apiVersion", "kind", "namespace", "name", "uid")
 
 
 def _substitution_fault(body: Body, context: Context) -> str | None:
+    body = _without_attestations(body)
+    if not may_vary(body):
+        return None
     try:
-        compile_template(_without_repeats(_without_attestations(body))).resolve(context)
+        compile_template(_without_repeats(body)).resolve(context)
     except SubstitutionError as error:
         return error.message
     except _NotAllowed as error:
@@ -239,7 +242,7 @@ _WHOLE_ENTRIES: Final = ("apiCall", "globalReference", "imageRegistry", "variabl
 
 def _forbidden_section(rule: Rule) -> str | None:
     patch = (rule.mutate or {}).get("patchesJson6902") or ""
-    if any(has_variable(path) for path in _patch_paths(patch)):
+    if patch and any(has_variable(path) for path in _patch_paths(patch)):
         return "patchesJSON6902 path"
     for name in ("exclude", "match"):
         if _PLAIN_VARIABLE.search(go_json(rule.body.get(name) or {})):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, text_of
 
@@ -104,6 +103,8 @@ def _image_fault(body: Body) -> str | None:
     if not reference:
         return "a ref is required for imageRegistry context entry"
     if not has_variable(reference):
+        from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
+
         try:
             parse_image(reference)
         except ImageReferenceError as error:

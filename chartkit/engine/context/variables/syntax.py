@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -167,11 +167,21 @@ def resolve_references(document: Json) -> Json:
 
 def has_references(value: Json) -> bool:
     """Return whether a value holds a text that may be a reference."""
+    return any_text(value, has_reference)
+
+
+def may_vary(value: Json) -> bool:
+    """Return whether a value holds a text that may be a reference or a variable."""
+    return any_text(value, lambda text: OPEN in text or has_reference(text))
+
+
+def any_text(value: Json, holds: Callable[[str], bool]) -> bool:
+    """Return whether something holds for a text in a value, or for a key."""
     if isinstance(value, str):
-        return has_reference(value)
+        return holds(value)
     if isinstance(value, dict):
-        return any(has_reference(key) or has_references(member) for key, member in value.items())
-    return isinstance(value, list) and any(map(has_references, value))
+        return any(holds(key) or any_text(member, holds) for key, member in value.items())
+    return isinstance(value, list) and any(any_text(member, holds) for member in value)
 
 
 def _resolve(value: Json, path: str, document: Json) -> Json:

@@ -13,13 +13,10 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import FunctionSpec, function, to_json
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.nodes import current_sources
-from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import InputError, Reraise
 from chartkit.go.base64_text import decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import parse_json as read_json
-from chartkit.go.url import parse_url
-from chartkit.go.x509 import CERTIFICATE, decode_pem
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
@@ -90,6 +87,8 @@ def to_string(budget: Budget, value: Json) -> str:
 )
 def x509_decode(text: str) -> Body:
     """The fields of an RSA certificate or certificate request in PEM."""
+    from chartkit.go.x509 import CERTIFICATE, decode_pem
+
     kind, fields = decode_pem(text)
     if kind == CERTIFICATE:
         fields["SerialNumber"] = _serial_number(fields["SerialNumber"])
@@ -124,6 +123,8 @@ def semver_compare(version: str, version_range: str) -> bool:
 @function("image_normalize(string) string", "image_normalize('nginx')")
 def image_normalize(image: str) -> str:
     """An image's full name, with its registry and its tag or digest."""
+    from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
+
     with Reraise("JMESPath function 'image_normalize': ", ImageReferenceError, FunctionError):
         return str(parse_image(image))
 
@@ -131,6 +132,8 @@ def image_normalize(image: str) -> str:
 @function("is_external_url(string) bool", "is_external_url('https://10.0.0.1/')")
 def is_external_url(url: str) -> bool:
     """Return whether a URL's host is neither this machine nor in a private network."""
+    from chartkit.go.url import parse_url
+
     host = parse_url(url).host_name
     try:
         return _is_public(host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import function
@@ -13,10 +13,11 @@ from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import Reraise
 from chartkit.go import strconv
-from chartkit.go.random_text import generate
-from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.go.strconv import Int64, truncate_to_int64
 from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.go.regexp import Regex
 
 _INSTRUCTIONS: Final = 64
 """The number of instructions of a regular expression that run in a step."""
@@ -28,6 +29,8 @@ _INSTRUCTIONS: Final = 64
 )
 def regex_match(budget: Budget, pattern: str, text: Json) -> bool:
     """Return whether a regular expression is found in a text."""
+    from chartkit.go.regexp import compile_regex
+
     regex = compile_regex(pattern)
     return regex.matches(_searched(regex, text, "regex_match()", budget))
 
@@ -51,6 +54,8 @@ def regex_replace_all(budget: Budget, pattern: str, text: Json, replacement: Jso
 def _replaced(
     budget: Budget, name: str, pattern: str, text: Json, new: Json, *, literal: bool = False
 ) -> str:
+    from chartkit.go.regexp import RegexError, compile_regex
+
     with Reraise(f"JMESPath function '{name}': ", RegexError, FunctionError):
         regex = compile_regex(pattern)
 
@@ -86,6 +91,8 @@ def random(pattern: str) -> str:
     """A text made at random that matches a regular expression of the POSIX kind."""
     if not pattern:
         raise FunctionError("no pattern provided")
+    from chartkit.go.random_text import generate
+
     return generate(pattern, current_sources().chance.randrange)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from chartkit.addons.satisfy.conflicts.findings import findings
 from chartkit.addons.satisfy.conflicts.mutations import Unapplied, Unsettled, unsettled
 from chartkit.addons.satisfy.conflicts.rules import Shadowed, Undecided, shadowed, together
 from chartkit.engine import RunnablePolicy, compile_any, sorted_out
@@ -51,6 +52,12 @@ def test_mutations_settle_or_are_named(name: str) -> None:
     found = [each for each in unsettled(_policies(*rules)) if each.kind == "Pod"]
     counts = [len(each.rules) for each in found if isinstance(each, Unsettled)]
     assert counts == ([count] if count else [])
+
+
+def test_a_finding_names_the_values_as_yaml_has_them() -> None:
+    messages = [message for _, _, _, message, _ in findings(_policies(*CASES["undo"][0]))]
+    what = "spec.hostNetwork of a Pod becomes true, then false"
+    assert messages == [f"p/r0 and p/r1 undo each other: {what}"]
 
 
 def test_mutations_of_too_many_policies_are_left_out() -> None:

@@ -17,6 +17,7 @@ from chartkit.addons.satisfy.formula import TRUE
 from chartkit.addons.satisfy.wants.rules import Want
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cluster_policy.autogen import written_name
+from chartkit.engine.why import value_text
 from chartkit.model import Location, Severity, path_text
 from chartkit.wording import abridged
 
@@ -88,7 +89,7 @@ def _unsettled(each: Unsettled, policies: Mapping[str, RunnablePolicy]) -> Found
     location = policies[each.rules[0][0]].policy.resource.location
     field = path_text(each.field)
     if len(names) > 1:
-        first, second = (str(value) for value in each.values)
+        first, second = map(value_text, each.values)
         what = f"undo each other: {field} of a {each.kind} becomes {first}, then {second}"
         return None, location, f"{names[0]} and {names[1]} {what}", "let one of them set it"
     what = f"changes {field} of a {each.kind} again each time that it is applied"

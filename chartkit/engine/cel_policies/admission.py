@@ -229,25 +229,10 @@ class AdmissionExpressions:
         request."""
         return _Variables(self._variables, scope, computed)
 
-    def fields_of(
-        self,
-        expression: Expression,
-        scope: Scope,
-        conditions: Sequence[Expression],
-        constraints: MatchConstraints | None,
-    ) -> tuple[str, ...]:
-        """Return the JSON pointers of the fields over which an expression failed.
-
-        conditions, constraints: of the policy, which speak of the request.
-        """
-        from chartkit.engine.cel_policies.fields import Matching, fields_of
-
-        if expression.program is None:
-            return ()
-        programs = {name: one.program for name, one in self._variables.items() if one.program}
-        asked = [condition.program for condition in conditions if condition.program]
-        matching = Matching(asked, constraints)
-        return fields_of(expression.program, scope, programs, OFFLINE, matching)
+    @property
+    def programs(self) -> Mapping[str, Program]:
+        """Return the programs of the variables that compile."""
+        return {name: one.program for name, one in self._variables.items() if one.program}
 
 
 @lru_cache(maxsize=512)
@@ -325,7 +310,7 @@ class _Validation:
 class AdmissionValidation:
     """The compiled match conditions, variables and validations of a policy."""
 
-    __slots__ = ("_conditions", "_constraints", "_expressions", "_ignores_errors", "_validations")
+    __slots__ = ("_conditions", "_constraints", "_ignores_errors", "_validations", "expressions")
 
     def __init__(
         self,
@@ -340,8 +325,8 @@ class AdmissionValidation:
     ) -> None:
         self._ignores_errors = ignores_errors
         self._constraints = constraints
-        self._expressions = AdmissionExpressions(environment, variables, has_params)
-        compile_ = self._expressions.compile
+        self.expressions = AdmissionExpressions(environment, variables, has_params)
+        compile_ = self.expressions.compile
         self._conditions = [compile_(each.expression, (types.BOOL,)) for each in conditions]
         self._validations = [
             _Validation(
@@ -363,27 +348,30 @@ class AdmissionValidation:
         scope["params"] = params
         if self._conditions:
             scope["namespaceObject"] = None
-            scope["variables"] = self._expressions.variables(scope)
+            scope["variables"] = self.expressions.variables(scope)
             decision = self._match(scope)
             if decision is not None:
                 return decision
             scope["namespaceObject"] = request["namespaceObject"]
-        scope["variables"] = self._expressions.variables(scope, scope.computed)
+        scope["variables"] = self.expressions.variables(scope, scope.computed)
         for validation in self._validations:
             try:
                 if validation.expression.evaluate(scope) is True:
                     continue
+                denial = Denial(_message(validation, scope))
             except CelError as error:
-                fields = self._fields(validation, scope)
-                return Denial(error.message, is_error=True, fields=fields)
-            fields = self._fields(validation, scope)
-            return Denial(_message(validation, scope), fields=fields)
+                denial = Denial(error.message, is_error=True)
+            return replace(denial, fields=self._fields(validation.expression.program, scope))
         return None
 
-    def _fields(self, failed: _Validation, scope: Mapping[str, Value]) -> tuple[str, ...]:
-        return self._expressions.fields_of(
-            failed.expression, scope, self._conditions, self._constraints
-        )
+    def _fields(self, failed: Program | None, scope: Mapping[str, Value]) -> tuple[str, ...]:
+        from chartkit.engine.cel_policies.fields import Matching, fields_of
+
+        if failed is None:
+            return ()
+        asked = [condition.program for condition in self._conditions if condition.program]
+        matching = Matching(asked, self._constraints)
+        return fields_of(failed, scope, self.expressions.programs, OFFLINE, matching)
 
     def _match(self, scope: Mapping[str, Value]) -> Denial | None:
         failures = failed(lambda expression: expression.evaluate(scope), self._conditions)

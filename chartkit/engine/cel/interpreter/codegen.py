@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.ast import FoldKind, Shape, shape_of
+from chartkit.engine.cel.ast import FoldKind, shape_of
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter import comprehension, operators
@@ -37,7 +37,8 @@ DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "names
 _ROUND = 50
 """The most work of a round besides the author's code: the accumulator and the added member."""
 _LOOPS = {FoldKind.ALL: "_all({})", FoldKind.ANY: "_any({})", FoldKind.LIST: "[{}]"}
-"""The code of macros; the others, and those with two variables, are left to the closures."""
+"""The code of macros; the others, and those with two variables, are left to the closures, as are
+maps and objects that an expression makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,10 @@ class Generator(Writer):
             raise Unsupported
         name = variable_name(self.checked, expr)
         if name is None:
-            code = _VISITS[expr.__class__](self, expr, scope)
+            visit = _VISITS.get(expr.__class__)
+            if visit is None:
+                raise Unsupported
+            code = visit(self, expr, scope)
         else:
             code = self._variable(name, scope)
         self._depth -= 1
@@ -128,55 +132,13 @@ class Generator(Writer):
         elements = ", ".join(self.visit(element, scope).text for element in expr.elements)
         return Code(f"[{elements}]", list)
 
-    def map_literal(self, expr: ast.MapLiteral, scope: Scope) -> Code:
-        """`{…}` with keys that are texts."""
-        self.weight += comprehension.MAP_COST
-        entries = []
-        for entry in expr.entries:
-            if entry.optional:
-                raise Unsupported
-            key = self.visit(entry.key, scope)
-            if key.kind is not str:
-                raise Unsupported
-            entries.append(f"{key.text}: {self.visit(entry.value, scope).text}")
-        return Code("{" + ", ".join(entries) + "}", dict)
-
-    def struct_literal(self, expr: ast.StructLiteral, scope: Scope) -> Code:
-        """`Name{…}`."""
-        name = self.checked.names.get(expr.id, expr.name).removeprefix(".")
-        declared = self.environment.find_struct(name)
-        if (
-            declared is None
-            or declared.construct is None
-            or any(entry.optional for entry in expr.fields)
-        ):
-            raise Unsupported
-        self.weight += comprehension.STRUCT_COST
-        fields = ", ".join(
-            f"{self.constant(entry.field)}: {self.visit(entry.value, scope).text}"
-            for entry in expr.fields
-        )
-        return Code(f"{self.constant(declared.construct)}({{{fields}}})")
-
 
 def _comprehension(writer: Generator, fold: ast.Comprehension, scope: Scope) -> Code:
-    """The code of a comprehension; raises `Unsupported` for one that is no known macro."""
+    """The code of a macro; raises `Unsupported` for the closures' own."""
     shape = shape_of(fold)
-    if shape is None:
+    if shape is None or shape.kind not in _LOOPS or fold.iter_var2:
         raise Unsupported
     writer.weight += 3
-    if shape.kind is FoldKind.BIND:
-        value = writer.visit(fold.accu_init, scope)
-        name = writer.local()
-        inner = {**scope, fold.accu_var: Code(name, value.kind, document=value.document)}
-        result = writer.visit(fold.result, inner)
-        return Code(f"(lambda {name}: {result.text})({value.text})", result.kind)
-    return _loop(writer, fold, shape, scope)
-
-
-def _loop(writer: Generator, fold: ast.Comprehension, shape: Shape, scope: Scope) -> Code:
-    if shape.kind not in _LOOPS or fold.iter_var2:
-        raise Unsupported
     source = writer.visit(fold.iter_range, scope)
     first = writer.local()
     inner = {**scope, fold.iter_var: Code(first, document=source.document)}
@@ -200,7 +162,5 @@ _VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {
     ast.Select: Generator.select,
     ast.Call: Generator.call,
     ast.ListLiteral: Generator.list_literal,
-    ast.MapLiteral: Generator.map_literal,
-    ast.StructLiteral: Generator.struct_literal,
     ast.Comprehension: _comprehension,
 }

@@ -78,7 +78,7 @@ class Program:
             except (CelError, *UNDECIDED):
                 # Whatever it was, the closures know.
                 pass
-        return self.evaluate_exactly(variables, host)
+        return _raised(self.evaluate_with_cost(variables, host)[0])
 
     def _observed(
         self, variables: Mapping[str, Value], host: Host, evaluations: list[Evaluation]
@@ -88,21 +88,10 @@ class Program:
             self._traced = planner.plan(self.checked.root, {}), planner.slots
         step, slots = self._traced
         trace = Trace()
-        frame = Frame(variables, host, self._limit, slots, trace)
-        outcome: Value = None
-        try:
-            outcome = step(frame)
-            frame.check()
-        except RecursionError:
-            outcome = CelError(str(TooDeepError()))
-            raise outcome from None
-        except CelError as error:
-            outcome = error
-            raise
-        finally:
-            if len(evaluations) < _MOST_EVALUATIONS:
-                evaluations.append(Evaluation(self, variables, trace, outcome))
-        return outcome
+        outcome = _outcome(step, Frame(variables, host, self._limit, slots, trace))
+        if len(evaluations) < _MOST_EVALUATIONS:
+            evaluations.append(Evaluation(self, variables, trace, outcome))
+        return _raised(outcome)
 
     def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Trace:
         """Return the values of the parts; parts that were not evaluated have none."""
@@ -118,28 +107,13 @@ class Program:
         self._fast = _undecided if generated is None else generated.load()
         return self._fast
 
-    def evaluate_exactly(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
-        """The value, from the closures alone; raises `CelError` where there is none."""
-        value, _ = self.evaluate_with_cost(variables, host)
-        if isinstance(value, CelError):
-            raise value
-        return value
-
     def evaluate_with_cost(
         self, variables: Mapping[str, Value], host: Host = OFFLINE
     ) -> tuple[Value | CelError, int]:
         """The value, or the error of an expression that has none, and its cost as cel-go counts."""
         step = self._exact or self._plan()
         frame = Frame(variables, host, self._limit, self._slots)
-        try:
-            value = step(frame)
-            frame.check()
-        except RecursionError:
-            # Values and expressions nest as deep as their authors like; the stack does not.
-            return CelError(str(TooDeepError())), frame.cost
-        except CelError as error:
-            return error, frame.cost
-        return value, frame.cost
+        return _outcome(step, frame), frame.cost
 
     def _plan(self) -> Step:
         planner = Planner(self.checked, self.environment, self.folded)
@@ -150,6 +124,25 @@ class Program:
     @property
     def _limit(self) -> int | None:
         return self.environment.options.cost_limit
+
+
+def _outcome(step: Step, frame: Frame) -> Value | CelError:
+    """Return a value, or the error of an expression that has none."""
+    try:
+        value = step(frame)
+        frame.check()
+    except RecursionError:
+        # Values and expressions nest as deep as their authors like; the stack does not.
+        return CelError(str(TooDeepError()))
+    except CelError as error:
+        return error
+    return value
+
+
+def _raised(outcome: Value | CelError) -> Value:
+    if isinstance(outcome, CelError):
+        raise outcome
+    return outcome
 
 
 class Evaluation(NamedTuple):

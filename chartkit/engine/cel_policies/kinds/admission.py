@@ -11,7 +11,6 @@ from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.admission import (
     SKIPPED,
-    AdmissionExpressions,
     AdmissionValidation,
     Binding,
     Denial,
@@ -139,16 +138,11 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
         return self.result_of_binding(status, decision.message, decision.fields)
 
 
-def compile_validating_admission(
-    policy: CelPolicy, found: Sequence[Resource]
-) -> tuple[ValidatingAdmissionEvaluator, ...]:
-    """The evaluators of a policy, one a binding among the objects that were found.
-
-    Raises CompileError for a binding that its schema refuses; an expression that does not compile
-    is an error of each request.
-    """
-    validation = AdmissionValidation(
-        ENVIRONMENTS["vap"],
+def _compiled(policy: CelPolicy, environment: str) -> AdmissionValidation:
+    """Return the expressions that both kinds have; one that does not compile is an error of each
+    request."""
+    return AdmissionValidation(
+        ENVIRONMENTS[environment],
         conditions=policy.conditions,
         variables=policy.variables,
         validations=policy.validations,
@@ -156,6 +150,16 @@ def compile_validating_admission(
         has_params=bool(policy.spec.get("paramKind")),
         ignores_errors=policy.ignores_errors,
     )
+
+
+def compile_validating_admission(
+    policy: CelPolicy, found: Sequence[Resource]
+) -> tuple[ValidatingAdmissionEvaluator, ...]:
+    """The evaluators of a policy, one a binding among the objects that were found.
+
+    Raises CompileError for a binding that its schema refuses.
+    """
+    validation = _compiled(policy, "vap")
     bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
     return tuple(ValidatingAdmissionEvaluator(policy, validation, binding) for binding in bindings)
 
@@ -175,13 +179,11 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
     def __init__(
         self,
         policy: CelPolicy,
-        expressions: AdmissionExpressions,
         conditions: AdmissionValidation,
         mutations: Sequence[Expression],
         binding: Binding | None,
     ) -> None:
         super().__init__(policy, binding)
-        self._expressions = expressions
         self._conditions = conditions
         self._mutations = tuple(mutations)
 
@@ -214,7 +216,7 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
     def _patch(self, scope: PolicyScope, body: Body) -> Body:
         for mutation in self._mutations:
             scope["object"] = body
-            scope["variables"] = self._expressions.variables(scope)
+            scope["variables"] = self._conditions.expressions.variables(scope)
             value = mutation.evaluate(scope)
             if isinstance(value, Struct):
                 body = apply_configuration(value, body)
@@ -228,27 +230,16 @@ def compile_mutating_admission(
 ) -> tuple[MutatingAdmissionEvaluator, ...]:
     """The evaluators of a policy, one a binding among the objects that were found.
 
-    Raises CompileError for a binding that its schema refuses; an expression that does not compile
-    is an error of each request.
+    Raises CompileError for a binding that its schema refuses.
     """
-    environment = ENVIRONMENTS["map"]
-    has_params = bool(policy.spec.get("paramKind"))
-    conditions = AdmissionValidation(
-        environment,
-        conditions=policy.conditions,
-        variables=policy.variables,
-        has_params=has_params,
-        ignores_errors=policy.ignores_errors,
-    )
-    expressions = AdmissionExpressions(environment, policy.variables, has_params)
+    conditions = _compiled(policy, "map")
     mutations = [
-        expressions.compile(text, (expected,))
+        conditions.expressions.compile(text, (expected,))
         for text, expected in map(_mutation, policy.spec.get("mutations") or ())
     ]
     bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
     return tuple(
-        MutatingAdmissionEvaluator(policy, expressions, conditions, mutations, binding)
-        for binding in bindings
+        MutatingAdmissionEvaluator(policy, conditions, mutations, binding) for binding in bindings
     )
 
 

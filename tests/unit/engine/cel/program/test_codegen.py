@@ -54,7 +54,6 @@ def body(source: str) -> str:
         ("object.?a.?b.orValue('x') == 'y'", "(_path_or(v[k0], k2, k1) == k3)"),
         ("object.a.startsWith('x')", "v[k0][k1].startswith(k2)"),
         ("object.a.size() > 1", "(_len(v[k0][k1]) > k2)"),
-        ("cel.bind(x, object.a, x == 'y')", "(lambda a1: (a1 == k2))(v[k0][k1])"),
     ],
 )
 def test_codegen_code(source: str, code: str) -> None:
@@ -67,9 +66,7 @@ def test_codegen_code(source: str, code: str) -> None:
         'object[\'__import__("os")\'] == \'__import__("os").system("x")\'',
         "object.`a-b/c`.all(__class__, __class__.__globals__ == 'x')",
         "object.exists(lambda, lambda.k0 == 'm')",
-        "{'\"]))': object.k1, 'a\\nb': object.b}",
         "object.map(v, v.m).exists(k0, k0 == '\\'')",
-        "Object{spec: Object.spec{eval: 'exec'}}",
     ],
 )
 def test_no_word_of_an_expression_is_in_its_code(source: str) -> None:

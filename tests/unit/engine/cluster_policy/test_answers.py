@@ -1,6 +1,6 @@
 """Whole answers of policies, as Kyverno 1.19.1 gave them: rule, status and message."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -51,102 +51,80 @@ _NO_LIST = (
 )
 _PASSED = ("r", "pass", "validation rule 'r' passed.")
 
-ANSWERS: dict[str, tuple[Body, Resource, str, list[Body], list[tuple[str, str, str]]]] = {
-    "what a pattern names is looked up before a deletion passes": (
+_GENERATES = rule(kinds=("Namespace",), **_generate(data={"data": {"a": "b"}}))
+_DENIES = {"message": "m", "deny": {"conditions": {"any": []}}}
+_DEPLOYMENT = obj("Deployment", "apps/v1")
+_LOOP = {"list": "['a']", "deny": {"conditions": _NONE}}
+
+
+class _Answer(NamedTuple):
+    """A rule, and its results for an object."""
+
+    rule: Body
+    expected: list[tuple[str, str, str]]
+    resource: Resource = obj()
+    operation: str = "CREATE"
+    exceptions: tuple[Body, ...] = ()
+
+
+ANSWERS = {
+    "what a pattern names is looked up before a deletion passes": _Answer(
         rule(validate={"pattern": {"metadata": {"name": _X}}}),
-        obj(),
-        "DELETE",
-        [],
         [("r", "error", _unresolved("/metadata/name"))],
+        operation="DELETE",
     ),
-    "also what anyPattern names": (
+    "also what anyPattern names": _Answer(
         rule(validate={"anyPattern": [{"metadata": {"name": _X}}]}),
-        obj(),
-        "DELETE",
-        [],
         [("r", "error", _unresolved("/0/metadata/name"))],
+        operation="DELETE",
     ),
-    "an element is compared with patterns in a list alone": (
+    "an element is compared with patterns in a list alone": _Answer(
         rule(validate={"foreach": [{"list": "['x']", "anyPattern": "{{ element }}"}]}),
-        obj(),
-        "CREATE",
-        [],
         [("r", "error", _NO_LIST)],
     ),
-    "a deletion is not compared": (rule(), obj(), "DELETE", [], []),
-    "an empty list of conditions does not hold": (
-        rule(validate={"message": "m", "deny": {"conditions": {"any": []}}}),
-        obj(),
-        "CREATE",
-        [],
-        [_PASSED],
+    "a deletion is not compared": _Answer(rule(), [], operation="DELETE"),
+    "an empty list of conditions does not hold": _Answer(rule(validate=_DENIES), [_PASSED]),
+    "but is no list in the rule for pod controllers": _Answer(
+        rule(validate=_DENIES), [("autogen-r", "fail", "m")], _DEPLOYMENT
     ),
-    "but is no list in the rule for pod controllers": (
-        rule(validate={"message": "m", "deny": {"conditions": {"any": []}}}),
-        obj("Deployment", "apps/v1"),
-        "CREATE",
-        [],
-        [("autogen-r", "fail", "m")],
-    ),
-    "nor in its loops": (
-        rule(
-            validate={
-                "message": "m",
-                "foreach": [
-                    {"list": "['a']", "foreach": [{"list": "['a']", "deny": {"conditions": _NONE}}]}
-                ],
-            }
-        ),
-        obj("Deployment", "apps/v1"),
-        "CREATE",
-        [],
+    "nor in its loops": _Answer(
+        rule(validate={"message": "m", "foreach": [{"list": "['a']", "foreach": [_LOOP]}]}),
         [("autogen-r", "fail", "validation failure: validation failure: m")],
+        _DEPLOYMENT,
     ),
-    "a label without a value is an empty text": (
+    "a label without a value is an empty text": _Answer(
         rule(**_selecting(selector={"matchLabels": {"team": "a", "app": ""}})),
+        [_PASSED],
         obj(labels={"app": None, "team": "a"}),
-        "CREATE",
-        [],
-        [_PASSED],
     ),
-    "an annotation without a value leaves the others": (
+    "an annotation without a value leaves the others": _Answer(
         rule(**_selecting(annotations={"team": "a*"})),
-        obj(annotations={"app": None, "team": "ab"}),
-        "CREATE",
-        [],
         [_PASSED],
+        obj(annotations={"app": None, "team": "ab"}),
     ),
-    "a number among labels leaves none": (
+    "a number among labels leaves none": _Answer(
         rule(**_selecting(selector={"matchLabels": {"team": "a"}})),
+        [],
         obj(labels={"app": 5, "team": "a"}),
-        "CREATE",
-        [],
-        [],
     ),
-    "an exception of a generate rule counts before its kinds": (
-        rule(kinds=("Namespace",), **_generate(data={"data": {"a": "b"}})),
-        obj(),
-        "CREATE",
-        [_exception()],
+    "an exception of a generate rule counts before its kinds": _Answer(
+        _GENERATES,
         [("r", "skip", "rule is skipped due to policy exception default/e")],
+        exceptions=(_exception(),),
     ),
-    "one of other objects does not": (
-        rule(kinds=("Namespace",), **_generate(data={"data": {"a": "b"}})),
-        obj(),
-        "CREATE",
-        [_exception(names=["other"])],
-        [],
+    "one of other objects does not": _Answer(
+        _GENERATES, [], exceptions=(_exception(names=["other"]),)
     ),
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_answers(name: str) -> None:
-    body, resource, operation, exceptions, expected = ANSWERS[name]
-    found = [read_exception(Resource(one, PLACE)) for one in exceptions]
-    policy = compile_policy(policy_resource(_present(body)), found)
-    results = evaluate([policy], Request(resource, operation=Operation(operation)))
-    assert [(each.rule, each.status.value, each.message) for each in results] == expected
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_answers(answer: _Answer) -> None:
+    found = [read_exception(Resource(one, PLACE)) for one in answer.exceptions]
+    policy = compile_policy(policy_resource(_present(answer.rule)), found)
+    request = Request(answer.resource, operation=Operation(answer.operation))
+    results = evaluate([policy], request)
+    assert [(one.rule, one.status.value, one.message) for one in results] == answer.expected
 
 
 def _present(body: Body) -> Body:

@@ -8,24 +8,17 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
+from tests.unit.engine import policies
 
 
 def _result(
     validate: Body, body: Body, operation: Operation = Operation.CREATE, **rule: Any
 ) -> RuleResult:
     """The last result of a rule for an object: that of the rule for Pod controllers, if any."""
-    match = {"any": [{"resources": {"kinds": [body["kind"], "Pod"]}}]}
-    rules = [{"name": "x", "match": match, "validate": {"message": "x", **validate}, **rule}]
-    policy: Body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "x"},
-        "spec": {"rules": rules},
-    }
-    results = evaluate(
-        [compile_policy(Resource(policy))], Request(Resource(body), operation=operation)
-    )
-    return results[-1]
+    validate = {"message": "x", **validate}
+    rules = [policies.rule("x", (body["kind"], "Pod"), validate=validate, **rule)]
+    policy = compile_policy(policies.policy_resource(*rules))
+    return evaluate([policy], Request(Resource(body), operation=operation))[-1]
 
 
 def _fields(validate: Body, body: Body, **rule: Any) -> tuple[str, ...]:

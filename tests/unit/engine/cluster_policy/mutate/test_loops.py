@@ -13,6 +13,7 @@ from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Resource, Status
+from tests.unit.engine.policies import policy_resource, rule
 
 _LIST = "request.object.spec.containers"
 
@@ -112,18 +113,9 @@ LOOPS: dict[str, dict[str, Any]] = {
 
 def _calls(loop: dict[str, Any], count: int) -> int:
     """How many calls a mutating loop over so many containers makes."""
-    rule = {
-        "name": "r",
-        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-        "mutate": {"foreach": [{"list": _LIST, **loop}]},
-    }
-    body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"rules": [rule]},
-    }
-    policy, request, calls = compile_policy(Resource(body)), Request(Resource(_pod(count))), 0
+    mutate = {"foreach": [{"list": _LIST, **loop}]}
+    policy = compile_policy(policy_resource(rule(validate=None, mutate=mutate)))
+    request, calls = Request(Resource(_pod(count))), 0
 
     def note(_frame: object, event: str, _argument: object) -> None:
         nonlocal calls

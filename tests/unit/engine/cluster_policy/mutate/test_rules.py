@@ -36,6 +36,13 @@ def _run(*rules: Body, objects: tuple[Body, ...] = (), **spec: Any) -> list[Rule
     return results
 
 
+def _patched(*rules: Body) -> Body:
+    """The object as the last rule leaves it."""
+    patched = _run(*rules)[-1].patched
+    assert patched is not None
+    return patched
+
+
 def _merge(**spec: Any) -> Body:
     return {"patchStrategicMerge": {"spec": spec}}
 
@@ -107,16 +114,13 @@ def _foreach(**block: Any) -> Body:
 def test_foreach_goes_from_the_last_element_where_it_merges() -> None:
     block = {"patchStrategicMerge": {"spec": {"seen": "{{ element.n }}"}}}
     for order, last in ((None, "x"), ("Descending", "x"), ("Ascending", "y")):
-        (result,) = _run(_rule(_foreach(**block, **({"order": order} if order else {}))))
-        assert result.patched is not None
-        assert result.patched["spec"]["seen"] == last
+        patched = _patched(_rule(_foreach(**block, **({"order": order} if order else {}))))
+        assert patched["spec"]["seen"] == last
 
 
 def test_foreach_with_operations_goes_forward() -> None:
     patch = '- op: add\n  path: /spec/out/-\n  value: "{{ element.n }}{{ elementIndex }}"'
-    (result,) = _run(_rule(_foreach(patchesJson6902=patch)))
-    assert result.patched is not None
-    assert result.patched["spec"]["out"] == ["x0", "y1"]
+    assert _patched(_rule(_foreach(patchesJson6902=patch)))["spec"]["out"] == ["x0", "y1"]
 
 
 def test_foreach_in_foreach() -> None:
@@ -124,9 +128,8 @@ def test_foreach_in_foreach() -> None:
         "list": "['p', 'q']",
         "patchStrategicMerge": {"spec": {"{{ element0.n }}{{ element1 }}": "{{ elementIndex1 }}"}},
     }
-    (result,) = _run(_rule(_foreach(foreach=[inner])))
-    assert result.patched is not None
-    added = {key: value for key, value in result.patched["spec"].items() if key[0] in "xy"}
+    spec = _patched(_rule(_foreach(foreach=[inner])))["spec"]
+    added = {key: value for key, value in spec.items() if key[0] in "xy"}
     assert added == {"xp": 0, "xq": 1, "yp": 0, "yq": 1}
 
 

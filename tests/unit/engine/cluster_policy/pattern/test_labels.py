@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
+from chartkit.engine.cluster_policy.pattern import MismatchKind, Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.build import Spot
 from chartkit.engine.cluster_policy.pattern.match import _compile, variants_of
 from chartkit.model import Body, Json
@@ -10,6 +10,12 @@ from chartkit.model import Body, Json
 
 def _labels(labels: Json, **beside: Json) -> Body:
     return {"metadata": {"labels": labels, **beside}}
+
+
+def _path(pattern: Pattern, value: Body) -> str | None:
+    """The path of the mismatch; None for none."""
+    mismatch = pattern.check(value)
+    return mismatch.path if mismatch else None
 
 
 @pytest.mark.parametrize(
@@ -44,15 +50,12 @@ def test_nothing_to_replace(pattern: Body) -> None:
     ],
 )
 def test_labels_replaced(pattern: Body, labels: Body, path: str | None) -> None:
-    mismatch = compile_pattern(_labels(pattern)).check(_labels(labels))
-    assert (mismatch.path if mismatch else None) == path
+    assert _path(compile_pattern(_labels(pattern)), _labels(labels)) == path
 
 
 def test_only_where_the_object_has_labels() -> None:
     pattern = compile_pattern(_labels({"a": 1}))
-    mismatch = pattern.check({"metadata": {"name": "x"}})
-    assert mismatch is not None
-    assert mismatch.path == "/metadata/labels/"
+    assert _path(pattern, {"metadata": {"name": "x"}}) == "/metadata/labels/"
 
 
 def test_a_condition_on_a_wildcard_key() -> None:
@@ -66,9 +69,10 @@ def test_a_condition_on_a_wildcard_key() -> None:
 def test_what_was_replaced_stays_so_for_the_rest_of_a_list() -> None:
     pattern = compile_pattern({"items": [_labels({"a*": "v"})]})
     assert pattern.check({"items": [_labels({"ax": "v"}), _labels({"ax": "v"})]}) is None
-    mismatch = pattern.check({"items": [_labels({"ax": "v"}), _labels({"ay": "v"})]})
-    assert mismatch is not None
-    assert mismatch.path == "/items/1/metadata/labels/ax/"
+    assert (
+        _path(pattern, {"items": [_labels({"ax": "v"}), _labels({"ay": "v"})]})
+        == "/items/1/metadata/labels/ax/"
+    )
     assert pattern.check({"items": [_labels({"ay": "v"})]}) is None
 
 
@@ -76,9 +80,10 @@ def test_anchored_metadata_and_annotations() -> None:
     pattern = compile_pattern({"=(metadata)": {"=(annotations)": {"=(x.io/*)": "ok | fine"}}})
     assert pattern.check({}) is None
     assert pattern.check({"metadata": {"annotations": {"x.io/a": "fine"}}}) is None
-    mismatch = pattern.check({"metadata": {"annotations": {"x.io/a": "bad"}}})
-    assert mismatch is not None
-    assert mismatch.path == "/metadata/annotations/x.io/a/"
+    assert (
+        _path(pattern, {"metadata": {"annotations": {"x.io/a": "bad"}}})
+        == "/metadata/annotations/x.io/a/"
+    )
 
 
 def test_many_sets_of_labels() -> None:

@@ -141,7 +141,9 @@ def compile_block(body: Body, rule: Rule, policy: Policy, nesting: int = 0) -> C
     """Return the check of a rule's `validate`, or of a foreach inside it: deny before patterns
     before foreach. nesting: the number of loops around it."""
     if body.get("deny") is not None:
-        return _compile_deny(body["deny"], rule)
+        passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
+        default = f"validation error: rule {rule.name} failed"
+        return compile_deny(body["deny"], rule.validate.message, default, passed)
     if body.get("pattern") is not None:
         return _of_object(compile_single_pattern(body["pattern"], rule))
     if body.get("anyPattern") is not None:
@@ -161,31 +163,15 @@ def _of_object(judge: Judge) -> Check:
     return check
 
 
-def _compile_deny(deny: Body, rule: Rule) -> Check:
+def compile_deny(deny: Body, own: str, default: str, passed: Checked) -> Callable[..., Checked]:
+    """Return the check of `deny` in a context; own: the message of the policy, to which the
+    conditions' are added; default: the message where there is none."""
     conditions = compile_conditions(deny.get("conditions"))
-    passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
-    explain = _deny_message(rule)
-
-    def check(context: Context, _request: Request, _element: Json) -> Checked | None:
-        try:
-            outcome = conditions.evaluate(context)
-        except EvaluationError as error:
-            return Checked(Status.ERROR, f"failed to check deny conditions: {error.message}")
-        if not outcome.holds:
-            return passed
-        return Checked(Status.FAIL, explain(outcome.message, context), conditions.fields)
-
-    return check
-
-
-def _deny_message(rule: Rule) -> Callable[[str, Context], str]:
-    """The message of a denial, from the conditions' own messages."""
-    own = rule.validate.message
     templates: dict[str, Template] = {}
 
-    def message(reasons: str, context: Context) -> str:
+    def explain(reasons: str, context: Context) -> str:
         if not own and not reasons:
-            return f"validation error: rule {rule.name} failed"
+            return default
         template = templates.get(reasons)
         if template is None:
             template = compile_template("; ".join(filter(None, (own, reasons))))
@@ -197,7 +183,16 @@ def _deny_message(rule: Rule) -> Callable[[str, Context], str]:
             return reasons
         return text if isinstance(text, str) else _NOT_TEXT
 
-    return message
+    def check(context: Context, _request: object = None, _element: Json = None) -> Checked:
+        try:
+            outcome = conditions.evaluate(context)
+        except EvaluationError as error:
+            return Checked(Status.ERROR, f"failed to check deny conditions: {error.message}")
+        if not outcome.holds:
+            return passed
+        return Checked(Status.FAIL, explain(outcome.message, context), conditions.fields)
+
+    return check
 
 
 Judge = Callable[["Context", Json], Checked | None]

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
+from chartkit.engine.cluster_policy.handler import Checked
+from chartkit.engine.cluster_policy.validate import compile_deny
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import (
     METHODS,
@@ -23,7 +25,7 @@ from chartkit.engine.ports.signatures import (
 )
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import EvaluationError
-from chartkit.model import Body
+from chartkit.model import Body, Status
 
 NOTARY: Final = "Notary"
 _PUBLIC_LOG: Final = "https://rekor.sigstore.dev"
@@ -194,14 +196,6 @@ class Attestation:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageValidation:
-    """The message for conditions over all attestations that hold."""
-
-    message: str
-    deny: Conditions | None
-
-
-@dataclass(frozen=True, slots=True)
 class ImageBlock:
     """One entry. references, skipped: wildcards over whole references; attestors, attestations:
     who must have signed the images, and what must have been attested of them; validation: what
@@ -211,7 +205,7 @@ class ImageBlock:
     skipped: tuple[str, ...]
     attestors: tuple[AttestorSet, ...]
     attestations: tuple[Attestation, ...]
-    validation: ImageValidation | None
+    validation: Callable[[Context], Checked] | None
     credentials: Credentials
     mutates_digest: bool
     verifies_digest: bool
@@ -275,12 +269,15 @@ def _attestation(body: Body, base: VerificationRequest) -> Attestation:
     )
 
 
-def _validation(body: Body) -> ImageValidation | None:
+def _validation(body: Body) -> Callable[[Context], Checked] | None:
+    """The check of conditions over all attestations that hold."""
     if not body:
         return None
-    deny = body.get("deny")
-    conditions = None if deny is None else compile_conditions(deny.get("conditions"))
-    return ImageValidation(body.get("message") or "", conditions)
+    deny, passed = body.get("deny"), Checked(Status.PASS, "")
+    if deny is None:
+        return lambda _context: passed
+    default = "validation error: imageVerify  failed"
+    return compile_deny(deny, body.get("message") or "", default, passed)
 
 
 def converted(body: Body) -> Body:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.handler import Checked
 from chartkit.engine.cluster_policy.verify_images.blocks import (
     Attestation,
     AttestingSet,
     Attestor,
     AttestorSet,
     ImageBlock,
-    ImageValidation,
     Unusable,
 )
 from chartkit.engine.cluster_policy.verify_images.extract import Image
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
+from chartkit.engine.context.variables import SubstitutionError, Template
 from chartkit.engine.ports.signatures import (
     Credentials,
     SignatureError,
@@ -152,9 +151,6 @@ def _check_entry(
         return [fault_of(error).under(path + entry.place)]
 
 
-_NOT_TEXT: Final = "the produced message didn't resolve to a string, check your policy definition."
-
-
 @dataclass(slots=True)
 class AttestationCheck:
     """The check of one image's attestations. What they say stays in the context, for conditions
@@ -169,7 +165,9 @@ class AttestationCheck:
     def _reference(self) -> str:
         return self.image.at(self.digest)
 
-    def run(self, block: ImageBlock, rule: str, validations: Sequence[ImageValidation]) -> Finding:
+    def run(
+        self, block: ImageBlock, rule: str, validations: Sequence[Callable[[Context], Checked]]
+    ) -> Finding:
         """Return the finding about an entry's attestations, and about the denials of all entries.
 
         rule: its name; validations: of all entries of the rule.
@@ -185,9 +183,9 @@ class AttestationCheck:
             text = f"verified image attestations for {self._reference}"
             return Finding(Status.PASS, text, self.digest)
         for validation in validations:
-            denied = self._denied(validation)
-            if denied is not None:
-                text = f"validation in verifyImages failed: {denied}"
+            checked = validation(self.context)
+            if checked.status is not Status.PASS:
+                text = f"validation in verifyImages failed: {checked.message}"
                 return Finding(Status.FAIL, text, self.digest)
         text = f"verifyImages validation is passed in {rule} rule"
         return Finding(Status.PASS, text, self.digest)
@@ -274,24 +272,6 @@ class AttestationCheck:
                     f"{attestation.type}: {message}"
                 )
         return None
-
-    def _denied(self, validation: ImageValidation) -> str | None:
-        if validation.deny is None:
-            return None
-        try:
-            outcome = validation.deny.evaluate(self.context)
-        except EvaluationError as error:
-            return f"failed to check deny conditions: {error.message}"
-        if not outcome.holds:
-            return None
-        if not validation.message and not outcome.message:
-            return "validation error: imageVerify  failed"
-        text = "; ".join(filter(None, (validation.message, outcome.message)))
-        try:
-            shown = compile_template(text).resolve(self.context)
-        except SubstitutionError:
-            return outcome.message
-        return shown if isinstance(shown, str) else _NOT_TEXT
 
 
 def _unmet(conditions: Template, statement: Body, context: Context) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
@@ -28,21 +28,31 @@ if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Generic[T]):
     """One entry of a `foreach` list, whose body is as written.
 
-    text: its `list`; elements: what that gives; scope: whether patterns look at the element, None:
-    they do where it is an object.
+    text: its `list`; elements: what that gives; run: what is done with each of them.
     """
 
     body: Body
     text: str
     elements: Callable[[Context], list[Json]]
-    scope: bool | None
     entries: ContextEntries
     preconditions: Conditions | None
-    check: Check
+    run: T
+
+
+def compile_loop(
+    body: Body, rule: Rule, policy: Policy, compile_run: Callable[[Body], T]
+) -> Loop[T]:
+    """Compile an entry of a `foreach` list, and last what it does."""
+    text: str = body.get("list") or ""
+    scope = compile_scope(body, rule, policy)
+    return Loop(body, text, compile_list(text), *scope, compile_run(body))
 
 
 CompileBlock = Callable[["Body", "Rule", "Policy", int], "Check"]
@@ -53,7 +63,10 @@ def compile_foreach(
     bodies: Sequence[Body], rule: Rule, policy: Policy, nesting: int, compile_block: CompileBlock
 ) -> Check:
     """Return the check of a `foreach`; nesting: the number of loops around it."""
-    loops = [_compile_loop(body, rule, policy, compile_block, nesting + 1) for body in bodies]
+    loops = [
+        compile_loop(body, rule, policy, lambda one: compile_block(one, rule, policy, nesting + 1))
+        for body in bodies
+    ]
     passed = Checked(Status.PASS, "rule passed")
 
     def check(context: Context, request: Request, element: Json) -> Checked | None:
@@ -126,36 +139,28 @@ def compile_scope(
     return compile_entries(body.get("context"), **names), conditions
 
 
-def _compile_loop(
-    body: Body, rule: Rule, policy: Policy, compile_block: CompileBlock, nesting: int
-) -> Loop:
-    scope = body.get("elementScope")
-    text: str = body.get("list") or ""
-    return Loop(
-        body,
-        text,
-        compile_list(text),
-        scope if isinstance(scope, bool) else None,
-        *compile_scope(body, rule, policy),
-        compile_block(body, rule, policy, nesting),
-    )
-
-
 def _run(
-    loop: Loop, elements: list[Json], nesting: int, context: Context, request: Request, outer: Json
+    loop: Loop[Check],
+    elements: list[Json],
+    nesting: int,
+    context: Context,
+    request: Request,
+    outer: Json,
 ) -> tuple[Checked | None, int]:
     """The first decision that is no pass, and how many elements passed."""
     applied = 0
+    # Whether patterns look at the element; else they do where it is an object.
+    scope = loop.body.get("elementScope")
     members = None if context.recorder is None else _members(context.recorder, loop, context)
     for index, element, inner in each_element(elements, context, nesting):
         is_object = isinstance(element, dict)
-        if loop.scope and not is_object:
+        if scope is True and not is_object:
             text = (
                 "failed to process foreach: cannot use elementScope=true foreach rules for "
                 f"elements that are not maps, expected type=map got type={go_type(element)}"
             )
             return Checked(Status.ERROR, text), applied
-        scoped = is_object if loop.scope is None else loop.scope
+        scoped = scope if isinstance(scope, bool) else is_object
         judged = element if scoped else outer
         if context.recorder is None or members is None:
             checked = _decide(loop, inner, request, judged)
@@ -182,7 +187,7 @@ class _LoopElement:
     """An element of a loop; inner: its context; scoped: whether patterns look at
     it."""
 
-    loop: Loop
+    loop: Loop[Check]
     inner: Context
     index: int
     nesting: int
@@ -208,7 +213,7 @@ def _fields(fields: FindFields, refused: _LoopElement, origins: Origins) -> Iter
     return fields(origins.inside(refused.inner, judged, refused.names(element)))
 
 
-def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Checked | None:
+def _decide(loop: Loop[Check], context: Context, request: Request, element: Json) -> Checked | None:
     try:
         loop.entries.attach(context)
     except ChartkitError as error:
@@ -220,10 +225,10 @@ def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Ch
         except ChartkitError:
             # Kyverno passes over an element whose preconditions cannot be evaluated.
             return None
-    return loop.check(context, request, element)
+    return loop.run(context, request, element)
 
 
-def _members(recorder: Recorder, loop: Loop, context: Context) -> list[Traced]:
+def _members(recorder: Recorder, loop: Loop[Check], context: Context) -> list[Traced]:
     """Return the elements of a loop with the fields of the object that they come from; none where
     these cannot be had."""
     listed = recorder.traced(context, f"{{{{ {loop.text} }}}}")
@@ -251,7 +256,7 @@ def _record_element(
     return checked
 
 
-def _record_list(recorder: Recorder, loop: Loop, message: str) -> None:
+def _record_list(recorder: Recorder, loop: Loop[Check], message: str) -> None:
     """Record why a loop has no elements."""
     location = recorder.sources.location(loop.body)
     text = f"{shown(loop.text)}: {shown(message)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.budget import Budget, BudgetError, check_object
-from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope, each_element
+from chartkit.engine.cluster_policy.foreach import compile_loop, each_element
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
 from chartkit.engine.context.context import Context
@@ -411,14 +411,12 @@ def _compile_pattern(body: Body, writer: Writer) -> Step:
 
 
 def _compile_loop(body: Body, writer: Writer) -> Step:
-    elements = compile_list(body.get("list") or "")
-    entries, conditions = compile_scope(body, writer.rule, writer.policy)
-    pattern = compile_pattern(body)
+    loop = compile_loop(body, writer.rule, writer.policy, compile_pattern)
 
     def step(context: Context, store: Store) -> None:
-        for _, _, inner in each_element(elements(context), context, 0):
-            entries.attach(inner)
-            if conditions is None or conditions.evaluate(inner).holds:
-                writer.write(pattern(inner), store)
+        for _, _, inner in each_element(loop.elements(context), context, 0):
+            loop.entries.attach(inner)
+            if loop.preconditions is None or loop.preconditions.evaluate(inner).holds:
+                writer.write(loop.run(inner), store)
 
     return step

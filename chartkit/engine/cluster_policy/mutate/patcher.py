@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.budget import PATCH, Budget
 from chartkit.engine.cluster_policy.conditions import Conditions
-from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope, each_element
+from chartkit.engine.cluster_policy.foreach import Loop, compile_loop, each_element
 from chartkit.engine.cluster_policy.mutate.anchors import HANDLED, applicable, decide, has_anchors
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.merge import merge
@@ -208,24 +208,15 @@ def failed(message: str) -> Patched:
 _DESCENDING: Final = "Descending"
 
 
-@dataclass(frozen=True, slots=True)
-class _Loop:
-    """One entry of a `foreach` list.
-
-    text: its own `list`; is_reversed: whether the last element comes first.
-    """
-
-    text: str
-    elements: Callable[[Context], list[Json]]
-    is_reversed: bool
-    entries: ContextEntries
-    preconditions: Conditions | None
-    patch: Patcher
-
-
 def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int = 0) -> Patcher:
     """Return a patcher that applies the blocks of a foreach, one after the other."""
-    loops = [_compile_loop(block, rule, policy, nesting) for block in blocks]
+
+    def compile_block(block: Body) -> Patcher:
+        if nested := block.get("foreach"):
+            return compile_foreach(nested, rule, policy, nesting + 1)
+        return compile_element_patcher(block)
+
+    loops = [compile_loop(block, rule, policy, compile_block) for block in blocks]
 
     def patch(context: Context, resource: Body, work: Workspace) -> Patched:
         changed = 0
@@ -256,23 +247,8 @@ def show_object(context: Context, body: Body) -> Body:
     return marked
 
 
-def _compile_loop(body: Body, rule: Rule, policy: Policy, nesting: int) -> _Loop:
-    order = body.get("order")
-    nested = body.get("foreach")
-    text = body.get("list") or ""
-    return _Loop(
-        text,
-        compile_list(text),
-        order == _DESCENDING if order is not None else body.get(MERGE) is not None,
-        *compile_scope(body, rule, policy),
-        compile_foreach(nested, rule, policy, nesting + 1)
-        if nested
-        else compile_element_patcher(body),
-    )
-
-
 def _run(
-    loop: _Loop,
+    loop: Loop[Patcher],
     elements: list[Json],
     nesting: int,
     context: Context,
@@ -280,9 +256,11 @@ def _run(
     work: Workspace,
 ) -> Patched:
     before = resource
-    for index, _, inner in each_element(elements, context, nesting, is_reversed=loop.is_reversed):
+    order = loop.body.get("order")
+    last_first = loop.body.get(MERGE) is not None if order is None else order == _DESCENDING
+    for index, _, inner in each_element(elements, context, nesting, is_reversed=last_first):
         done = unmet(loop.entries, loop.preconditions, inner, f"mutate.foreach[{index}].")
-        done = done or loop.patch(inner, resource, work)
+        done = done or loop.run(inner, resource, work)
         if done.status is Status.SKIP:
             continue
         if done.status is Status.ERROR:

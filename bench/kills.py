@@ -2,8 +2,8 @@
 
 Clients send reviews as an API server does: with a connection that lasts, again where it is lost
 before an answer, and with 10 s for all of it. Every answer is compared with the one that the engine
-gives in this process. Beside them others send what is no review, bodies of 10 MB, and bodies that
-never end. Exits with 1 where an answer is lost or wrong.
+gives in this process. Beside them others send what is not a review, bodies of 10 MB, and bodies
+that never end. Exits with 1 where an answer is lost or wrong.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Run:
             tally.wrong.append(f"{self._uids[number]}: {str(response)[:200]}")
 
     async def odd(self, pause: float) -> None:
-        """Send what is no review, in turn."""
+        """Send what is not a review, in turn."""
         while self.is_on:
             for name, body, media, expected in _ODD:
                 length = 100 if name == "slow" else len(body)

@@ -281,7 +281,7 @@ def text_of(value: object) -> str:
 
 
 def texts_of(value: Json) -> list[str]:
-    """Return the texts in a list; none if the value is no list."""
+    """Return the texts in a list; none if the value is not a list."""
     return [each for each in list_of(value) if isinstance(each, str)]
 
 

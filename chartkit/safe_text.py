@@ -93,7 +93,7 @@ def markdown_block(lines: Sequence[str]) -> list[str]:
 def _plain(line: str) -> str:
     line = _LINKED.sub(_INVISIBLE, line)
     line = _MARKUP.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), line)
-    # Code is no link, and can still be copied as it is.
+    # Code is not a link, and can still be copied as it is.
     return _COMMIT.sub(r"<code>\g<0></code>", line).replace(_INVISIBLE, "&#8203;")
 
 

@@ -137,8 +137,8 @@ def command_of(arguments: Sequence[str]) -> str:
 
 
 def _changed_argument(arguments: Sequence[str], files: dict[str, str], pick: random.Random) -> int:
-    """Return the place of an argument that is no file; seldom of a command's or an option's name,
-    with which few inputs get far."""
+    """Return the place of an argument that is not a file; seldom of a command's or an option's
+    name, with which few inputs get far."""
     places = [at for at, each in enumerate(arguments) if at > 0 and each not in files]
     words = len(command_of(arguments).split())
     values = [at for at in places if at >= words and not arguments[at].startswith("-")]

@@ -95,7 +95,7 @@ def argument(text: str, pick: Pick) -> str:
     made = pick.choice(
         (part, text[:start] + part + text[end:], text[:start] + text[end:], text * 2)
     )
-    # As a shell passes bytes on that are no text.
+    # As a shell passes bytes on that are not strings.
     return "".join(
         "\udcff" if "\ud800" <= each <= "\udfff" else each for each in made.replace("\0", "")
     )

@@ -179,7 +179,7 @@ def _minimum(claimed: str, bodies: Iterable[Body]) -> str:
     """The later one of the version that a policy claims and those that its fields need."""
     versions: list[Version] = []
     if claimed:
-        # A claim that is no version says nothing.
+        # A claim that is not a version says nothing.
         with contextlib.suppress(InputError):
             versions.append(parse_version(claimed, "Kyverno"))
     for body in bodies:

@@ -28,7 +28,7 @@ SUFFIXES: Final = (".yaml", ".yml")
 _OWN_FORMAT: Final = {"policy.yaml", "metadata.yaml"}
 _CHART: Final = "Chart.yaml"
 _LARGEST: Final = 2_000_000
-"""Bytes: a larger file is no policy that Kubernetes would take."""
+"""Bytes: a larger file is not a policy that Kubernetes would take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
 
 
 def _path(prefix: str, reference: str) -> str:
-    """Return the path of a policy's page, never that of the index."""
+    """Return the path of a policy's page, never the path of the index."""
     path = f"{prefix}{reference}.md"
     return f"{prefix}{reference}-policy.md" if path.lower() == INDEX.lower() else path
 

@@ -63,8 +63,8 @@ class VendoredLibrary:
 class Update:
     """An update of a library.
 
-    before, after: its policies; lock: that of now; old: its files of now by path; taken: what was
-    found at its source.
+    before, after: its policies; lock: the lock file as it is now; old: its present files by path;
+    taken: what was found at its source.
     """
 
     name: str
@@ -362,7 +362,7 @@ def _what(before: bool, after: bool) -> ChangeType:
 
 
 class _Owners:
-    """The policy of each file: the one that it holds, or that of the nearest folder."""
+    """The policy of each file: the one that it holds, or the policy of the nearest folder."""
 
     def __init__(self, update: Update) -> None:
         self._files: dict[str, str] = {}

@@ -33,7 +33,7 @@ _ANNOTATIONS: dict[str, Body] = {
 
 
 def chart_version(metadata: ChartMetadata) -> str:
-    """Return the version of the project's charts: its own, or that of Kyverno's chart."""
+    """Return the version of the project's charts: its own, or the version of Kyverno's chart."""
     return metadata.version or releases.current().chart_version
 
 

@@ -93,7 +93,7 @@ def _explained(text: str) -> str:
     messages = find_messages(text)
     if not messages:
         hint = "docs/troubleshooting.md lists those that are; `chartkit explain` lists the ids"
-        message = "this is no error message that chartkit knows"
+        message = "this is not an error message that chartkit knows"
         raise InputError(message, None, suggestion(text, known_explanations()) or hint)
     return as_text(messages)
 

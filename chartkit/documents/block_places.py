@@ -88,7 +88,7 @@ class BlockPlaces:
     def find(self, path: Sequence[str]) -> Found:
         node, reached = self._root, 0
         if self._items and len(path) > 1 and path[0] == "items":
-            # What is no item of the List is below none of its other lines, either.
+            # What is not an item of the List is below none of its other lines, either.
             item = self._item(path[1])
             node, reached = (node, 0) if item is None else (item, 2)
             path = path[:1] if item is None else path[2:]

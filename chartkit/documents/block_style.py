@@ -185,7 +185,7 @@ class _Reader:
         return root[""]
 
     def _name(self, text: str) -> str:
-        """Return a key that is no number, no boolean and not null; raise `_UnusualError`."""
+        """Return a key that is not a number, no boolean and not null; raise `_UnusualError`."""
         if resolve_plain(text) != text:
             raise _UnusualError
         if len(self._names) < _MOST:

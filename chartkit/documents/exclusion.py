@@ -22,7 +22,7 @@ class Exclusion:
     """Patterns, each with the folder that they are relative to."""
 
     def __init__(self, patterns: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
-        """Raise InputError for what is no pattern."""
+        """Raise InputError for what is not a pattern."""
         self._specs = [(root, _spec(each)) for root, each in patterns if each]
 
     def __call__(self, path: Path, is_folder: bool = False) -> bool:
@@ -42,7 +42,7 @@ def exclusion(path: Path, patterns: Sequence[str] = ()) -> Exclusion:
     """Return what is left out below a path: patterns of the command line, relative to the path or
     to the current folder, and those in `exclude` of the nearest chartkit.yaml, relative to it.
 
-    Raise InputError for what is no pattern.
+    Raise InputError for what is not a pattern.
     """
     whole = Path(os.path.abspath(path))
     found = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]

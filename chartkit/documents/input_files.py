@@ -37,7 +37,7 @@ def decompressed(content: bytes, location: Location, most: int = LARGEST) -> byt
         try:
             return _joined(gunzipped(iter(lambda: read(GZIP_CHUNK), b"")), location, most)
         except zlib.error as error:
-            raise InputError(f"is no gzip file: {error}", location) from None
+            raise InputError(f"is not a gzip file: {error}", location) from None
         except EOFError:
             raise InputError("is a gzip file that ends too soon", location) from None
     if content.startswith(_ZSTD):
@@ -86,7 +86,7 @@ def _unzstd(content: bytes, location: Location) -> Iterator[bytes]:
             try:
                 yield stream.decompress(waiting)
             except zstandard.ZstdError as error:
-                raise InputError(f"is no zstd file: {error}", location) from None
+                raise InputError(f"is not a zstd file: {error}", location) from None
             waiting = stream.unused_data if stream.eof else b""
     if not stream.eof:
         raise InputError("is a zstd file that ends too soon", location)
@@ -278,4 +278,4 @@ def _unreadable(error: OSError | ValueError, location: Location) -> InputError:
         return InputError("no such file", location)
     if isinstance(error, OSError):
         return InputError(f"cannot be read: {error.strerror or error}", location)
-    return InputError("is no path: it holds a NUL byte or what no path can hold", location)
+    return InputError("is not a path: it holds a NUL byte or what no path can hold", location)

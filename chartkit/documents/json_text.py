@@ -24,7 +24,7 @@ class NumberError(ValueError):
     """A number that no Go type can hold; token: its text."""
 
     def __init__(self, token: str) -> None:
-        super().__init__(f"'{token[:40]}{'…' * (len(token) > 40)}' is no number of JSON")
+        super().__init__(f"'{token[:40]}{'…' * (len(token) > 40)}' is not a number of JSON")
         self.token = token
 
 
@@ -46,14 +46,14 @@ def parse_json(text: str | bytes) -> Json:
 def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
     """Return the objects of a text of several, as in NDJSON, each with its start and end.
 
-    Raise ValueError for what is no sequence of JSON objects, as `parse_json` does.
+    Raise ValueError for what is not a sequence of JSON objects, as `parse_json` does.
     """
     found: list[tuple[Json, int, int]] = []
     has_escapes = "\\u" in text
     at = WHITESPACE.match(text).end()
     while at < len(text):
         if text[at] != "{":
-            raise ValueError("is no sequence of objects")
+            raise ValueError("is not a sequence of objects")
         try:
             value, end = _DECODER.raw_decode(text, at)
         except RecursionError:

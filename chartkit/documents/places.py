@@ -186,7 +186,7 @@ def _is_item(step: str, items: Sequence[Any]) -> bool:
 
 
 def _walk(tree: _Tree, path: Sequence[str], found: Found) -> Found:
-    """Return the place of a path in a tree; found: that of the tree's root."""
+    """Return the place of a path in a tree; found: the place of the tree's root."""
     node, mark, steps = tree.root, None, found.steps
     for step in path[steps:]:
         if isinstance(node, dict) and step in node:

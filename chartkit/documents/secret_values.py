@@ -39,5 +39,5 @@ def without_secret_values(body: Body | None, other: Body | None = None) -> Body 
 def _hidden(value: Json, other: Json) -> str:
     if other is None or value == other:
         return _HIDDEN
-    # Which of two is which is no secret, and the two must differ.
+    # Which of two is which is not a secret, and the two must differ.
     return f"{_HIDDEN[:-1]}, {'one' if str(value) < str(other) else 'another'} value)"

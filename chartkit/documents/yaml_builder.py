@@ -204,7 +204,7 @@ class Builder:
         return items
 
     def starts(self, document: Any) -> Sequence[Start]:
-        """Return where the items of a List begin; none where the document is no List."""
+        """Return where the items of a List begin; none where the document is not a List."""
         items = document.get("items") if isinstance(document, dict) else None
         marks = next((marks for each, marks in self.lists if each is items), ())
         return [_start_of(mark) for mark in marks]

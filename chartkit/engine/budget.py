@@ -46,7 +46,7 @@ _ADVICE: Final = "let it look at fewer elements or smaller values, or split it i
 
 
 class BudgetError(ChartkitError):
-    """A rule that takes more than it may; it is no verdict that a policy can go on from."""
+    """A rule that takes more than it may; it is not a verdict that a policy can go on from."""
 
 
 def check_object(body: Json, name: str) -> None:

@@ -156,8 +156,8 @@ class Configuration:
         labels: Mapping[str, Mapping[str, str]],
         subresource: str = "",
     ) -> Sequence[Reason]:
-        """Return why neither the creation of an object nor that of its Pods reaches a policy;
-        labels: those of namespaces by name, as far as they are known."""
+        """Return why neither the creation of an object nor the creation of its Pods reaches a
+        policy; labels: the labels of the namespaces in the inputs, by name."""
         given = in_namespace(resource)
         known = labels.get(given.namespace)
         reasons = tuple(self.unsent(given, known, subresource))

@@ -79,7 +79,8 @@ def explain(
 ) -> tuple[list[RuleDecision], list[RuleResult]]:
     """Return for each rule of each policy what decided, and the results that `evaluate` returns.
 
-    The order is that of an admission; a policy that runs in several phases is there once for each.
+    They are in the order of an admission. A policy that runs in several phases appears once for
+    each.
     """
     results: list[RuleResult] = []
     decisions: list[RuleDecision] = []

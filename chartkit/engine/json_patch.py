@@ -67,7 +67,7 @@ def scalar_text(value: Json) -> str:
 
 
 def get_field(value: Json, name: str) -> Json:
-    """A field's value; MISSING where there is none or the value is no object."""
+    """A field's value; MISSING where there is none or the value is not an object."""
     return value.get(name, MISSING) if isinstance(value, dict) else MISSING
 
 

@@ -86,7 +86,7 @@ class Request:
     object before an UPDATE; user: None where it is unknown, and then roles and subjects of a match
     are ignored; namespace_labels: the labels of the object's namespace; namespace: the whole
     Namespace object, None where only labels are known; subresource: `status`, `scale` … or empty;
-    kind: that of the whole object where the request is about a subresource with a kind of its own;
+    kind: the kind of the whole object where the request is for a subresource that has its own kind;
     variables: a user's values (dotted names), by the policy's name; is_json: whether it is any JSON
     and no Kubernetes object, for policies of JSON only; plural: the resource name of the kind as an
     API server has it, empty where that is guessed; review: the fields of an AdmissionReview's

@@ -12,7 +12,7 @@ _DIGIT = re.compile(r"[A-Za-z0-9+/]")
 
 
 class Base64Error(GoError):
-    """A text that is no Base64; the message is that of `StdEncoding.DecodeString`."""
+    """Text that is not Base64, with the message of `StdEncoding.DecodeString`."""
 
 
 def decode_base64(text: str) -> bytes:

@@ -33,7 +33,7 @@ _FRACTION_LIMIT = (2**63 - 1) // 10
 
 
 class DurationError(GoError):
-    """A text that is no duration; the message is that of Go's `time.ParseDuration`."""
+    """Text that is not a duration, with the message of Go's `time.ParseDuration`."""
 
 
 def parse_duration(text: str) -> int:

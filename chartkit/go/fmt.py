@@ -20,7 +20,7 @@ _HTML = str.maketrans(
 
 
 class UnsupportedValueError(GoError):
-    """A number that JSON has no text for; the message is that of Go's `encoding/json`."""
+    """A number that JSON cannot represent, with the message of Go's `encoding/json`."""
 
 
 def go_sprint(value: Json) -> str:

@@ -16,7 +16,7 @@ _NOTHING_TO_EXPAND = "the :: must expand to at least one field of zeros"
 
 
 class AddressError(GoError):
-    """A text that is no IP address; the message is that of `netip.ParseAddr`."""
+    """Text that is not an IP address, with the message of `netip.ParseAddr`."""
 
 
 def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:

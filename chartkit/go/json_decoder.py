@@ -17,7 +17,7 @@ _END_OF_INPUT = "unexpected end of JSON input"
 
 
 class JsonError(GoError):
-    """A text that is no JSON; the message is that of `json.Unmarshal`."""
+    """Text that is not JSON, with the message of `json.Unmarshal`."""
 
 
 def parse_json(text: str) -> Json:
@@ -74,7 +74,7 @@ class _StopError(Exception):
 
 
 class _Scanner:
-    """Finds what `encoding/json` would say of a text that is no JSON."""
+    """Finds what `encoding/json` would say of a text that is not JSON."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "replace")

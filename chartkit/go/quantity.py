@@ -49,7 +49,7 @@ NUMBER_MESSAGE = "unable to parse numeric part of quantity"
 
 
 class QuantityError(GoError):
-    """A text that is no quantity; the message is that of `resource.ParseQuantity`."""
+    """Text that is not a quantity, with the message of `resource.ParseQuantity`."""
 
 
 @total_ordering

@@ -46,7 +46,7 @@ def _ignore(_size: int) -> None:
 
 
 class RegexError(GoError):
-    """A pattern that RE2 refuses; the message is that of Go's `regexp.Compile`."""
+    """A pattern that RE2 refuses, with the message of Go's `regexp.Compile`."""
 
 
 class Regex:

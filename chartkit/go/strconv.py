@@ -90,7 +90,7 @@ _Parsed = TypeVar("_Parsed")
 
 
 class NumberError(GoError):
-    """A text that is no number of the kind asked for; the message is that of `strconv`."""
+    """Text that is not a number of the kind asked for, with the message of `strconv`."""
 
 
 def or_none(parse: Callable[[str], _Parsed]) -> Callable[[str], _Parsed | None]:

@@ -141,7 +141,7 @@ _FRACTION = re.compile(r"[.,][0-9]+")
 
 
 class TimeError(GoError):
-    """A text that does not fit a layout; the message is that of `time.Parse`."""
+    """Text that does not fit a layout, with the message of `time.Parse`."""
 
 
 class _BadError(Exception):

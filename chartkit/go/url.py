@@ -30,7 +30,7 @@ _MAX_PARAMETERS: Final = 10_000
 
 
 class UrlError(GoError):
-    """A text that is no URL; the message is that of `url.Parse` or `url.ParseRequestURI`."""
+    """Text that is not a URL, with the message of `url.Parse` or `url.ParseRequestURI`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ def _check_port(port: str) -> None:
 
 
 def _unescape_host(host: str) -> str:
-    """The host decoded; only what is no ASCII character may be escaped, and the percent sign."""
+    """The host decoded; only what is not ASCII character may be escaped, and the percent sign."""
     for index, character in enumerate(host):
         if character == "%":
             _check_escape(host, index)
@@ -323,7 +323,7 @@ def _bytes(text: str) -> str:
 
 
 def _text(characters: str) -> str:
-    """The text of a part; a byte that is no UTF-8 becomes U+FFFD."""
+    """The text of a part; a byte that is not UTF-8 becomes U+FFFD."""
     if characters.isascii():
         return characters
     decoded = characters.encode("latin-1").decode("utf-8", "surrogateescape")

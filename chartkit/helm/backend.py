@@ -127,7 +127,7 @@ def identity() -> str | None:
     """Return what tells the Helm in use from any other, with its version; None where its file does
     not tell, as a script that picks one. Raise HelmMissingError where it is missing.
 
-    That of the library is among the installed packages (`cache_folder.program_digest`).
+    The library's identity is among the installed packages (`cache_folder.program_digest`).
     """
     program = chosen_program()
     if program is None:

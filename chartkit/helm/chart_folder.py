@@ -126,7 +126,7 @@ class Entry:
 
 def entries(chart: Path) -> list[Entry]:
     """Everything that Helm reads of a chart, links followed. Raises ChartError for links that lead
-    out of it and of the checkout that it is in, or in circles, for what is no file, and for too
+    out of it and of the checkout that it is in, or in circles, for what is not a file, and for too
     much."""
     root = os.path.realpath(chart)
     inside = str(checkout_top(Path(root)) or root)
@@ -205,7 +205,7 @@ def _rules(root: str, inside: str) -> str:
         return ""
     real = _real(path, FILE, inside)
     if not os.path.isfile(real):
-        raise ChartError("is no file", FILE)
+        raise ChartError("is not a file", FILE)
     return read(real, FILE).decode("utf-8", "replace")
 
 
@@ -219,7 +219,7 @@ def read(path: str, name: str) -> bytes:
         opened = os.open(path, flags | getattr(os, "O_BINARY", 0))
         with os.fdopen(opened, "rb") as file:
             if not stat.S_ISREG(os.fstat(opened).st_mode):
-                raise ChartError("is no file", name)
+                raise ChartError("is not a file", name)
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise ChartError(f"cannot be read: {error.strerror}", name) from None

@@ -192,7 +192,7 @@ class _Reader:
         if len(words) == 2 and words[0] in KEYWORDS - {"end", "else", "break", "continue"}:
             second = words[1][:1]
             if second in ("$", ".", '"', "`", "(") or words[1].split(None, 1)[0] in PURE:
-                raise self._at(start, f"'{{{{ {words[0]} …' is no Helm code that can be read")
+                raise self._at(start, f"'{{{{ {words[0]} …' is not Helm code that can be read")
 
     def _is_helm(self, action: Action) -> bool:
         if action.keyword in ("end", "else", "break", "continue"):
@@ -231,7 +231,7 @@ class _Reader:
                 message = f"includes {shown}: beside a guard, a policy may include {known}"
                 raise self._refusal(action, message)
             if not _TEMPLATE_NAME.fullmatch(text):
-                raise self._refusal(action, f"'{text}' is no name of a template")
+                raise self._refusal(action, f"'{text}' is not a name of a template")
             self.guards[text] = None
 
     def _require_path(self, action: Action, path: Path) -> None:

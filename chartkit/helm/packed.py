@@ -45,7 +45,7 @@ def unpacked(content: bytes, file: str) -> dict[str, bytes]:
                 reader = archive.extractfile(member) if member.isreg() else None
                 files[name] = reader.read() if reader is not None else b""
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
-        raise ChartError("is no chart in a gzipped archive, or damaged", file) from None
+        raise ChartError("is not a chart in a gzipped archive, or damaged", file) from None
     return files
 
 

@@ -23,7 +23,7 @@ _DIALECT: Final = "$schema"
 _NEWEST: Final = "https://json-schema.org/draft/2020-12/schema"
 _MOST: Final = 100_000
 _DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
-"""Keywords whose values are no schemas."""
+"""Keywords whose values are not schemas."""
 _BY_NAME: Final = frozenset(
     {
         "$defs",

@@ -1,6 +1,6 @@
 """Actions between `{{` and `}}`, parsed as Helm does: the grammar of Go's text/template.
 
-A subset, on purpose: what policies can have a use for. Whatever is not read here is no Helm code
+A subset, on purpose: what policies can have a use for. Whatever is not read here is not Helm code
 for chartkit, and is written so that Helm prints it as it stands.
 Sources: the documentation of Go's package text/template, of Helm's template functions and of Sprig.
 """
@@ -42,7 +42,7 @@ _ESCAPED: Final = re.compile(
 _CONSTANTS: Final = frozenset({"true", "false", "nil"})
 _BLOCKS: Final = frozenset({"if", "with", "range"})
 KEYWORDS: Final = _BLOCKS | {"else", "end", "define", "block", "template", "break", "continue"}
-"""Words that begin an action which is no value."""
+"""Words that begin an action which is not a value."""
 _DEEPEST: Final = 12
 _LONGEST: Final = 10_000
 """Characters of an action: a longer one is read as no Helm code."""
@@ -106,7 +106,7 @@ class Action:
 
 
 class _NoHelmError(Exception):
-    """The text is no action of the grammar."""
+    """The text is not an action of the grammar."""
 
 
 def read_action(text: str, start: int) -> Action | None:

@@ -100,7 +100,7 @@ def day_of(section: Section, text: str, *path: str | int) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{text} is no day", section.locate(*path)) from None
+        raise InputError(f"{text} is not a day", section.locate(*path)) from None
 
 
 def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
@@ -118,7 +118,7 @@ def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
             raise InputError(message, section.locate(*place, "kubernetes"), hint)
     for release in row.get("releases", {}):
         if release.rpartition(".")[0] != version:
-            message = f"{release} is no release of Kyverno {version}"
+            message = f"{release} is not a release of Kyverno {version}"
             raise InputError(message, section.locate(*place, "releases", release))
 
 

@@ -81,4 +81,4 @@ def today() -> date:
         return date.fromisoformat(given) if given else date.today()
     except ValueError:
         hint = "write it as 2026-01-31"
-        raise InputError(f"{_TODAY} is '{given}', which is no day", hint=hint) from None
+        raise InputError(f"{_TODAY} is '{given}', which is not a day", hint=hint) from None

@@ -26,8 +26,8 @@ _KEYS = {"kyverno": "version", "announced": "version", "eks": "version", "faults
 class CurrentRelease:
     """The release that `chartkit render` installs.
 
-    app_version: Kyverno's, such as `v1.19.0`, also the tag of its images; chart_version: that of
-    both charts; serves: the minor versions of Kyverno that the engine's chart can install.
+    app_version: Kyverno's, such as `v1.19.0`, also the tag of its images; chart_version: of both
+    charts; serves: the minor versions of Kyverno that the engine's chart can install.
     """
 
     app_version: str

@@ -121,7 +121,7 @@ def check_cleanup(body: Body, policy: FolderPolicy, location: Location) -> None:
     if body.get("apiVersion") != CLEANUP_VERSION:
         hint = f"write it as {CLEANUP_VERSION}"
         raise InputError(
-            f"policy '{policy.name}' is no {CLEANUP} of {CLEANUP_VERSION}", location, hint
+            f"policy '{policy.name}' is not a {CLEANUP} of {CLEANUP_VERSION}", location, hint
         )
     if not isinstance(spec.get("schedule"), str) or not isinstance(spec.get("match"), dict):
         raise InputError(f"policy '{policy.name}' has no schedule, or matches nothing", location)

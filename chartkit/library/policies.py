@@ -116,8 +116,8 @@ class Library:
         return replace(policy, instead_of=tuple(each.qualified for each in others))
 
     def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
-        """A policy that was named as a whole, with that of a vendored library of the same name,
-        which no name means."""
+        """A policy that was named as a whole, with the vendored policy of the same name that it
+        hides."""
         policies: Sequence[LibraryPolicy] = ()
         if any(library.is_own and library.name == policy.library for library in self.upstream):
             with contextlib.suppress(InputError):
@@ -183,7 +183,7 @@ def upstream_library(root: Path) -> UpstreamLibrary:
 
 
 def library_name(root: Path) -> str:
-    """Return a library's name: that of its folder, and of the built-in one its own."""
+    """Return a library's name: the name of its folder, or the built-in library's own."""
     return bundled.LIBRARY if root == bundled.library_dir() else root.resolve().name
 
 

@@ -288,7 +288,8 @@ def _with_parameters(resolved: Selection, parameters: Mapping[str, Json]) -> Sel
 def _meant(
     resolved: Selection, library: Library, reference: str, location: Location | None
 ) -> LibraryPolicy:
-    """The policy of a reference; a name alone is first that of a policy that is there already."""
+    """Return the policy of a reference. A name alone means, first, a policy that is selected
+    already."""
     there = resolved.policies.get(reference)
     return there.policy if there else library.find(reference, location)
 

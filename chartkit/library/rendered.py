@@ -69,8 +69,8 @@ def read_templates(policies: Sequence[LibraryPolicy]) -> list[RenderedPolicy]:
     """The templates of policies, each rendered and looked through; in one run of Helm. Upstream
     policies are what their files say.
 
-    Raises InputError or RenderError for a policy that is no ClusterPolicy or whose second form is
-    of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
+    Raises InputError or RenderError for a policy that is not a ClusterPolicy or whose second form
+    is of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
     fields do.
     """
     templates = _rendered([policy for policy in policies if isinstance(policy, FolderPolicy)])
@@ -195,7 +195,7 @@ def _checked(document: Document, policy: FolderPolicy) -> Body:
     location = Location(policy.template.file, 1)
     if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
         hint = f"a policy of the library is a kyverno.io/v1 ClusterPolicy, or a {CLEANUP}"
-        raise InputError(f"policy '{policy.name}' is no ClusterPolicy", location, hint)
+        raise InputError(f"policy '{policy.name}' is not a ClusterPolicy", location, hint)
     require_name(body, policy, location)
     if cleans(body):
         check_cleanup(body, policy, location)

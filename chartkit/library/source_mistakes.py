@@ -105,7 +105,7 @@ def source_location(policy: LibraryPolicy, resource: Resource) -> Location:
 
 @lru_cache(maxsize=64)
 def outline_of(template: Source) -> Document | None:
-    """Return the only document of a template without its tags; None where that is no YAML."""
+    """Return the only document of a template without its tags; None where that is not YAML."""
     try:
         documents = source_documents(template.text, template.file)
     except InputError:

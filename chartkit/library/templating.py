@@ -52,7 +52,7 @@ _TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
 
 def source_documents(text: str, file: str) -> list[Document]:
     """Return the documents of a template of YAML without its tags, each field where it is written;
-    raise InputError, with the template's own line, for what is no YAML then."""
+    raise InputError, with the template's own line, for what is not YAML then."""
     return read_text(_TAG.sub(_filled, text), file)
 
 

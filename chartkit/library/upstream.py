@@ -33,7 +33,7 @@ OWN_FORMAT: Final = frozenset({"policy.yaml", "metadata.yaml"})
 """The files of a policy in chartkit's own format."""
 _CHART: Final = "Chart.yaml"
 _LARGEST: Final = 2_000_000
-"""Bytes: a larger file is no policy that Kubernetes would take."""
+"""Bytes: a larger file is not a policy that Kubernetes would take."""
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,198}[a-z0-9])?")
 """A name of Kubernetes that a file can have too."""
 _ANNOTATION: Final = "policies.kyverno.io/"
@@ -394,7 +394,7 @@ def _minimum(body: Body) -> Version:
     elif form is UpstreamForm.RULES:
         versions.append(cluster_policy_fields.minimum_version(body)[0])
     annotations = mapping_at(body["metadata"].get("annotations"))
-    # A claim that is no version says nothing.
+    # A claim that is not a version says nothing.
     with contextlib.suppress(InputError):
         versions.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
     return max(versions)

@@ -225,7 +225,7 @@ def failed(call: ServiceCall, url: str, cause: str) -> LookupFailed:
 
 
 def bad_url(url: str, error: UrlError) -> BadUrlError:
-    """Return the error of a text that is no URL, in the words of Go's `net/url`."""
+    """Return the error of a text that is not a URL, in the words of Go's `net/url`."""
     return BadUrlError(f"parse {shown(url)}: {error}")
 
 

@@ -26,7 +26,8 @@ _EXCHANGE = 2
 _NEW = ".chartkit-new-"
 _OLD = ".chartkit-old"
 _LEFT = re.compile(rf"\.(.+)(?:{re.escape(_NEW)}[0-9a-f]+|{re.escape(_OLD)})\Z", re.DOTALL)
-"""A folder that a writer left: its name has that of the folder that was meant."""
+"""A folder that a writer left behind; its name contains the name of the folder that it was to
+replace."""
 
 
 @contextlib.contextmanager

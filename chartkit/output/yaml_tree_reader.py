@@ -64,7 +64,7 @@ def _check_keys(document: Document, node: Any) -> None:
         if key.value == _MERGE:
             raise InputError("has a merge key, which cannot be moved", place, "write it out")
         if key.value not in document.body:
-            raise InputError(f"the key '{key.value}' is no text", place, "quote it")
+            raise InputError(f"the key '{key.value}' is not a string", place, "quote it")
         if lines[mark.line].lstrip().startswith("?"):
             raise InputError("has a key behind a '?', which cannot be moved", place, "leave it out")
 

@@ -112,7 +112,7 @@ class Environment:
 
     @property
     def group(self) -> str:
-        """Return the environment's name, without that of the cluster."""
+        """Return the environment's name, without the name of the cluster."""
         return self.name.partition("/")[0]
 
     @property
@@ -216,7 +216,8 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
 
 
 def _default_action(document: Document, name: str) -> Action:
-    """Return the action of an environment that names none: that of the one that it extends."""
+    """Return the action of an environment that names none: the action of the environment that it
+    extends."""
     return DEFAULT_ACTIONS.get(_chain(document, name)[-1], Action.AUDIT)
 
 

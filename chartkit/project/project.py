@@ -34,8 +34,8 @@ _COPIED: Final = ("home", "icon", "sources", "maintainers")
 class ChartMetadata:
     """The metadata of the project's charts.
 
-    version: of both charts, None for that of Kyverno's own chart; fields: the fields of Chart.yaml
-    that the project sets.
+    version: of both charts, None for the version of Kyverno's own chart; fields: the fields of
+    Chart.yaml that the project sets.
     """
 
     version: str | None = None
@@ -53,7 +53,7 @@ def read_metadata(document: Document) -> ChartMetadata:
     version = body.get(VERSION)
     if version is not None and not semver.Version.is_valid(version):
         hint = f'a semantic version such as {VERSION}: "1.4.0"'
-        raise InputError(f"'{version}' is no chart version", document.locate(VERSION), hint)
+        raise InputError(f"'{version}' is not a chart version", document.locate(VERSION), hint)
     fields: Body = {key: body[key] for key in _COPIED if key in body}
     return ChartMetadata(version, MappingProxyType(fields))
 

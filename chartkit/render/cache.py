@@ -65,10 +65,10 @@ def environment_digest(
     charts: Mapping[str, Path],
     values: Json,
 ) -> str | None:
-    """Return a digest of all that the checks of an environment depend on: as that of a result, with
-    its charts as they are laid out; None where it cannot be told.
+    """Return a digest of all that the checks of an environment depend on: what a result depends on,
+    and its charts as they are laid out; None where that cannot be determined.
 
-    workloads: those of the command line; charts: folders by name; values: the environment's own.
+    workloads: from the command line; charts: folders by name; values: the environment's own.
     """
     manifests = project.manifests
     paths = [
@@ -232,8 +232,8 @@ def cached_result(
     """Return the result of an earlier run with the same inputs, or render and keep the result.
 
     A result is kept only if the same inputs give it again: nothing was written, no check failed,
-    and nothing depends on the clock or on chance. workloads: those of the command line;
-    options: all others that the result depends on.
+    and nothing depends on the clock or on chance. workloads: from the command line; options: all
+    others that the result depends on.
     """
     key = inputs_digest(project, workloads, options)
     if key is None:

@@ -75,7 +75,7 @@ class ChartFiles:
 
     @property
     def name(self) -> str:
-        """The chart's name, which is also that of its release."""
+        """The name of the chart and of its release."""
         return self.tree.folder.name
 
     def document(self, file: str) -> Document:
@@ -112,7 +112,7 @@ class Chart:
 
     @property
     def name(self) -> str:
-        """The chart's name, which is also that of its release."""
+        """The name of the chart and of its release."""
         return self.files.name
 
     @property

@@ -71,7 +71,7 @@ def pair(
     Kyverno's with its patch where that is known, whose known faults are then named; accepted: why
     an environment takes the pair although it is not supported."""
     if kyverno in announced(data):
-        # A Kyverno version that is no supported pair with any cluster yet.
+        # A Kyverno version that is not a supported pair with any cluster yet.
         announcement = announced(data)[kyverno]
         diagnostic = Diagnostic(
             compat.RULE_UNSUPPORTED,

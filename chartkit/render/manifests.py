@@ -33,7 +33,7 @@ _RECORD: Final = ".chartkit"
 def manifests(folder: Path, subject: CheckTarget) -> Tree:
     """Return what each chart installs in an environment, CRDs first, as one file a chart.
 
-    folder: that of all environments. Raise RenderError.
+    folder: for all environments. Raise RenderError.
     """
     own = folder / subject.environment.file_name
     files, record = dict[str, str](), dict[str, Body]()

@@ -372,7 +372,7 @@ def _own_values(env: Environment, exceptions: ShippedExceptions | None) -> Body:
 
 def _installed_release(env: Environment) -> str:
     """Return the release that the engine's chart installs in an environment: the one that the
-    environment names, or the newest of its minor version; empty for that of the chart."""
+    environment names, or the newest of its minor version; empty for the chart's own."""
     release, current = env.release, releases.current()
     if release is None and env.kyverno != current.version:
         newest = matrix.compatibility(env.kyverno, None, env.versions).newest_release

@@ -131,7 +131,7 @@ def _steps_to_numbers(pointer: str) -> tuple[tuple[str, bool], ...]:
 
 @lru_cache(maxsize=4096)
 def _text_of(pointer: str, keys: tuple[int, ...]) -> str:
-    """Return the text of a path; keys: the numbers in it that are no positions."""
+    """Return the text of a path; keys: the numbers in it that are not positions."""
     return path_text(
         step if index in keys else path_step(step)
         for index, step in enumerate(pointer_steps(pointer))

@@ -61,5 +61,5 @@ def queried(formats: Sequence[str], query: str | None) -> Query | None:
 
 
 def _wrong(text: str, reason: str) -> InputError:
-    message = f"--query '{text}' is no JMESPath that fits: {' '.join(reason.split())}"
+    message = f"--query '{text}' is not JMESPath that fits: {' '.join(reason.split())}"
     return InputError(message, hint="https://jmespath.org/specification.html has the language")

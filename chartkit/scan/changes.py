@@ -61,7 +61,7 @@ class _Checkout:
         self.has_releases = False
 
     def differs(self, file: str) -> bool:
-        """Return whether a file's content is not that of the revision."""
+        """Report whether a file's content differs from the revision."""
         if file not in self._known:
             blob = self._tree.get(self._name(file))
             try:
@@ -109,7 +109,7 @@ class Changes:
     ) -> None:
         """paths: of objects; deciding: the files and folders on which all verdicts depend; past:
         all files as they were, None for those of the revision. Raise InputError for paths in no
-        checkout, and for what is no revision of it."""
+        checkout, and for what is not a revision of it."""
         self.reason = ""
         self._revision = revision or ""
         self._past = past
@@ -137,7 +137,7 @@ class Changes:
     def judges(self, resource: Resource) -> bool:
         """Return whether an object is judged."""
         path = Path(resource.location.file)
-        # What is no file came through standard input, or is rendered or built: only what changed
+        # What is not a file came through standard input, or is rendered or built: only what changed
         # is.
         is_built = isinstance(resource.location.places, BuiltPlaces)
         if self.reason or is_built or not is_file(path) or any(map(is_chart, path.parents)):

@@ -85,5 +85,5 @@ def recorded(given: str) -> ClusterSource:
     folder = Path(given)
     if not _is_recording(folder):
         hint = f"'{LIVE}' is the live one; scan --cluster --cluster-policies --record DIR makes one"
-        raise InputError("is no recording of a cluster", Location(given), hint)
+        raise InputError("is not a recording of a cluster", Location(given), hint)
     return ClusterSource(recording=folder)

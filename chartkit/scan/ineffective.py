@@ -1,5 +1,5 @@
 """Notes about what is among the inputs and has no effect there: exceptions, policies,
-templates of other programs, lists that are not whole, answers that are no objects, and kinds and
+templates of other programs, lists that are not whole, answers that are not objects, and kinds and
 fields that no API server has.
 """
 

@@ -139,7 +139,7 @@ _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://|[\w.-]+@[\w.-]+:")
 
 
 def is_remote(path: str) -> bool:
-    """Return whether a path is no file or folder but a URL."""
+    """Return whether a path is not a file or folder but a URL."""
     return _ELSEWHERE.match(path) is not None and not is_there(path)
 
 

@@ -385,7 +385,7 @@ def parse_time(text: str, now: datetime) -> datetime:
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         hint = "write now, 2030-01-31 or 2030-01-31T12:00:00Z"
-        raise InputError(f"--at '{text}' is no time", hint=hint) from None
+        raise InputError(f"--at '{text}' is not a time", hint=hint) from None
 
 
 def planned_deletions(

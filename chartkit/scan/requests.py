@@ -266,8 +266,8 @@ def read_requests(
 
 
 def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
-    """Raise InputError for a setting that is no variable of a policy where a chart is scanned: it
-    is meant as Helm's `--set`."""
+    """Raise InputError for a setting that is not a variable of a policy where a chart is scanned:
+    it is meant as Helm's `--set`."""
     settings = options.world.settings
     if not settings:
         return

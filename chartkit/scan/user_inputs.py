@@ -297,7 +297,7 @@ def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
 
 
 def _values(text: str, network: NetworkOptions, note: Note) -> Path | Document:
-    """Return a values file, that of a URL as the document in it; raise InputError."""
+    """Return a values file, or the document that a URL answers; raise InputError."""
     if not is_remote(text):
         return Path(text)
     from chartkit.scan.remote import RemotePaths

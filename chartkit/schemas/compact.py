@@ -105,7 +105,7 @@ def _parse_mark(key: str, value: Any, where: str) -> Schema:
         return {"oneOf": [{"required": [name]} for name in value.split()]}
     if key == "$notBoth":
         return {"not": {"required": value.split()}}
-    raise InputError(f"type {where}: {key} is no mark of an object", Location(where))
+    raise InputError(f"type {where}: {key} is not a mark of an object", Location(where))
 
 
 def parse_expression(text: str, where: str) -> Schema:
@@ -142,7 +142,7 @@ def _parse_term(text: str, where: str) -> Schema:
     if head[:1].isupper() and not rest:
         return {"$ref": head}
     if head not in _BASE:
-        raise InputError(f"type {where}: {text!r} is no type", Location(where))
+        raise InputError(f"type {where}: {text!r} is not a type", Location(where))
     return {**_BASE[head], **_parse_constraint(head, rest, where)}
 
 
@@ -153,7 +153,7 @@ def _parse_constraint(base: str, text: str, where: str) -> Schema:
         return {"pattern": text[1:-1]}
     match = _RANGE.match(text)
     if not match:
-        raise InputError(f"type {where}: {text!r} is no constraint", Location(where))
+        raise InputError(f"type {where}: {text!r} is not a constraint", Location(where))
     names = ("minLength", "maxLength") if base == "string" else ("minimum", "maximum")
     return {name: int(bound) for name, bound in zip(names, match.groups(), strict=True) if bound}
 

@@ -95,12 +95,12 @@ def require_schema(document: Document) -> Body:
 
     hint = "`helm lint` refuses it, too"
     if not isinstance(document.body, dict):
-        raise InputError("is no JSON Schema: it must be an object", document.location, hint)
+        raise InputError("is not a JSON Schema: it must be an object", document.location, hint)
     try:
         Draft202012Validator.check_schema(document.body)
     except SchemaError as error:
         location = document.locate(*error.absolute_path)
-        raise InputError(f"is no JSON Schema: {error.message}", location, hint) from None
+        raise InputError(f"is not a JSON Schema: {error.message}", location, hint) from None
     body: Body = document.body
     return body
 

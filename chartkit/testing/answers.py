@@ -29,7 +29,8 @@ class Answer:
     """The answer of one policy for one object.
 
     policy: its name; has_rules: whether its results name rules that expectations can select;
-    resource, patched: the object before and after mutation; action: that of a rule by its name.
+    resource, patched: the object before and after mutation; action: the action of a rule, by its
+    name.
     """
 
     policy: str
@@ -42,7 +43,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An existing object that a rule changed; answer: that of the rule's policy."""
+    """An existing object that a rule changed; answer: the answer of the rule's policy."""
 
     result: RuleResult
     resource: Resource
@@ -150,7 +151,7 @@ def _no_action(_rule: str) -> str:
 
 
 def _operation(inputs: TestInputs, operation: str) -> Json:
-    """Return the operation that CEL policies see: that of the run, else the values'."""
+    """Return the operation that CEL policies see: the run's, else the one in the values."""
     return operation or inputs.admissions.values.globals.get("request.operation")
 
 

@@ -13,7 +13,7 @@ from chartkit.schemas.crds import definition, kinds
 from tests.conformance.go_modules import build_program
 
 _ASSERTIONS = ".chainsaw-test"
-"""Folders whose files say what a cluster must hold afterwards; they are no policies."""
+"""Folders whose files say what a cluster must hold afterwards; they are not policies."""
 
 
 @cache

@@ -19,7 +19,7 @@ def run_case(case: Case) -> str | None:
         return _compare(bool(found), text, case["shape"])
     if "error" in case:
         return _compare(kind == "error" and text == case["error"], text, case["error"])
-    # Go escapes what is no UTF-8 where the engine already holds the replacement character.
+    # Go escapes what is not UTF-8 where the engine already holds the replacement character.
     raw = case["raw"].replace("\\ufffd", "\ufffd")
     return _compare(kind == "value" and text == raw, text, raw)
 

@@ -92,7 +92,7 @@ def _about_access(body: Body) -> Iterator[str]:
     elif body["kind"] == "Namespace":
         for key, level in mapping_at(body, "metadata", "labels").items():
             if key in _LEVEL_LABELS and level not in _LEVELS:
-                yield f"{key} is no level of Pod Security"
+                yield f"{key} is not a level of Pod Security"
     elif body["kind"] == "MutatingAdmissionPolicy":
         for each in mapping_at(body, "spec").get("mutations") or ():
             text = mapping_at(each, "jsonPatch").get("expression")
@@ -261,7 +261,7 @@ _IMPOSSIBLE = (
     (
         "{apiVersion: v1, kind: Namespace, metadata: "
         "{labels: {pod-security.kubernetes.io/enforce: Restricted}}}",
-        "pod-security.kubernetes.io/enforce is no level of Pod Security",
+        "pod-security.kubernetes.io/enforce is not a level of Pod Security",
     ),
     (
         "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, aggregationRule: "

@@ -76,7 +76,7 @@ def test_helmfile_reads_its_states(program: Path, tmp_path: Path) -> None:
     assert answer[:-1] == [[]] * len(found)
     assert sorted(answer[-1]) == [
         ".releases[0].need: unknown field",
-        ".releases[0].wait: is no bool: yes",
+        ".releases[0].wait: is not a bool: yes",
     ]
 
 

@@ -10,7 +10,7 @@ from chartkit.library.forms import VALIDATING
 
 _INTERNAL = {"__orValueCompat__", "math.@max", "math.@min", "globalContext.Context"}
 _MACROS = {"math": {"greatest", "least"}, "exceptions": {"allowedImages", "allowedValues"}}
-"""What is no function of an environment: macros, and fields of a variable."""
+"""What is not a function of an environment: macros, and fields of a variable."""
 
 
 def _names() -> Iterator[tuple[str, str]]:

@@ -114,7 +114,7 @@ def test_a_file_of_a_folder_that_cannot_be_read_is_a_row(project: Path, tmp_path
 def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (
-        (["--against", "nowhere"], "'nowhere' is no folder (give a folder, or run it in a git"),
+        (["--against", "nowhere"], "'nowhere' is not a folder (give a folder, or run it in a git"),
         (["--against", str(tmp_path / "empty")], "holds no manifests"),
         (["--from", "dev", "--to", "pdr"], "there is no environment 'pdr' (did you mean 'prd'?"),
     ):

@@ -186,14 +186,14 @@ def test_registry_that_refuses_is_quoted(dist: Path, registry: WritableRegistry)
 def test_address_that_is_no_registry_is_refused(tmp_path: Path, remote: str) -> None:
     done = chartkit(tmp_path, "push", remote)
     assert done.code == 2
-    assert "is no OCI registry" in done.line
+    assert "is not an OCI registry" in done.line
 
 
 def test_file_that_is_no_chart_is_not_pushed(tmp_path: Path) -> None:
     (tmp_path / "x.tgz").write_bytes(b"nothing")
     done = chartkit(tmp_path, "push", "oci://127.0.0.1:1/charts", "x.tgz")
     assert done.code == 2
-    assert done.line.startswith("x.tgz: is no chart in a gzipped archive")
+    assert done.line.startswith("x.tgz: is not a chart in a gzipped archive")
 
 
 def archive(file: Path, metadata: bytes) -> None:

@@ -429,4 +429,4 @@ def test_a_context_file_answers_what_policies_ask(tmp_path: Path) -> None:
     assert "the colour is red" in done.out
     assert "the colour is" not in chartkit(tmp_path, *arguments).out
     wrong = chartkit(tmp_path, *arguments, "--context-file", str(case / "resources.yaml"))
-    assert (wrong.code, "is no Context" in wrong.line) == (2, True)
+    assert (wrong.code, "is not a Context" in wrong.line) == (2, True)

@@ -284,7 +284,7 @@ def slow(folder: Path) -> Path:
     pods = [each for each in _objects(pick, 3000) if each["kind"] == "Pod"]
     file = folder / "slow.yaml"
     file.write_text(dump_documents(pods))
-    # Helm renders the profile now, and is no child of the scans.
+    # Helm renders the profile now, and is not a child of the scans.
     chartkit(folder, "scan", "small", "-p", "pss-restricted")
     return file
 

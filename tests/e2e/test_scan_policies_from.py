@@ -161,7 +161,7 @@ def test_a_recording_judges_as_its_cluster(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--policies-from", "nowhere"), "nowhere: is no recording of a cluster"),
+        (("--policies-from", "nowhere"), "nowhere: is not a recording of a cluster"),
         (("--policies-from", "cluster", "-p", "x"), "--policies and --policies-from do not go"),
         (("--policies-from", "cluster", "--reports"), "--reports needs --cluster"),
         (("--policies-from", "cluster", "--changed-since", "HEAD"), "does not go together with"),

@@ -256,7 +256,7 @@ def test_values_by_url(server: Served, tmp_path: Path) -> None:
         ("oci://example.com/a", "is not an http or https URL"),
         ("https://a:b@example.com/p.yaml", "must not contain a name or password"),
         ("https://example.com/p.yaml#x", "must be sha256= and 64 digits"),
-        ("https://example.com/a.git?ref=-x", "is no revision"),
+        ("https://example.com/a.git?ref=-x", "is not a revision"),
         ("https://example.com/a.git?branch=x", "must be ref= and a revision"),
         ("https://example.com/a.git//../x", "leads out of its folder"),
         ("https://", "is not an http or https URL"),

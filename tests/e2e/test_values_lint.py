@@ -71,7 +71,7 @@ def test_other_charts(tmp_path: Path) -> None:
     chart.mkdir()
     (tmp_path / "mine.yaml").write_text("port: 1\n", "utf-8")
     done = chartkit(tmp_path, "values", "lint", "mine.yaml", "--chart", "chart")
-    assert (done.code, done.line) == (2, "chart: is no chart: it has no Chart.yaml")
+    assert (done.code, done.line) == (2, "chart: is not a chart: it has no Chart.yaml")
     (chart / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n", "utf-8")
     (chart / "values.yaml").write_text("port: 2\n", "utf-8")
     done = chartkit(tmp_path, "values", "lint", "mine.yaml", "--chart", "chart")

@@ -96,5 +96,5 @@ def test_vendor_chart_usage_errors(project: Path) -> None:
     done = chartkit(project, "vendor", "chart", "kiverno", "--version", "1")
     assert (done.code, done.line) == (
         2,
-        "'kiverno' is no chart that is vendored (did you mean 'kyverno'?)",
+        "'kiverno' is not a chart that is vendored (did you mean 'kyverno'?)",
     )

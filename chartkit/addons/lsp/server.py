@@ -290,7 +290,7 @@ class ChartkitServer(LanguageServer):
 
 
 def path_of(uri: str) -> Path | None:
-    """Return the real path of a file's address; None for what is no file."""
+    """Return the real path of a file's address; None for what is not a file."""
     with suppress(OSError, ValueError):
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return Path(path).resolve() if path else None

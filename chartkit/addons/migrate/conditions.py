@@ -298,7 +298,7 @@ def _range(text: str) -> Callable[[Place], Expr] | None:
 
     def test(place: Place) -> Expr:
         if place.type != "int":
-            raise NotConvertible("a range is compared with a value that is no number")
+            raise NotConvertible("a range is compared with a value that is not a number")
         least = cel.compare(">=", place.value, int(low))
         return conjunction(least, cel.compare("<=", place.value, int(high)))
 
@@ -313,7 +313,7 @@ def _member(value: Term) -> Callable[[Place], Expr]:
         case Constant(str() as text):
             return _range(text) or _among(listed_in(text))
         case Constant():
-            raise NotConvertible("the values of a condition are no list")
+            raise NotConvertible("the values of a condition are not a list")
         case Stream():
             return lambda place: value.exists(lambda item: fits_value(place.value, item.value))
         case Value(Place(ListLiteral(elements), ()) as list_):
@@ -332,7 +332,7 @@ def _text(place: Place) -> Expr:
     """Return a value that is a text; raises `NotConvertible`."""
     place = place.taken_for(TEXT)
     if place.type != TEXT:
-        raise NotConvertible("a value that is no text is looked for among texts")
+        raise NotConvertible("a value that is not a string is looked for among texts")
     return place.value
 
 
@@ -407,7 +407,7 @@ def _in(*, every: bool, negated: bool) -> Test:
                 body = cel.negate(inner) if negated else inner
                 return cel.macro(place.value, "all" if every else "exists", "item", body)
             case Value(place) if place.is_map:
-                # Objects are no keys.
+                # Objects are not keys.
                 return cel.FALSE
             case Value(place):
                 inner = _member(value)(place)
@@ -432,10 +432,10 @@ def _listed(test: Test, *, negated: bool = False) -> Test:
             return _in_text_alone(test, key, value, negated=negated)
         is_text = isinstance(value, Value) and not value.place.is_list
         if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
-            raise NotConvertible("In and NotIn with a value that is no list")
+            raise NotConvertible("In and NotIn with a value that is not a list")
         if _is_list(key) and isinstance(value, Constant):
             if type_of(key) != f"[]{TEXT}":
-                raise NotConvertible("In and NotIn of a list of values that may be no texts")
+                raise NotConvertible("In and NotIn of a list of values that might not be strings")
             if not all(isinstance(each, str) for each in value.value):
                 return cel.FALSE
             if any(map(has_wildcard, value.value)):
@@ -452,7 +452,7 @@ def _in_text_alone(test: Test, key: Term, value: Term, *, negated: bool) -> Expr
     if isinstance(value, Constant):
         return test(key, value) if str(value.value).startswith("[") else cel.FALSE
     if not isinstance(value, Value):
-        raise NotConvertible("In and NotIn with a value that is no list")
+        raise NotConvertible("In and NotIn with a value that is not a list")
     is_list = cel.method(value.place.value, "startsWith", "[")
     listed = cel.method(cel.ident("json"), "unmarshal", value.place.value)
     return conjunction(is_list, cel.negate(cel.contains(listed, expression_of(key))))

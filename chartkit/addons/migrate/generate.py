@@ -155,7 +155,8 @@ class Step:
 
 
 def steps_of(body: Body, names: Names, namespace: str) -> Iterator[Step]:
-    """Yield what a generate block makes; namespace: that of a policy of a namespace, else empty.
+    """Yield what a generate block makes; namespace: of a namespaced policy; empty for a
+    ClusterPolicy.
 
     Raises `NotConvertible`.
     """
@@ -283,7 +284,7 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
     found = query_term(str(loop.get("list") or "").strip(), names)
     if isinstance(found, Constant):
         if not isinstance(found.value, list):
-            raise NotConvertible("a foreach over a value that is no list", f"{path}/list")
+            raise NotConvertible("a foreach over a value that is not a list", f"{path}/list")
         for element in found.value:
             if loop.get("preconditions") is not None or not isinstance(element, str):
                 raise NotConvertible("conditions on elements that are written in the rule", path)

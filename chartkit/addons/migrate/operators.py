@@ -146,7 +146,7 @@ def _text_of_number(place: Place, wanted: str) -> Expr:
             return cel.FALSE
         return cel.equal(place.value, number if place.type == "double" else int(wanted))
     if place.type == QUANTITY:
-        # A size is no text, and fits no wildcard.
+        # A size is not a string, and fits no wildcard.
         if quantity_or_none(wanted) is None:
             return cel.FALSE
         return cel.equal(_compared_sizes(place, cel.call("quantity", wanted)), 0)
@@ -193,7 +193,7 @@ def _equals_text(place: Place, wanted: str) -> Expr:
             tests.append(conjunction(cel.call("isQuantity", value), cel.equal(amount, 0)))
         return disjunction(*tests)
     if place.type != TEXT:
-        raise NotConvertible("a wildcard is compared with a value that may be no text")
+        raise NotConvertible("a wildcard is compared with a value that might not be a string")
     if wanted[0] in _QUANTITY_START:
         # A text that reads as a size fits no wildcard.
         return conjunction(fits(value, wanted), cel.negate(cel.call("isQuantity", value)))

@@ -120,7 +120,7 @@ class Asked:
 def asked_of_writes(rule: Rule, namespace: str, others: str = "") -> Asked:
     """Return the requests that a rule about objects that are written decides.
 
-    namespace: that of a policy of a namespace, else empty; others: the reason why it does not
+    namespace: of a namespaced policy, empty for a ClusterPolicy; others: the reason why it does not
     convert where it names other operations. Raises `NotConvertible`.
     """
     stated = operations_in(rule.preconditions)
@@ -142,7 +142,7 @@ def preconditions_of(stated: Operations, context: Context) -> tuple[Condition, .
 def context_of(entries: Json, names: Names, namespace: str) -> Context:
     """Return the names with a rule's context entries; raises `NotConvertible`.
 
-    namespace: that of a policy of a namespace, else empty.
+    namespace: of a namespaced policy; empty for a ClusterPolicy.
     """
     expressions: dict[str, Expr] = {}
 
@@ -186,7 +186,7 @@ def with_entries(
 
 
 def _variable_name(entry: str) -> str:
-    """Return the name of a context entry as that of a variable: `ns-roles` as `nsRoles`."""
+    """Return the name of a context entry as the name of a variable: `ns-roles` as `nsRoles`."""
     first, *others = re.split(r"\W+", entry, flags=re.ASCII)
     name = first + "".join(part[:1].upper() + part[1:] for part in others)
     return name if name.isidentifier() else f"entry{name}"

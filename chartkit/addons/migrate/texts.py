@@ -162,7 +162,7 @@ class _Address:
 def resource_call(body: Body, names: Names, namespace: str) -> Place:
     """Return what a path of the API answers, as the place of an object or a list.
 
-    namespace: that of a policy of a namespace, whose calls stay in it. Raises `NotConvertible`.
+    namespace: of a namespaced policy, whose calls stay in it. Raises `NotConvertible`.
     """
     path, _, query = str(body["urlPath"]).partition("?")
     address = _address(path)
@@ -203,7 +203,7 @@ def _address(path: str) -> _Address:
         case ["apis", group, version, *rest]:
             api_version = f"{group}/{version}"
         case _:
-            raise NotConvertible(f"{path} is no path of a resource")
+            raise NotConvertible(f"{path} is not a path of a resource")
     if "{{" in api_version:
         raise NotConvertible("an API version with variables")
     match rest:
@@ -216,7 +216,7 @@ def _address(path: str) -> _Address:
         case [resource, name]:
             address = _Address(api_version, resource, "", name)
         case _:
-            raise NotConvertible(f"{path} is no path of a resource")
+            raise NotConvertible(f"{path} is not a path of a resource")
     if "{{" in address.resource:
         raise NotConvertible("a resource with variables")
     return address

@@ -216,7 +216,7 @@ def remote(address: str, plain: bool) -> Remote:
     """Return a remote; raise InputError for an address that is none."""
     if not _REMOTE.fullmatch(address):
         hint = "give oci://HOST/PATH; the chart's name and version follow from the archive"
-        raise InputError(f"'{address}' is no OCI registry", hint=hint)
+        raise InputError(f"'{address}' is not an OCI registry", hint=hint)
     return Remote(address.rstrip("/"), plain)
 
 

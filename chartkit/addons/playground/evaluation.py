@@ -106,7 +106,7 @@ def _compiled(policies: str, exceptions: str) -> PolicySet:
     for resource in excepting:
         if not is_exception(resource):
             hint = "policies and objects have editors of their own"
-            raise InputError(f"{resource.kind} is no PolicyException", resource.location, hint)
+            raise InputError(f"{resource.kind} is not a PolicyException", resource.location, hint)
     return compile_all(found, exceptions_among([*found, *excepting]))
 
 

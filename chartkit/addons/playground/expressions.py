@@ -1,4 +1,4 @@
-"""Expressions in JMESPath and CEL: the value, and that of each part."""
+"""Expressions in JMESPath and CEL: their value, and the value of each part."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _jmespath_rows(text: str, start: int, end: int, data: Json) -> Iterator[Body
 
 
 def _row(text: str, start: int, end: int, here: Json) -> Body | None:
-    """Return a part with its value; None for one that is no expression by itself."""
+    """Return a part with its value; None for one that is not an expression by itself."""
     written = text[start:end]
     begin, written = start + len(written) - len(written.lstrip()), written.strip()
     value = _value(written, here)

@@ -1,7 +1,7 @@
 """Texts that wildcards and regular expressions take together: products of small automata.
 
 A language is a wildcard of Kyverno's or a regular expression of RE2, wanted or not. What the
-expressions here do not know (assertions inside, classes of Unicode) is no language.
+expressions here do not know (assertions inside, classes of Unicode) is not a regular language.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def _unseen(
 
 def _judges(form: Form) -> bool:
     """Return whether a form's rules refuse some objects of those that they match, and can be seen
-    to accept one. To change or generate objects is no judgement, and signatures of images are
+    to accept one. To change or generate objects is not a judgement, and signatures of images are
     known to a registry only."""
     rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
     return not any(

@@ -136,7 +136,7 @@ def check_path(
         hint = f"name the folder of a policy ({POLICY_FILE}, {METADATA_FILE}), or of a library"
         if path.exists():
             hint += "; `chartkit policies lint` takes files"
-        message = "is no folder" if path.exists() else "no such folder"
+        message = "is not a folder" if path.exists() else "no such folder"
         raise InputError(message, Location(str(path)), hint)
     paths = sorted({file.parent for file in _policy_files(path)})
     if not paths:
@@ -326,7 +326,7 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
     for body in bodies:
         group = str(body.get("apiVersion")).partition("/")[0]
         if not is_policy(body) or group != wanted:
-            yield _error(FORMS, f"is no policy of {wanted}", place)
+            yield _error(FORMS, f"is not a policy of {wanted}", place)
             return
         name = mapping_at(body, "metadata").get("name")
         if name != policy.name:

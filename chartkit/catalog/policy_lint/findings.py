@@ -27,7 +27,7 @@ def rule_findings(
     kyverno: Release | None = None,
 ) -> Iterator[Diagnostic]:
     """Yield the findings of every rule in every policy; written: those that do not compile among
-    them, and objects that are no policies; levels: by which rules are on that otherwise are off;
+    them, and objects that are not policies; levels: by which rules are on that otherwise are off;
     kyverno: the release that they are for, None for any."""
     runnable = {id(each.policy.resource): each for each in compiled.policies}
     objects = tuple(written)

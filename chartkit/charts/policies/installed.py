@@ -51,7 +51,7 @@ def installed(
 ) -> InstalledPolicy:
     """Return what the chart makes of a policy.
 
-    form: that of the environment's policies; action: the policy's, actions: those of namespaces.
+    form: the form of the environment's policies; action: of the policy; actions: by namespace.
     """
     name, body = template.policy.name, template.bodies[0] if template.bodies else {}
     kind = _kind(template, form, kyverno)

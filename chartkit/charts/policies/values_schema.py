@@ -322,7 +322,7 @@ def _enumerate(definition: Body, names: Sequence[str]) -> None:
     if names:
         definition["enum"] = list(names)
         return
-    # An empty enum is no valid schema.
+    # An empty enum is not a valid schema.
     del definition["enum"]
     definition["not"] = {}
 

@@ -44,7 +44,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
     existing = _is_on(evaluation, "mutateExisting", False)
     background = _is_on(evaluation, "background", True) and kind != "DeletingPolicy"
     matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), found)
-    # Parts of objects are no objects that could be looked up, scanned or deleted.
+    # Parts of objects are not objects that could be looked up, scanned or deleted.
     objects_matched = [name for name in matched if "/" not in name.resource]
     if background:
         found.allow([Controller.REPORTS], objects_matched, READ, scan=True)
@@ -179,7 +179,7 @@ def _made(
                 api_version, resource, *_ = (*call.arguments, None, None)
                 if call.alone and api_version is not None and resource is not None:
                     yield ResourceName(_group(api_version), resource)
-        # The fields of an object that is written out are no objects of their own.
+        # The fields of an object that is written out are not objects of their own.
         followed = [] if written else [variables.get(name, "") for name in results(text)]
         waiting += [each for each in followed if each not in seen]
         seen.update(followed)

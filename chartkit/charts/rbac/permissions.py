@@ -37,7 +37,7 @@ _JUDGING: Final = (Controller.ADMISSION,)
 _CLEANING: Final = (Controller.CLEANUP,)
 _SCANNING: Final = (Controller.REPORTS,)
 _PAYLOAD: Final = frozenset({"data", "pattern", "anyPattern", "patchStrategicMerge"})
-"""Keys below which objects stand, whose fields are no policy's."""
+"""Keys below which objects stand, whose fields are not those of a policy."""
 _VARIABLE: Final = re.compile(r"\{\{[^{}]*\}\}")
 _NESTED: Final = 16
 """The depth to which variables in variables are followed."""
@@ -94,7 +94,7 @@ def cleanup_needs(body: Body, found: Findings) -> None:
 
 
 def _matched(rule: Body, path: FieldPath, found: Findings) -> Iterator[ResourceName]:
-    """The resources that a rule matches, subresources aside: those are no objects of their own."""
+    """The resources that a rule matches, subresources aside: those are not objects of their own."""
     for kind, place in _kinds(mapping_at(rule.get("match")), (*path, "match")):
         group, _, name, part = parse_kind_selector(kind)
         if not part:

@@ -23,7 +23,7 @@ SECRETS_NOTE: Final = (
 )
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9./]{0,251}[A-Za-z0-9])?")
-"""A resource and its group; anything else is no name, and must not get into a role."""
+"""A resource and its group; anything else is not a name, and must not get into a role."""
 _CONNECTING: Final = frozenset({"exec", "attach", "portforward", "proxy"})
 """Parts of objects that whoever may read them connects to: a GET of `pods/exec` runs commands."""
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
@@ -148,7 +148,7 @@ class Findings:
             self.note(f"'{kind}' stands for kinds that are not named", path)
             return []
         if not _KIND.fullmatch(kind):
-            self.note(f"'{kind}' is no kind", path)
+            self.note(f"'{kind}' is not a kind", path)
             return []
         names = self.kinds.find(None if group is not None and "*" in group else group, kind)
         if not names:

@@ -57,14 +57,15 @@ def plain_version(text: str) -> str:
 def read_chart(files: Mapping[str, bytes], place: str, limits: Limits = DEFAULT) -> ChartFiles:
     """The chart that files make; place: where they are from, for messages.
 
-    Raises InputError where they are none, where a subchart is missing, and where a file is no text.
+    Raises InputError where they are none, where a subchart is missing, and where a file is not a
+    string.
     """
     collected = FileCollector(place, limits)
     for name, content in _unpacked(files, place, limits, 0):
         collected.add(name, content)
     texts = {name: _text(name, content, place) for name, content in collected.finish().items()}
     if METADATA not in texts:
-        raise InputError(f"is no chart: it has no {METADATA}", Location(place))
+        raise InputError(f"is not a chart: it has no {METADATA}", Location(place))
     metadata = _mapping(texts, METADATA, place)
     if not all(isinstance(metadata.get(key), str) for key in ("name", "version")):
         where = Location(f"{place}/{METADATA}", 1)

@@ -98,7 +98,7 @@ def read_vendored(root: Path) -> Mapping[str, Vendored]:
     for name in names:
         if name not in NAMES:
             hint = f"remove it; there can be {', '.join(NAMES)}"
-            raise InputError("is no chart that is vendored", Location(str(folder / name)), hint)
+            raise InputError("is not a chart that is vendored", Location(str(folder / name)), hint)
     ordered = {name: _read(folder / name) for name in NAMES if name in names}
     return MappingProxyType(ordered)
 
@@ -201,7 +201,7 @@ def vendor_chart(
     """
     if name not in NAMES:
         hint = suggestion(name, NAMES) or f"there are {', '.join(NAMES)}"
-        raise InputError(f"'{name}' is no chart that is vendored", hint=hint)
+        raise InputError(f"'{name}' is not a chart that is vendored", hint=hint)
     wanted = plain_version(version)
     origin, content = _take(name, wanted, source, project, limits)
     place = origin.shown
@@ -314,7 +314,7 @@ def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
     charts = body.get("entries") if isinstance(body, dict) else None
     if not isinstance(charts, dict):
         hint = "give the URL of the folder with index.yaml, or of an archive (.tgz)"
-        raise InputError("is no index of a Helm repository", Location(place), hint)
+        raise InputError("is not an index of a Helm repository", Location(place), hint)
     found = charts.get(name)
     if not isinstance(found, list) or not found:
         known = ", ".join(sorted(map(str, charts))[:_SHOWN]) or "none"

@@ -118,8 +118,8 @@ class Comprehension(Node):
 
     `accu_var` starts as `accu_init`; for each element, while `loop_condition` holds, it becomes
     `loop_step`; `result` is then the value. `iter_var` is the element of a list or the key of a
-    map; with `iter_var2` (not empty) the two are index and element, or key and value. `kind` is
-    that of the macro, None for another fold.
+    map; with `iter_var2` (not empty) the two are index and element, or key and value. `kind` is the
+    macro's, None for another fold.
     """
 
     iter_range: Expr

@@ -101,7 +101,7 @@ class ClusterHost(Host):
         with Reraise("", LookupFailed, CelError):
             answer: Json = self._world.api.call("POST", path, body)
         if not isinstance(answer, dict):
-            raise CelError(f"the answer to POST {path} is no object")
+            raise CelError(f"the answer to POST {path} is not an object")
         return answer
 
     def plural(self, api_version: str, kind: str, /) -> str:

@@ -32,7 +32,7 @@ Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
 """The cost of a call, from its arguments and its result, in cel-go's units."""
 Work = Callable[[Sequence[Value], Value], int]
-"""The work of a call beyond that of calls of its sizes, in members visited (`Frame.work`)."""
+"""The work of a call beyond the work of calls of its sizes, in members visited (`Frame.work`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Function:
 
 
 Expander = Callable[[Builder, Expr | None, tuple[Expr, ...]], "Expr | None"]
-"""From target and arguments to the expansion; None where the call is no macro after all."""
+"""From target and arguments to the expansion; None where the call is not a macro after all."""
 
 
 @dataclass(frozen=True, slots=True)

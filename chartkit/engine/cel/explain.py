@@ -231,7 +231,7 @@ class _Tree:
             yield expr
 
     def _below(self, expr: Expr, failed: bool, trace: Trace) -> list[Expr]:
-        """Return the parts of a chain of selections that are no selections themselves; of a chain
+        """Return the parts of a chain of selections that are not selections themselves; of a chain
         without value its last part that has one, too."""
         found: list[Expr] = []
         while self._is_chain(expr) and not isinstance(expr, Ident):
@@ -369,7 +369,7 @@ _Declared = TypeVar("_Declared", Macro, Overload)
 class Example:
     """An expression and the CEL literal (or, with `error`, the message) that it comes to.
 
-    An example whose expected value is no expression compares `string` texts in the expression.
+    An example whose expected value is not an expression compares `string` texts in the expression.
     """
 
     expression: str

@@ -187,7 +187,7 @@ def _text(kind: GroupVersionKind) -> str:
 
 
 _LIKE: Final = 0.8
-"""The share of equal letters from which on a name is no custom kind: `Cluster` is one, beside
+"""The share of equal letters from which on a name is not a custom kind: `Cluster` is one, beside
 `ClusterRole`."""
 _SAME_WORD: Final = 0.6
 """The share of equal letters from which on a word is another one, misspelt."""

@@ -7,7 +7,7 @@
 | uint | `Uint` |
 | double | float |
 | list | list |
-| map | dict; one with keys that are no texts is a `KeyedMap` where an expression makes it |
+| map | dict; one with keys that are not strings is a `KeyedMap` where an expression makes it |
 | timestamp, duration | `Timestamp`, `Duration` (in `chartkit.engine.cel.times`) |
 | optional | `OptionalValue` |
 | type | `chartkit.engine.cel.types.Type` |

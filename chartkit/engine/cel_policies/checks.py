@@ -139,7 +139,7 @@ def _expressions(value: Json) -> Iterator[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """The names that an expression speaks of; none where it is no expression."""
+    """The names that an expression speaks of; none where it is not an expression."""
     try:
         root = parse(text, ENVIRONMENTS["standard"]).root
     except CelCompileError:
@@ -154,8 +154,8 @@ def _diagnostic(policy: CelPolicy, path: str, text: str, severity: Severity) -> 
 def refused_by_server(policy: CelPolicy) -> list[Diagnostic]:
     """An error for each expression of a ValidatingAdmissionPolicy that an API server refuses.
 
-    Kyverno gives `orValue` a meaning for values that are no optionals, and with it another type; an
-    API server does not, so an expression that compiles here may not compile there.
+    Kyverno gives `orValue` a meaning for values that are not optionals, and with it another type;
+    an API server does not, so an expression that compiles here may not compile there.
     """
     if policy.kind is not CelKind.VALIDATING_ADMISSION:
         return []

@@ -186,8 +186,8 @@ class Expressions:
 
 
 def _placed(texts: Texts, evaluations: Sequence[Evaluation]) -> Iterator[Asking]:
-    """Yield evaluations with the fields that hold their expressions. Of equal texts the first
-    evaluation is that of the first field."""
+    """Yield evaluations with the fields that hold their expressions. Where fields hold equal texts,
+    the first evaluation belongs to the first field."""
     own: dict[str, list[FieldPath]] = {}
     for path, text in texts_below(texts.body):
         own.setdefault(text, []).append(path)

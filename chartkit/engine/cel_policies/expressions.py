@@ -25,7 +25,7 @@ from chartkit.suggestions import did_you_mean, suggestion
 
 _REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
 _OWN: Final = ("variables", "params")
-"""The parts of a policy's environment in addition to that of its kind."""
+"""What a policy's environment has in addition to the environment of its kind."""
 
 Fields = tuple[tuple[str, Type], ...]
 """The names of a policy's variables with their types, in their order."""

@@ -176,7 +176,7 @@ def _namespace_object(attributes: Attributes) -> Body | None:
 
 
 class JsonScope(dict[str, Value]):
-    """A payload that is no admission request: there is the `object`, and all else is null.
+    """A payload that is not an admission request: there is the `object`, and all else is null.
 
     Its numbers are doubles, as Go's decoder makes them.
     """

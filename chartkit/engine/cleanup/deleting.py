@@ -118,7 +118,7 @@ class DeletingPolicy(Evaluator):
         return self.result(Status.ERROR, error.message, self.policy.name)
 
     def host(self, admission: Admission) -> ClusterHost:
-        """Return the host of its expressions; the time is that of its run."""
+        """Return the host of its expressions, whose time is the time of its run."""
         policy = self.policy
         return ClusterHost(
             admission.world,

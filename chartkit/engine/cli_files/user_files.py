@@ -27,8 +27,8 @@ class UserValues:
 
     globals: for every object; by_resource: policy and object name; by_rule: policy and rule name;
     settings: given one by one on the command line, above all others; labels: by namespace;
-    subresources: by the kind that a subresource has of its own, that of the whole object and the
-    subresource's name; namespaces: whole Namespace objects by name.
+    subresources: by a subresource's own kind, the kind of the whole object and the subresource's
+    name; namespaces: whole Namespace objects by name.
     """
 
     globals: Mapping[str, Json] = field(default_factory=dict)
@@ -278,7 +278,7 @@ def read_context(document: Document) -> UserContext:
     body = document.body
     if not isinstance(body, dict) or body.get("kind") != KIND:
         hint = f"write apiVersion: cli.kyverno.io/v1alpha1 and kind: {KIND}"
-        raise InputError(f"is no {KIND}", document.location, hint)
+        raise InputError(f"is not a {KIND}", document.location, hint)
     body = decoded(body, CONTEXT, KIND, document.location)
     spec = body.get("spec") or {}
     resources = tuple(_members(document, spec, "resources"))

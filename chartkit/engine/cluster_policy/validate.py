@@ -356,11 +356,11 @@ def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patte
 
 
 class _PatternTypeError(EvaluationError):
-    """Variables that gave something that is no pattern."""
+    """Variables that gave something that is not a pattern."""
 
 
 class _NoListError(_PatternTypeError):
-    """An anyPattern that is no list."""
+    """An anyPattern that is not a list."""
 
 
 def _one(body: Json) -> list[Json]:

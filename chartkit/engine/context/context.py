@@ -44,7 +44,7 @@ def extract_images(resource: Body) -> dict[str, Json]:
     """The images of a workload: `{containers: {name: {registry, path, name, tag, …}}}`.
 
     Empty for kinds that have no pods. Raises `EvaluationError` for a container without a name and
-    for an image that is no reference.
+    for an image that is not a reference.
     """
     steps = _POD_SPECS.get(kind_of(resource))
     if steps is None:

@@ -39,8 +39,8 @@ class Sources:
         self._found: dict[int, FieldPath] = {}
 
     def location(self, source: Json, *path: str | int) -> Location:
-        """Return the location of a part, or of what is at a path below it; that of the body for a
-        part of another document."""
+        """Return the location of a part, or of what is at a path below it; the location of the body
+        for a part of another document."""
         if not self._found:
             self._find(self._body, ())
         steps = self._found.get(id(source))
@@ -52,8 +52,8 @@ class Sources:
         return self._location.within(pointer_of(*self._above, *path))
 
     def character(self, offset: int, *path: str | int) -> Location:
-        """Return the location of a character of the text at a path below the body; that of the
-        text in a form for pod controllers, whose texts are others."""
+        """Return the location of a character of the text at a path below the body; the location of
+        the text in a form for pod controllers, whose texts differ."""
         if self._added:
             return self.at(*path)
         return self._location.character(pointer_of(*self._above, *path), offset)

@@ -28,7 +28,7 @@ _ERRORS: Final = (
     (r"JSON input|invalid character", r"``", "write one pair of backticks: `10`"),
     (r"JSON input|invalid character", r"`", "JSON is in backticks: `10`, `[\"a\"]`; a text is 'a'"),
     (r"Types mismatch", "", f"the operands must be of one type: {_TO_NUMBER}"),
-    (r"invalid operand", "", f"an operand has no value, or is no number: {_TO_NUMBER}"),
+    (r"invalid operand", "", f"an operand has no value, or is not a number: {_TO_NUMBER}"),
     (r"Invalid type for: <nil>", "", f"an argument has no value: {_QUOTES}; a text is 'x'"),
     (r"Invalid type for: .*expected: .*\"number\"", "", _TO_NUMBER),
     (r"Invalid type for: .*expected: .*\"string\"", "", "to_string() makes a text of a value"),
@@ -90,9 +90,10 @@ class CallMistake:
 def call_mistakes(
     text: str, is_text: Callable[[Node], bool] = lambda _node: False
 ) -> list[CallMistake]:
-    """Return the calls in an expression that always fail; none for a text that is no expression.
+    """Return the calls in an expression that always fail; none for a text that is not an
+    expression.
 
-    is_text: whether a node that is no literal can only give a text.
+    is_text: whether a node that is not a literal can only give a text.
     """
     node = _parsed(text)
     return [] if node is None else list(_mistakes(node, is_text))

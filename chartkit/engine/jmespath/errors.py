@@ -10,7 +10,7 @@ class JMESPathError(EvaluationError):
 
 
 class ExpressionSyntaxError(JMESPathError):
-    """A text that is no expression; offset is where, in characters from the start."""
+    """A text that is not an expression; offset is where, in characters from the start."""
 
     def __init__(self, message: str, offset: int = 0) -> None:
         super().__init__(f"SyntaxError: {message}")

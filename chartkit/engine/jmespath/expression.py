@@ -21,7 +21,8 @@ WHOLE_INPUT = "@"
 """Stands in `Expression.roots` where an expression reads its input as a whole."""
 
 _MAKES_GO_VALUES = frozenset({"items", "base64_decode"})
-"""Functions whose results hold what is no JSON value: Go's typed list, bytes that are no text."""
+"""Functions whose results hold what is not a JSON value: Go's typed list, bytes that are not
+strings."""
 _TAKES_REFERENCES = frozenset({"map", "max_by", "min_by", "sort_by"})
 
 
@@ -77,7 +78,7 @@ def _converted(search: Search) -> Search:
 
 
 def makes_go_values(node: Node) -> bool:
-    """Return whether a result may hold what is no JSON value."""
+    """Return whether a result may hold what is not a JSON value."""
     if node.kind is Kind.EXPREF:
         return True
     if node.kind is not Kind.FUNCTION_EXPRESSION:

@@ -218,7 +218,7 @@ class _KyvernoParser(Parser):
         return node
 
     def _token_led_lparen(self, left: Tree) -> Tree:
-        # Whatever stands before the parenthesis: a name that is no text fails in the search.
+        # Whatever stands before the parenthesis: a name that is not a string fails in the search.
         return super()._token_led_lparen({"type": "field", "value": left.get("value")})
 
     def _parse_comparator(self, left: Tree, comparator: str) -> Tree:

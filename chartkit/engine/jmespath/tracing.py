@@ -36,8 +36,8 @@ class MissingFieldError(NotFoundError):
 def compile_trace(text: str) -> Trace:
     """Return a search that also tells the fields that its result comes from.
 
-    Raises `JMESPathError` for a text that is no expression; the search raises it where it fails,
-    and `BudgetError`.
+    Raises `JMESPathError` for a text that is not an expression; the search raises it where it
+    fails, and `BudgetError`.
     """
     node = parse(text)
     search, makes_go_values = _TRACER.trace(node, True), expression.makes_go_values(node)

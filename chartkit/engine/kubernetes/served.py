@@ -16,7 +16,7 @@ from chartkit.suggestions import suggestion
 
 _MINOR: Final = re.compile(r"v?1\.(\d{1,3})(?!\d)")
 _NEVER_STORED: Final = ("Config", "List", "Options", "Review", "Status")
-"""The ends of kinds that are in files, and are no objects of an API server."""
+"""The ends of kinds that are in files, and are not objects of an API server."""
 _COMMON: Final[Mapping[str, frozenset[str]]] = {
     "v1": frozenset(("ConfigMap", "Namespace", "Pod", "Secret", "Service", "ServiceAccount")),
     "apps/v1": frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),

@@ -228,7 +228,7 @@ def labels_of(body: Body) -> Mapping[str, str]:
 
 def coerced_texts(value: Json) -> Mapping[str, str]:
     """Return labels or annotations as Kubernetes reads them: null is an empty text, and there are
-    none at all if another one is no text."""
+    none at all if another one is not a string."""
     if not isinstance(value, dict):
         return {}
     if all(isinstance(text, str) for text in value.values()):

@@ -154,7 +154,7 @@ class SignatureSource(Protocol):
         """Return an attestor's attestation of an image, as `extractPayload` shows it.
 
         attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
-        for what is attested and is no JSON.
+        for what is attested and is not JSON.
         """
         raise _NOBODY
 

@@ -48,7 +48,7 @@ class TimedPart:
 
 
 class Timings:
-    """Measures what runs: the time of an entry is part of that of its rule."""
+    """Measures what runs: the time of an entry is part of the time of its rule."""
 
     def __init__(self, clock: Callable[[], int] = perf_counter_ns) -> None:
         """clock: gives nanoseconds."""

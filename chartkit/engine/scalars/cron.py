@@ -122,7 +122,7 @@ def _values(text: str, field: _Field) -> frozenset[int]:
         if first in ("*", "?"):
             least, most = field.least, field.most
         elif len(last) > 1:
-            raise ValueError(f"{field.name}: {part!r} is no range")
+            raise ValueError(f"{field.name}: {part!r} is not a range")
         else:
             least = _number(first, field)
             most = _number(last[0], field) if last else field.most if slash else least
@@ -142,7 +142,7 @@ def _number(text: str, field: _Field) -> int:
 def _whole(text: str, field: _Field) -> int:
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > _DIGITS:
-        raise ValueError(f"{field.name}: {text!r} is no number")
+        raise ValueError(f"{field.name}: {text!r} is not a number")
     return int(digits)
 
 

@@ -31,7 +31,7 @@ def _tokens(names: tuple[str, ...], first: int) -> dict[str, int]:
 
 
 class _Field(NamedTuple):
-    """A field; pattern: of a value; names: values that are no plain numbers (None: all are)."""
+    """A field; pattern: of a value; names: values that are not plain numbers (None: all are)."""
 
     name: str
     least: int

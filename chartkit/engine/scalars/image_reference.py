@@ -1,7 +1,7 @@
 """Image references as Kyverno takes them apart: registry, path, name, tag and digest.
 
-The grammar is that of distribution/reference. Kyverno puts the default registry before a name
-without one, and unlike Docker adds no `library/`.
+The grammar follows distribution/reference. Kyverno puts the default registry before a name without
+one, and unlike Docker adds no `library/`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Comparison(NamedTuple):
 
 
 class SemverError(GoError):
-    """A text that is no version or no range; the message is that of blang/semver."""
+    """Text that is neither a version nor a range, with the message of blang/semver."""
 
 
 def parse_version(text: str) -> Version:

@@ -191,7 +191,7 @@ class _References:
                 self._plugins(key, read_source(found.real), self.repository.name(found.real))
 
     def _resolved(self, key: str, text: str) -> Reference | None:
-        """Return what a path refers to; None for a text that is no path but a document."""
+        """Return what a path refers to; None for a text that is not a path but a document."""
         joined = os.path.join(self.subject.folder, text)
         is_there = "\0" not in text and len(text) < _LONGEST and os.path.lexists(joined)
         if not is_there and key in (*_PLUGINS, _PATCHES) and re.search(r"[\n{]|: ", text):

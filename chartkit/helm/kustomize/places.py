@@ -140,8 +140,8 @@ class BuiltPlaces:
     tree: Tree
 
     def locate(self, *path: str | int) -> Location:
-        """Return the place in the patch that sets the field at a path, else in the base, or that of
-        the nearest parent."""
+        """Return the location in the patch that sets the field at a path, else in the base, else
+        the location of the nearest parent."""
         steps: list[str] = []
         values: list[Json] = [self.body]
         for step in map(str, path):

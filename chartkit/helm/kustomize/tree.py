@@ -27,7 +27,7 @@ class Tree:
     """The kustomizations of a folder.
 
     builds: the folders to build; plain: files that are read as they are, for a kustomization that
-    changes nothing lists them; taken: those that are no manifests by themselves, since a
+    changes nothing lists them; taken: those that are not manifests by themselves, since a
     kustomization builds them in; rows: what is not read; read: the objects of files. Paths are
     without links.
     """
@@ -54,7 +54,7 @@ class Tree:
         return tree
 
     def takes(self, file: Path) -> bool:
-        """Return whether a file is no manifest by itself."""
+        """Return whether a file is not a manifest by itself."""
         return bool(self.taken) and os.path.realpath(file) in self.taken
 
     def others(self) -> list[Path]:

@@ -254,7 +254,7 @@ class Cluster:
             hint = f"{type(error).__name__}: is the cluster up, and is this the right context?"
             raise NoAnswerError(f"{self.shown} does not answer", None, hint) from None
         except ValueError:
-            text = f"{self.shown} answered {what} with what is no JSON of Kubernetes"
+            text = f"{self.shown} answered {what} with what is not JSON of Kubernetes"
             raise ClusterError(text, None, "is this an API server?") from None
 
     def _refusal(self, status: int, what: str) -> ClusterError:

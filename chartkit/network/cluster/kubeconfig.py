@@ -1,8 +1,8 @@
 """Kubeconfigs, looked through before Kubernetes' own client reads them.
 
 That client reads what is nested too deeply until Python's stack is full, reads devices to no end,
-and sends a token that is no text as Python would print it. Nothing that is raised here holds any of
-a kubeconfig's own text: it has tokens and keys.
+and sends a token that is not a string as Python would print it. Nothing that is raised here holds
+any of a kubeconfig's own text: it has tokens and keys.
 """
 
 from __future__ import annotations

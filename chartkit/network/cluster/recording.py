@@ -87,7 +87,7 @@ class Recorder:
         _write(self.folder / INDEX, index)
 
     def keep_call(self, key: str, sent: str, entry: Body) -> None:
-        """Keep the answer to a service's call; key: its digest, sent: that of its headers."""
+        """Keep the answer to a service's call; key: its digest; sent: the digest of its headers."""
         if sent not in self._calls.setdefault(key, {}):
             self._calls[key][sent] = self._next_file()
             _write(self.folder / self._calls[key][sent], entry)
@@ -129,7 +129,7 @@ class RecordedSource:
     """A recording in the place of a cluster."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises InputError for a folder that is no recording, or one of another format."""
+        """Raises InputError for a folder that is not a recording, or one of another format."""
         self.fault: SourceError | None = None
         self._folder = folder
         index = _read_body(folder / INDEX)

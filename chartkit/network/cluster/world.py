@@ -180,7 +180,7 @@ class LiveApi:
         """Return the answer to a call that is made again where that may help."""
         if method != "GET":
             hint = "give the answer in a values file"
-            raise NoSource(f"a scan only reads, and {method} is no reading", hint=hint)
+            raise NoSource(f"a scan only reads, and {method} is not a reading", hint=hint)
         path = path if path.startswith("/") else f"/{path}"
         try:
             return self._reads.get(path, tries)

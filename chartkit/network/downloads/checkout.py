@@ -114,7 +114,7 @@ _MEMORY: Final = 2_000_000
 
 def tree_of(path: Path, ref: str) -> dict[str, str]:
     """Return the IDs of the files that a revision of a checkout has, by path; links and submodules
-    are left out. Raise InputError for what is no revision."""
+    are left out. Raise InputError for what is not a revision."""
     _require_git("a checkout", Location(str(path)))
     commit = _commit(path, ref)
     done = _run(path, ["ls-tree", "-r", "-z", "--full-tree", commit])
@@ -174,7 +174,7 @@ def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, 
         if mode == _LINK:
             what = f"'{checked_name(name, str(path))}' is a link"
             raise InputError(what, Location(str(path)), PLAIN)
-        # What is no blob is another repository's commit: a submodule, of which nothing is here.
+        # What is not a blob is another repository's commit: a submodule, of which nothing is here.
         if kind == "blob" and mode in _FILES and not is_left_out(name):
             yield checked_name(name, str(path)), blob, int(size)
 

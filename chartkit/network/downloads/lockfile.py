@@ -161,7 +161,7 @@ def verify(folder: Path) -> list[Diagnostic]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, str | None]]:
-    """Yield files by path with their digests, None for what is no plain file; without the lock
+    """Yield files by path with their digests, None for what is not a plain file; without the lock
     file."""
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()

@@ -126,7 +126,7 @@ def _ref(query: str, location: Location) -> str:
         raise InputError("what is after ? must be ref= and a revision", location)
     ref = given["ref"][0]
     if ref.startswith("-") or not ref.isprintable():
-        raise InputError(f"'{ref}' is no revision", location)
+        raise InputError(f"'{ref}' is not a revision", location)
     return ref
 
 

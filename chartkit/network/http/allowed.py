@@ -23,8 +23,8 @@ _SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
 
 @dataclass(frozen=True, slots=True)
 class AllowedHost:
-    """A host that may be asked. port: None for that of the URL's scheme; stands_in: who is asked
-    in its place, port None for the same one."""
+    """A host that may be asked. port: None for the default of the URL's scheme; stands_in: the host
+    that is asked in its place (port None for the same port)."""
 
     host: str
     port: int | None
@@ -45,7 +45,7 @@ class AllowedHost:
         return Dial(to, guarded and not self.is_itself, resolver)
 
     def reached_at(self, port: int) -> HostPort:
-        """Return the host and port to connect to; port: that of the URL."""
+        """Return the host and port to connect to; port: the URL's."""
         if self.stands_in is None:
             return HostPort(self.host, port)
         host, other = self.stands_in

@@ -48,7 +48,7 @@ class Fault(Enum):
     RESET = auto()
     """The connection was reset."""
     MALFORMED = auto()
-    """The answer is no HTTP."""
+    """The answer is not an HTTP."""
     TOO_LARGE = auto()
     """The answer is larger than it may be."""
     SIZE = auto()

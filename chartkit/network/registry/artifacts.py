@@ -36,7 +36,7 @@ _DIGITS: Final = "0123456789abcdef"
 
 
 class NoReferenceError(RegistryError):
-    """The text is no reference."""
+    """The text is not a reference."""
 
 
 @dataclass(frozen=True, slots=True)

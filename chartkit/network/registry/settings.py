@@ -78,5 +78,5 @@ def read_settings(
 def _host(text: str, option: str) -> str:
     if not _HOST.match(text):
         hint = "give HOST or HOST:PORT, without https:// and without a path"
-        raise InputError(f"{option}: '{text}' is no host", hint=hint)
+        raise InputError(f"{option}: '{text}' is not a host", hint=hint)
     return INDEX_REGISTRY if text == _ALIAS else text

@@ -102,7 +102,7 @@ def earlier(project: Project, against: str) -> Iterator[Project | Path]:
         checkout = next((file for file in (root, *root.parents) if is_checkout(file)), None)
         if checkout is None:
             hint = "give a folder, or run it in a git checkout"
-            raise InputError(f"'{against}' is no folder", None, hint)
+            raise InputError(f"'{against}' is not a folder", None, hint)
         inside = [
             path.resolve().relative_to(checkout).as_posix()
             for path in (project.file, project.charts)

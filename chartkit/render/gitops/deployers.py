@@ -242,7 +242,7 @@ def _helm_release(release: Release, repository: Repository) -> Body:
 
 
 _HELMFILE_UP: Final = "../.."
-"""The project's folder from that of the files."""
+"""The path from the folder of the files to the project's folder."""
 
 
 def helmfile_files(project: Project, _repository: Repository) -> Mapping[str, str]:
@@ -285,7 +285,7 @@ def _release(release: Release) -> Body:
 
 
 _TERRAFORM_UP: Final = "${path.module}/../../.."
-"""The project's folder from that of the files."""
+"""The path from the folder of the files to the project's folder."""
 _PROVIDERS: Final = """\
 terraform {
   required_providers {

@@ -1,9 +1,9 @@
-"""The formats of reports by their names: those of chartkit, and those of other packages.
+"""The formats of reports by name: chartkit's own, and those that other packages add.
 
-A module of this folder is a format: its name is that of the module, and `writer` makes its writers.
-Another package adds a format by an entry point of the group `chartkit.reports`, which names a
-callable: `ReportOptions` in, `Writer` out. Modules of formats are imported when their format is
-asked for, entry points are read when a format is not built in or help lists all.
+A module of this folder is a format and gives it its name; `writer` makes its writers. Another
+package adds a format by an entry point of the group `chartkit.reports`, which names a callable:
+`ReportOptions` in, `Writer` out. Modules of formats are imported when their format is asked for,
+entry points are read when a format is not built in or help lists all.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def writer_of(name: str) -> MakeWriter:
         message = f"the report format '{entry.name}' of {package} cannot be loaded: {reason}"
         raise InputError(message, hint=f"update or remove {package}") from None
     if not callable(make):
-        message = f"the report format '{entry.name}' of {package} is no writer: {entry.value}"
+        message = f"the report format '{entry.name}' of {package} is not a writer: {entry.value}"
         raise InputError(message, hint=f"update or remove {package}")
     return make
 

@@ -61,7 +61,7 @@ def read_report(path: Path, name: str = "") -> StoredReport:
     summary = mapping_at(body).get("summary")
     if not isinstance(summary, dict) or not isinstance(mapping_at(body).get("results"), list):
         hint = "write it with `chartkit scan -o json=FILE`"
-        raise InputError("is no report of a scan", Location(str(path)), hint)
+        raise InputError("is not a report of a scan", Location(str(path)), hint)
     rows = mappings_at(body, "results")
     counts = Counter({status: _number(summary.get(status)) for status in Status})
     failed = (row for row in rows if text_of(row.get("result")) in _LEVELS)
@@ -69,7 +69,7 @@ def read_report(path: Path, name: str = "") -> StoredReport:
 
 
 def changes(before: StoredReport, after: StoredReport) -> ReportChanges:
-    """Compare two reports by policy, rule, object and field; what is accepted is no finding."""
+    """Compare two reports by policy, rule, object and field; what is accepted is not a finding."""
     old, new = (
         {finding.fingerprint: finding for finding in report.findings if finding.acceptance is None}
         for report in (before, after)

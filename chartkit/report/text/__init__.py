@@ -215,7 +215,7 @@ def _place_lines(resource: Resource, result: RuleResult, lists_read: bool) -> li
 
 
 def _key(pointer: str) -> str:
-    """Return the last key of a pointer that is no position in a list."""
+    """Return the last key of a pointer that is not a position in a list."""
     return next((step for step in reversed(pointer.split("/")) if not step.isdecimal()), "")
 
 

@@ -87,7 +87,7 @@ def _unknown(
     is_root: bool = False,
     kept: bool = False,
 ) -> Iterator[UnknownField]:
-    """Yield the unknown fields; kept: whether those directly below are no error."""
+    """Yield the unknown fields; kept: whether those directly below are not an error."""
     kept = kept or (schema is not None and schema.keeps_unknown)
     if isinstance(value, list):
         items = schema.items if schema is not None else None

@@ -19,7 +19,7 @@ _RULE = "finding"
 
 def of_findings(requests: Requests, reason: str, until: date, namespace: str) -> Exceptions:
     """Return an exception for each object, policy and rule that fails; until: the last day on which
-    they hold; namespace: that of the exceptions."""
+    they hold; namespace: of the exceptions."""
     by_id = {each.policy.id: each for each in requests.policies.policies}
     bodies: dict[str, Body] = {}
     without: dict[str, Diagnostic] = {}
@@ -53,7 +53,7 @@ def annotated(bodies: Sequence[Body], annotations: Sequence[str]) -> Iterator[Bo
     for annotation in annotations:
         name, equals, value = annotation.partition("=")
         if not equals or not name:
-            raise InputError(f"'{annotation}' is no annotation", hint="write NAME=VALUE")
+            raise InputError(f"'{annotation}' is not an annotation", hint="write NAME=VALUE")
         given[name] = value
     for body in bodies:
         metadata = body["metadata"]

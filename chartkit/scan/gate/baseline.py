@@ -32,7 +32,7 @@ def parse_date(text: str, location: Location) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise InputError(f"'{text}' is no day", location, "write it as 2027-01-31")
+    raise InputError(f"'{text}' is not a day", location, "write it as 2027-01-31")
 
 
 SCHEMA: Final = "baseline.schema.json"

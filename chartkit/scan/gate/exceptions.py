@@ -57,8 +57,8 @@ def exceptions_of(
     namespace: str,
     are_allowed: bool = True,
 ) -> Exceptions:
-    """Return an exception for each suppression that names one of the policies; namespace: that of
-    the exceptions; are_allowed: whether suppressions hold at all."""
+    """Return an exception for each suppression that names one of the policies; namespace: of the
+    exceptions; are_allowed: whether suppressions hold at all."""
     bodies: list[Body] = []
     diagnostics: list[Diagnostic] = []
     for resource in filter(has_suppressions, objects):
@@ -85,8 +85,8 @@ def _without(suppression: Suppression, is_known: bool) -> Diagnostic:
 def exception_of(
     resource: Resource, suppression: Suppression, policy: RunnablePolicy, namespace: str
 ) -> Body | None:
-    """Return the exception from one policy that a suppression of an object stands for, None where
-    the policy's kind has none; namespace: that of the exception."""
+    """Return the exception from one policy that corresponds to a suppression of an object, None
+    where the policy's kind has no exceptions; namespace: of the exception."""
     group = group_of(policy.policy.resource)
     if group not in (KYVERNO_GROUP, CEL_GROUP):
         return None

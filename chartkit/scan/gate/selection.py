@@ -248,7 +248,7 @@ class SelectorReader:
         found = [policies for control, policies in controls.items() if matches(control)]
         if not found:
             hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:_SHOWN])} …"
-            raise InputError(f"{option} {standard}:{pattern} is no control", hint=hint)
+            raise InputError(f"{option} {standard}:{pattern} is not a control", hint=hint)
         return frozenset(name for policies in found for name in policies)
 
 

@@ -97,22 +97,22 @@ def _warning(message: str, location: Location, hint: str | None) -> Diagnostic:
 
 def _items(value: Json, location: Location) -> list[Json]:
     if not isinstance(value, str):
-        raise InputError(f"{ANNOTATION} is no text", location, _HINT)
+        raise InputError(f"{ANNOTATION} is not a string", location, _HINT)
     try:
         items = parse_yaml(value)
     except InputError as error:
-        what = f"{ANNOTATION} is no YAML: {single_line(error.message)}"
+        what = f"{ANNOTATION} is not YAML: {single_line(error.message)}"
         raise InputError(what, location, _HINT) from None
     items = [items] if isinstance(items, dict) else items
     if not isinstance(items, list) or not items:
-        raise InputError(f"{ANNOTATION} is no list", location, _HINT)
+        raise InputError(f"{ANNOTATION} is not a list", location, _HINT)
     return items
 
 
 def _suppression(item: Json, location: Location, today: date) -> Suppression:
     """Return the suppression of an item; raise InputError for one that does not hold."""
     if not isinstance(item, dict) or not all(isinstance(text, str) for text in item.values()):
-        raise InputError(f"an item of {ANNOTATION} is no mapping of texts", location, _HINT)
+        raise InputError(f"an item of {ANNOTATION} is not a mapping of strings", location, _HINT)
     body: Body = item
     for key in body:
         if key not in _KEYS:

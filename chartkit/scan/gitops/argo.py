@@ -191,6 +191,6 @@ def _add_parameters(found: DeclaredRelease, helm: Body, path: tuple[str, ...]) -
             named.set(name, value if given.get("forceString") is True else typed(value))
         except ValueNameError:
             pointer = pointer_of(*path, "helm", "parameters", at)
-            found.fault(f"'{name}' is no name of a value", pointer)
+            found.fault(f"'{name}' is not a name of a value", pointer)
     if named.values:
         found.values.append(named.values)

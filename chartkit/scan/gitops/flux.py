@@ -161,7 +161,7 @@ def _at_path(found: DeclaredRelease, path: str, text: str, pointer: str) -> Body
     try:
         named.set(path, typed(text.strip()))
     except ValueNameError:
-        found.fault(f"its targetPath '{path}' is no path of values", pointer)
+        found.fault(f"its targetPath '{path}' is not a path of values", pointer)
     return named.values
 
 

@@ -21,7 +21,7 @@ _MOST_STEPS: Final = 30
 
 
 class ValueNameError(ValueError):
-    """A name that is no path of values."""
+    """A name that is not a path of values."""
 
 
 def steps_of(name: str) -> list[str | int]:

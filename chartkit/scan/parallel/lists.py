@@ -1,7 +1,7 @@
 """Lists split by bytes into slices of whole items, as `kubectl get` writes them in YAML and JSON.
 
 A cut is a guess at lines that begin an item. Each slice is parsed by itself, so that a wrong guess
-shows: within a text or a nested value, one of the two slices is no list of items.
+shows: within a text or a nested value, one of the two slices is not a list of items.
 """
 
 from __future__ import annotations

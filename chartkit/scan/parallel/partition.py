@@ -38,8 +38,8 @@ class Slice:
     file; number: of the path that the user gave; is_named: whether that is the file itself; items:
     of a List, if it is a slice of one, with the number of the first and of all of them; content:
     the bytes, where the process that reads them does not have the file; name: of the file in
-    messages, if it is another; is_required: whether a fault of it ends the scan, and is no row of
-    its own."""
+    messages, if it is another; is_required: whether a fault of it ends the scan, and is not a row
+    of its own."""
 
     file: str
     number: int

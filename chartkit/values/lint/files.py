@@ -232,7 +232,7 @@ def _defaults(chart: ChartPlan | Path) -> Document:
         return _one(read_text(chart.values["values.yaml"], name), name)
     file = chart / "values.yaml"
     if not (chart / "Chart.yaml").is_file():
-        raise InputError("is no chart: it has no Chart.yaml", Location(str(chart)))
+        raise InputError("is not a chart: it has no Chart.yaml", Location(str(chart)))
     check_chart(chart)
     return _one(read_file(file) if file.is_file() else [], str(file))
 
@@ -245,7 +245,7 @@ def _schema(chart: ChartPlan | Path) -> Body | None:
         return None
     documents = read_file(file)
     if len(documents) != 1:
-        raise InputError("is no JSON Schema", Location(str(file)), "a schema is one JSON object")
+        raise InputError("is not a JSON Schema", Location(str(file)), "a schema is one JSON object")
     return require_schema(documents[0])
 
 

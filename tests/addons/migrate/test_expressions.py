@@ -152,7 +152,7 @@ validate:
         - {key: '{{request.object.metadata.name}}', operator: Equals, value: y}
 """
     found = converted(rule, "Pod")
-    assert not any("is no error" in change for change in found.changes)
+    assert not any("is not an error" in change for change in found.changes)
     assert found.expressions == [
         "object.metadata.labels.a == 'x' ? false : object.metadata.name != 'y'"
     ]

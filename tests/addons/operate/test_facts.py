@@ -93,7 +93,7 @@ def test_facts_are_old_after_ninety_days(folder: Path) -> None:
     done = chartkit(folder, "check-compat", "--kyverno", "1.99", CHARTKIT_TODAY="today")
     assert (done.code, done.line) == (
         2,
-        "CHARTKIT_TODAY is 'today', which is no day (write it as 2026-01-31)",
+        "CHARTKIT_TODAY is 'today', which is not a day (write it as 2026-01-31)",
     )
 
 
@@ -130,7 +130,7 @@ def test_facts_of_a_url_have_their_digest_with_them(server: Served, folder: Path
         ("[1", "facts.json:2:1: is not YAML"),
         ("\x00", "facts.json: is not text: it holds a NUL byte"),
         (newer(schemaVersion=2), "'schemaVersion': 1 was expected"),
-        (newer(date="2026-02-30"), "2026-02-30 is no day"),
+        (newer(date="2026-02-30"), "2026-02-30 is not a day"),
         (newer(date="2999-01-01"), "2999-01-01 is not yet"),
         (newer(eks=[]), "'eks' has no 1.23, which chartkit knows"),
         (newer(kyverno=_OWN.body["kyverno"][1:]), "'kyverno' has no 1.6, which chartkit knows"),

@@ -208,7 +208,7 @@ PAYLOADS: Final = {
     "first-signed": {"number": 0},
     "array": [],
 }
-"""What is attested; of all others it is no JSON, or not to be had."""
+"""What is attested; of all others it is not JSON, or not to be had."""
 
 
 @pytest.mark.parametrize("name", ATTESTED)

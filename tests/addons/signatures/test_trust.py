@@ -86,9 +86,9 @@ _MALFORMED = "failed to proto-json unmarshal trusted root: "
     [
         ("nonsense", f"{_MALFORMED}it is not JSON"),
         ("[" * 100_000, f"{_MALFORMED}it is not JSON"),
-        ("[]", f"{_MALFORMED}it is no object"),
+        ("[]", f"{_MALFORMED}it is not an object"),
         ("{}", "unsupported TrustedRoot media type: "),
-        (_changed("tlogs", {}), f"{_MALFORMED}tlogs is no list of objects"),
+        (_changed("tlogs", {}), f"{_MALFORMED}tlogs is not a list of objects"),
         (_changed("tlogs", [{}] * 101), f"{_MALFORMED}tlogs has more than 100 members"),
         (_changed("tlogs.0.hashAlgorithm", "X"), "unsupported tlog hash algorithm: X"),
         (_changed("tlogs.0.logId", {}), "tlog missing log ID"),

@@ -61,7 +61,7 @@ def test_text_of_a_project_cannot_add_fields(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["1.4", "v1.4.0", "1.4.0.0", "latest", "01.2.3"])
 def test_a_version_that_helm_refuses_has_its_place(version: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no chart version") as caught:
+    with pytest.raises(InputError, match="is not a chart version") as caught:
         charts(tmp_path, chartVersion=version)
     assert caught.value.location is not None
     assert caught.value.location.path == "/chartVersion"

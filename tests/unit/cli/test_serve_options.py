@@ -46,7 +46,7 @@ def test_packages_that_are_missing_are_named(
         (["-"], "PATH - has no meaning"),
         (["-p", "team.yaml", "--policies-from", "cluster"], "do not go together"),
         (["--env", "dev", "--policies-from", "cluster"], "do not go together"),
-        (["--policies-from", "nowhere"], "nowhere: is no recording of a cluster"),
+        (["--policies-from", "nowhere"], "nowhere: is not a recording of a cluster"),
         (["-p", "team.yaml", "--env", "dev"], "do not go together"),
         (["-p", "missing.yaml", "--print-webhooks", "--tls-folder", "c"], "missing.yaml: no such"),
         (["-p", "broken.yaml", "--print-webhooks", "--tls-folder", "c"], "broken.yaml:"),
@@ -58,7 +58,7 @@ def test_packages_that_are_missing_are_named(
         ),
         (
             [*_PRINTED, "--tls-cert", "team.yaml", "--tls-key", "team.yaml"],
-            "team.yaml: is no certificate with the key of team.yaml",
+            "team.yaml: is not a certificate with the key of team.yaml",
         ),
         (
             ["-p", "team.yaml", "--print-webhooks", "--tls-folder", "c", "--host", "0.0.0.0"],
@@ -74,7 +74,7 @@ def test_packages_that_are_missing_are_named(
                 "--webhook-url",
                 "http://a",
             ],
-            "is no URL of https",
+            "is not a URL of https",
         ),
         (
             ["-p", "team.yaml", "--print-webhooks", "--tls-folder", "c", "--webhook-service", "a"],

@@ -46,10 +46,10 @@ def test_content_is_told_by_its_first_bytes(tmp_path: Path, content: bytes) -> N
     [
         (gzip.compress(TEXT)[:-9], "f: is a gzip file that ends too soon"),
         (gzip.compress(TEXT)[:4], "f: is a gzip file that ends too soon"),
-        (b"\x1f\x8b\x08" + b"\xff" * 40, "f: is no gzip file: "),
+        (b"\x1f\x8b\x08" + b"\xff" * 40, "f: is not a gzip file: "),
         (_zstd(TEXT)[:-3], "f: is a zstd file that ends too soon"),
-        (_zstd(TEXT)[:4] + b"\xff" * 30, "f: is no zstd file: "),
-        (_zstd(TEXT) + b"rest", "f: is no zstd file: "),
+        (_zstd(TEXT)[:4] + b"\xff" * 30, "f: is not a zstd file: "),
+        (_zstd(TEXT) + b"rest", "f: is not a zstd file: "),
     ],
 )
 def test_broken_content_is_an_error(content: bytes, message: str) -> None:

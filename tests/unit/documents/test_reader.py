@@ -242,5 +242,5 @@ def test_what_is_no_sequence_of_objects_is_refused_as_before(text: str) -> None:
 
 
 def test_a_number_that_json_lacks_has_its_place_in_a_sequence() -> None:
-    with pytest.raises(InputError, match="'1e999' is no number of JSON"):
+    with pytest.raises(InputError, match="'1e999' is not a number of JSON"):
         read_text('{"a": 1}\n{"b": 1e999}\n', "f")

@@ -39,7 +39,7 @@ DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
         ("[apps/v1/Deployment/scale,*,*]", DEPLOYMENT, "scale", "a", "b", True),
         ("[apps/v1/Deployment/scale,*,*]", DEPLOYMENT, "", "a", "b", False),
         ("[a/b/c/d/e,*,*]", POD, "", "a", "b", False),
-        # Without a namespace or a name the filter has empty ones, which are no wildcards.
+        # Without a namespace or a name the filter has empty ones, which are not wildcards.
         ("[Pod]", POD, "", "a", "b", False),
         ("[Pod,a]", POD, "", "a", "b", False),
         ("[Pod,a]", POD, "", "a", "", True),

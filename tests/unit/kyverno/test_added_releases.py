@@ -94,7 +94,11 @@ def test_a_route_leads_to_an_added_version(tmp_path: Path) -> None:
         ('kyverno:\n- version: "1.18"\n  kubernets: []', 3, "unknown key 'kubernets'"),
         ("kyverno:\n- version: 1.18", 2, "'kyverno.0.version' must be text"),
         ('kyverno:\n- version: "1.18"\n  kubernetes: ["1.35", "1.30"]', 3, "1.35 is newer than"),
-        ('kyverno:\n- version: "1.18"\n  releases: {"1.17.1": "3.8.0"}', 3, "1.17.1 is no release"),
+        (
+            'kyverno:\n- version: "1.18"\n  releases: {"1.17.1": "3.8.0"}',
+            3,
+            "1.17.1 is not a release",
+        ),
         ("faults:\n- name: x", 2, "has no 'affected'"),
         (
             'faults:\n- {name: x, affected: [{since: "1.2.3", fixed: "1.2.3"}], text: t,\n'
@@ -113,7 +117,7 @@ def test_a_route_leads_to_an_added_version(tmp_path: Path) -> None:
             'eks:\n- {version: "1.99", released: 2026-02-30, standardSupport: 2026-01-01,\n'
             "   extendedSupport: 2026-01-01}",
             2,
-            "2026-02-30 is no day",
+            "2026-02-30 is not a day",
         ),
         ("", 0, "is empty"),
         ("- 1", 1, "must be a mapping"),

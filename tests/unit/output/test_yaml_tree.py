@@ -140,7 +140,7 @@ def test_keys_that_are_no_text() -> None:
     tree = read(text)
     assert write_tree(tree) == text
     assert tree.data() == {"a": {"true": 1, "8080": 2, "1": 3}}
-    with pytest.raises(InputError, match="'y' is no text") as refused:
+    with pytest.raises(InputError, match="'y' is not a string") as refused:
         read("a: 1\ny: 2\n")
     assert str(refused.value).startswith("old.yaml:2:1: ")
 

@@ -59,7 +59,7 @@ def test_a_package_adds_a_format() -> None:
     [
         ("missing", "of counting cannot be loaded: ModuleNotFoundError: No module named"),
         ("broken", "of counting cannot be loaded: ZeroDivisionError: division by zero"),
-        ("nothing", "of counting is no writer: counting:nothing"),
+        ("nothing", "of counting is not a writer: counting:nothing"),
         ("countd", "unknown report format 'countd' .did you mean 'counted'"),
     ],
 )

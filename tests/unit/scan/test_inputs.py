@@ -68,7 +68,7 @@ def test_quoted_patterns_are_what_they_match(tmp_path: Path) -> None:
     assert _names([f"{tmp_path}/a/**/*.yaml"]) == ["two", "one", "x"]
     assert _names([f"{tmp_path}/a/*.yaml"]) == ["one", "x"]
     assert _names([f"{tmp_path}/*"]) == ["c", "two", "one", "x"]
-    # A path that there is is no pattern.
+    # A path that there is is not a pattern.
     assert _names([f"{tmp_path}/a/x[1].yaml"]) == ["x"]
     with pytest.raises(InputError, match="no file or folder matches the pattern"):
         _names([f"{tmp_path}/z*.yaml"])

@@ -81,7 +81,7 @@ def test_other_payloads_are_not_evaluated(tmp_path: Path) -> None:
 
 def test_a_context_file_is_one(tmp_path: Path) -> None:
     text = "context: c.yaml\nresults: []\n"
-    assert "is no Context" in run(tmp_path, text, c_yaml="apiVersion: v1\nkind: Pod\n").error
+    assert "is not a Context" in run(tmp_path, text, c_yaml="apiVersion: v1\nkind: Pod\n").error
     assert "deprecated schema" in run(tmp_path, text, c_yaml="kind: Context\n").error
 
 

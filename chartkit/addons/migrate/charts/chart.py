@@ -186,7 +186,8 @@ def _texts(
 
 
 def _with_switch(text: str, body: Body, file: Path) -> str:
-    """Return a values file with the switch, behind the values that are no mappings at its begin."""
+    """Return a values file with the switch, behind the values that are not mappings at its
+    begin."""
     at = next((at for at, value in enumerate(body.values()) if isinstance(value, dict)), len(body))
     entries = list(body.items())
     wanted = dict([*entries[:at], (SWITCH, FORMS[0]), *entries[at:]])

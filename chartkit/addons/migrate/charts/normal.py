@@ -29,7 +29,7 @@ _OPPOSITE: Final = {"==": "!=", "!=": "==", "&&": "||", "||": "&&"}
 
 
 def normal(text: str) -> str:
-    """Return an expression on one line, in its normal form; as it is where it is no CEL."""
+    """Return an expression on one line, in its normal form; as it is where it is not CEL."""
     try:
         return format_expression(_simplified(read(text, ENVIRONMENTS["vpol"])), math.inf)
     except ChartkitError:

@@ -186,7 +186,8 @@ class ChartProof:
     rendered: set[str] = field(default_factory=set)
 
     def differences(self, values: Iterable[ValuesCase]) -> dict[str, str]:
-        """Return why the new form of a template is not that of the old one, where it is not."""
+        """Return why the new form of a template differs from the converted old form, by
+        template."""
         found: dict[str, str] = {}
         with temporary_folder() as parent:
             copy = parent / self.new.name

@@ -55,7 +55,7 @@ _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
         ("true", "false"),
     ),
 }
-"""The fields that have one of two values; the first one is that of a condition that holds."""
+"""The fields that have one of two values, of which a condition that holds gives the first."""
 _TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds"})
 _KEY: Final = re.compile(r"(?:^|\n)[ \t]*(?:- )*[\"']?([\w./-]+)[\"']?:[ \t]*[\"']?\Z")
 _SECTION: Final = re.compile(
@@ -450,7 +450,7 @@ def _dug(keys: Sequence[Term], holder: Term) -> Term | None:
 
 
 def _field(term: Term, fields: Sequence[str]) -> Term:
-    """Return a field of a term; that of a dictionary which is written out is its value."""
+    """Return a field of a term. A field of a dictionary that is written out is its value."""
     if not fields:
         return term
     match term:

@@ -73,7 +73,7 @@ Node: TypeAlias = Text | Output | Assignment | Block
 
 
 def parse(text: str, first_line: int = 1) -> list[Node]:
-    """Return a text's nodes; raise NotPlacedError for actions that are no Helm code for chartkit.
+    """Return a text's nodes; raise NotPlacedError for actions that are not Helm code for chartkit.
 
     first_line: the number of the text's first line.
     """

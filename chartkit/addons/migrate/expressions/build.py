@@ -51,14 +51,14 @@ def literal(value: Operand | Scalar) -> Expr:
     if type(value) is int and not INT_MIN <= value <= INT_MAX:
         raise NoLiteralError(f"{value} does not fit into an int of CEL")
     if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-        raise NoLiteralError("half of a surrogate pair is no character of CEL")
+        raise NoLiteralError("half of a surrogate pair is not a character of CEL")
     return tree.Literal(value)
 
 
 def ident(name: str) -> tree.Ident:
     """Return a variable; raise NoLiteralError for a name that no variable can have."""
     if name in RESERVED or not is_field_name(name):
-        raise NoLiteralError(f"'{name}' is no name of a variable of CEL")
+        raise NoLiteralError(f"'{name}' is not a name of a variable of CEL")
     return tree.Ident(name)
 
 
@@ -84,7 +84,7 @@ def _read(template: str) -> Expr:
 
 
 def field(target: Expr, key: str) -> Expr:
-    """Return `target.key`, or `target['key']` where the key is no name of a field.
+    """Return `target.key`, or `target['key']` where the key is not a name of a field.
 
     Reserved words such as `namespace` are names of fields: `object.metadata.namespace`. Only
     `in`, `true`, `false` and `null` are not. Of Kubernetes' typed objects (the schemas of
@@ -130,7 +130,7 @@ def or_value(optional: Expr, default: Operand) -> Expr:
 
 
 def has(target: Expr, key: str) -> Expr:
-    """Return `has(target.key)`, or `'key' in target` where the key is no name of a field.
+    """Return `has(target.key)`, or `'key' in target` where the key is not a name of a field.
 
     The target must be a map: of a list, `in` asks for an element.
     """

@@ -233,8 +233,8 @@ class Place:
 
 
 def of_templates(pod: Place) -> Place:
-    """Return the place of a Pod as it is in a rule that is extended to controllers: what stands
-    for its metadata is that of a template, which may have none."""
+    """Return the place of a Pod as it is in a rule that is extended to controllers: its metadata
+    comes from the template, which may have none."""
     return replace(pod, type=f"{_TEMPLATE}{pod.type}")
 
 

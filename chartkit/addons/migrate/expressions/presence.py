@@ -58,7 +58,7 @@ _SAFE: Final = frozenset(
         *("split", "startsWith", "upperAscii"),
     )
 )
-"""Functions that are no errors of values of the right type."""
+"""Functions that are not errors of values of the right type."""
 _LOOPS: Final = frozenset(("all", "exists", "filter", "map"))
 
 
@@ -194,7 +194,7 @@ def asking_once(expr: Expr) -> Expr:
 
 
 def _asks_for(test: Expr, path: FieldPath | None, *, holds: bool) -> bool:
-    """Report whether a test shows that a path is there, and is no error if it is not."""
+    """Report whether a test shows that a path is there, and is not an error if it is not."""
     return path in present_if(test, holds=holds) and not (path and _requires(test, path))
 
 

@@ -147,7 +147,7 @@ _NAMES: Final = frozenset(
 
 def loop_variable(place: Place, taken: Iterable[str]) -> str:
     """Return the name of a loop's variable: the list's field in the singular; `item`
-    where that is no name of CEL."""
+    where that is not a name of CEL."""
     name = _last_field(place)
     for ending, singular in _SINGULAR.items():
         if name.endswith(ending) and name != ending:

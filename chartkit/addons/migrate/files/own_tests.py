@@ -104,8 +104,8 @@ def rewritten(
 class _Group:
     """Results of one new policy that differ in the result and in objects alone.
 
-    item: the first of them; index: that of the old result which it comes from; wanted: the result
-    by object, `""` without objects; rules: those of the legacy policy that it takes over.
+    item: the first of them; index: the index of the old result; wanted: the result by object, `""`
+    without objects; rules: those of the legacy policy that it takes over.
     """
 
     item: Body
@@ -182,7 +182,8 @@ class _TestFile:
         kept: Sequence[int],
         groups: Sequence[_Group],
     ) -> None:
-        """Run the test in its new form, and take the result of a policy for that of its rules."""
+        """Run the test in its new form, and count a policy's result as the result of each of its
+        rules."""
         items = [document.body["results"][index] for index in kept]
         items += [item for group in groups for item in _exploded(group)]
         body = {**document.body, "results": items}

@@ -56,7 +56,7 @@ def _is_own(body: Body) -> bool:
 
 class _References:
     def __init__(self, names: Collection[str], folder: Path) -> None:
-        """folder: that of the file."""
+        """folder: the folder of the file."""
         self._names = names
         self._folder = folder
         self._files: dict[str, list[Json]] = {}

@@ -251,7 +251,8 @@ class _Region:
 
     @staticmethod
     def of(document: Document) -> _Region:
-        """Return the region of a document; that of the first has the comments before it."""
+        """Return the region of a document. The first document's region includes the comments before
+        it."""
         whole, start = document.source.text, document.start
         if _NO_CONTENT.fullmatch(whole, 0, start):
             start = 0

@@ -63,7 +63,7 @@ def _compared(sign: str, left: Term, right: Term) -> Term:
         return Constant(same == (sign == "=="))
     for term, other in ((left, right), (right, left)):
         if isinstance(other, Constant) and _is_holder(term) and _is_scalar(other.value):
-            # A list or an object is no scalar, and neither is null.
+            # A list or an object is not a scalar, and neither is null.
             return Constant(sign == "!=")
         if isinstance(term, Value) and isinstance(other, Constant):
             decided = _with_constant(term.place, other)
@@ -144,7 +144,7 @@ def _number(term: Term) -> Place:
                 is_number = cel.equal(cel.call("type", place.value), cel.ident("int"))
                 given = conjunction(place.is_present(), is_number)
                 return replace(place.settled(), type="int", given=given)
-    raise NotConvertible("an order of values that are no numbers")
+    raise NotConvertible("an order of values that are not numbers")
 
 
 _NUMBERS: Final = ("int", "double")

@@ -118,7 +118,7 @@ def element_at(term: Term, index: int) -> Term:
         case Value(place, strict):
             place = place.taken_for(ANY_LIST)
             if not place.is_list:
-                raise NotConvertible("an element of a value that is no list")
+                raise NotConvertible("an element of a value that is not a list")
             # Without a list there is an error, without the element null.
             place = place.settled() if strict else place
         case Stream():
@@ -212,7 +212,7 @@ def _part(term: Term) -> Place | None:
 
 
 def _single(place: Place) -> Place:
-    """Return a value that is no list as a list of one, empty where it is not there."""
+    """Return a value that is not a list as a list of one, empty where it is not there."""
     one = cel.list_of([place.value])
     present = place.is_present()
     value = one if present == cel.TRUE else cel.conditional(present, one, cel.list_of([]))

@@ -119,7 +119,7 @@ def stream_of(term: Term, names: Names) -> Stream:
         case Value(place, _strict):
             place = place.taken_for(ANY_LIST)
             if not place.is_list:
-                raise NotConvertible("a value that is no list is read as one")
+                raise NotConvertible("a value that is not a list is read as one")
             variable = loop_variable(place, names.taken)
             is_literal = isinstance(place.root, tree.ListLiteral)
             if is_literal and place.type == ANY_LIST:

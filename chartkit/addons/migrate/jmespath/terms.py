@@ -287,7 +287,7 @@ def double_of(term: Term) -> Expr:
             found = place.settled().value
             is_double = isinstance(found, Call) and found.function == "double"
             return found if is_double else cel.call("double", found)
-    raise NotConvertible("a list of values that may be no numbers")
+    raise NotConvertible("a list of values that might not be numbers")
 
 
 def mixed(terms: Iterable[Term]) -> list[Expr]:
@@ -428,7 +428,7 @@ def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
         call = compile_node(Node(Kind.FUNCTION_EXPRESSION, name, literals))
         made = call(None, Budget())
         if isinstance(made, ItemsList):
-            # To other functions it is no list.
+            # To other functions it is not a list.
             return None
         found = to_json(made)
     except ChartkitError as error:

@@ -152,7 +152,7 @@ class Translator:
                 if place.type in (TEXT, "int", "bool", "double") and not self._strict:
                     return _NULL
                 if not place.is_map:
-                    raise NotConvertible(f"the field {key} of a value that is no object")
+                    raise NotConvertible(f"the field {key} of a value that is not an object")
                 return Value(self._known(place.child(key)), strict and self._strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
@@ -167,10 +167,10 @@ class Translator:
         if isinstance(term, Constant) and isinstance(term.value, Images):
             return term.value.of_container(key, self.names.others.get("element"))
         if not isinstance(term, Value):
-            raise NotConvertible("a key with a variable, of a value that is no object")
+            raise NotConvertible("a key with a variable, of a value that is not an object")
         place = term.place.taken_for(ANY_MAP)
         if not place.type.startswith("{}"):
-            raise NotConvertible("a key with a variable, of a value that is no map")
+            raise NotConvertible("a key with a variable, of a value that is not a map")
         return Value(place.entry(key), term.strict)
 
     def _subexpression(self, node: Node, current: Term | None) -> Term:

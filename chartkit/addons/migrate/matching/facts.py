@@ -160,7 +160,7 @@ class ObjectFacts(Facts):
 
     def _is_selected(self, group: str, version: str, kind: str, subresource: str) -> Expr:
         if subresource:
-            raise NotConvertible("a subresource, which is no object of its own", "match")
+            raise NotConvertible("a subresource, which is not an object of its own", "match")
         is_one = compile_kinds(("/".join((group, version, kind)),))
         fitting = {each.kind for each in self.known if is_one(each, "")}
         if fitting.isdisjoint(each.kind for each in self.known if not is_one(each, "")) and fitting:

@@ -45,7 +45,7 @@ def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
 
 
 def _converted(rule: Rule, namespace: str) -> ConvertedRule:
-    """Return a rule as it stands; namespace: that of a policy of a namespace, else empty."""
+    """Return a rule as it stands; namespace: of a namespaced policy; empty for a ClusterPolicy."""
     if has_references(rule.body):
         raise NotConvertible("a reference to another part of the policy")
     body: Body = rule.mutate or {}

@@ -31,7 +31,7 @@ def loop_mutations(
 ) -> list[Mutation]:
     """Return the mutations of a foreach, one for each of its lists; raises `NotConvertible`.
 
-    namespace: that of a policy of a namespace, else empty.
+    namespace: of a namespaced policy; empty for a ClusterPolicy.
     """
     return [
         mutation

@@ -91,7 +91,7 @@ def _set_apart(text: str) -> tuple[str, dict[str, str]]:
 def _parsed(text: str) -> list[Body]:
     """Return the operations of a patch as written; raises `NotConvertible`."""
     try:
-        # What begins as a list of JSON is no YAML for Kyverno.
+        # What begins as a list of JSON is not YAML for Kyverno.
         value = parse_json(text) if text.startswith("[") else parse_yaml(text)
     except (InputError, JsonError) as error:
         raise NotConvertible(f"the patch cannot be read: {error}") from None
@@ -254,7 +254,7 @@ class Operations:
         if isinstance(step, Expr):
             place = place.taken_for(ANY_MAP)
             if not place.type.startswith("{}"):
-                raise NotConvertible(f"a variable key of {shown(path)}, which is no map")
+                raise NotConvertible(f"a variable key of {shown(path)}, which is not a map")
             return place.entry(step)
         if step == LAST and place.is_list:
             return from_end(place, -1)
@@ -275,7 +275,7 @@ class Operations:
         name = place.path.rpartition(".")[2]
         taken = self._loops or name in self._lists or path in self._shifted
         if not place.is_list or is_index(following) or taken:
-            raise NotConvertible(f"the last element of {shown(path)}, which may be no list")
+            raise NotConvertible(f"the last element of {shown(path)}, which might not be a list")
         self._lists[name] = place.or_value([])
         place = replace(place, root=cel.ident(name), optional=(), given=cel.TRUE)
         size = cel.method(place.value, "size")
@@ -431,11 +431,12 @@ def _value(value: Json, place: Place, names: Names, *, is_plain: bool) -> Expr:
 
 
 def _check_texts(value: Json, names: Names) -> None:
-    """Raise `NotConvertible` for a variable that is no text: it becomes a part of the patch's."""
+    """Raise `NotConvertible` for a variable that is not a string: it becomes a part of the
+    patch's."""
     for text in _texts(value):
         found = term_of(text, names)
         if not isinstance(found, Value):
             continue
         place = found.place.taken_for(TEXT) if found.place.path else found.place
         if place.type != TEXT:
-            raise NotConvertible("a variable in a patch that may be no text")
+            raise NotConvertible("a variable in a patch that might not be a string")

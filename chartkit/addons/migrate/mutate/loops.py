@@ -104,7 +104,8 @@ def _is_never_empty(loop: Loop) -> bool:
 def loop_of(body: Body, names: Names, namespace: str, level: int = 0) -> Loop:
     """Return the loop of a foreach; raises `NotConvertible`.
 
-    namespace: that of a policy of a namespace, else empty; level: the number of loops around it.
+    namespace: of a namespaced policy, empty for a ClusterPolicy; level: the number of loops around
+    it.
     """
     found = Translator(names).text(str(body.get("list") or "").strip())
     stream = stream_of(found, names)

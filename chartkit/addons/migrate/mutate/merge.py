@@ -126,21 +126,21 @@ class StrategicMerge:
         return constant(value, self.names), False
 
     def _of_type(self, text: str, at: Field) -> Expr:
-        """Return a variable that gives what a field takes that is no text."""
+        """Return a variable that gives what a field takes that is not a string."""
         found = term_of(text, self.names)
         match found:
             case Constant(value) if at.takes(value):
                 return constant(value, self.names)
             case Value(place) if place.type == at.place.type and not place.is_optional:
                 return place.value
-        raise NotConvertible(f"{at.place.path} is set to a variable, and is no text")
+        raise NotConvertible(f"{at.place.path} is set to a variable, and is not a string")
 
     def _computed(self, text: str, at: Field) -> Expr:
         found = term_of(text, self.names)
         if isinstance(found, Value):
             found = replace(found, place=found.place.taken_for(TEXT))
         if isinstance(found, Value) and found.place.type not in (TEXT, TIME, _QUANTITY):
-            raise NotConvertible(f"{at.place.path} is set to a variable that may be no text")
+            raise NotConvertible(f"{at.place.path} is set to a variable that might not be a string")
         return expression_of(found)
 
     def _first_given(self, text: str, at: Field) -> tuple[Expr, bool] | None:

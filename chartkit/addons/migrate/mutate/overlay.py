@@ -157,7 +157,7 @@ class _Overlay:
     def _put_or_remove(self, found: Place, at: Field, path: Path) -> None:
         """Write what a variable gives; null removes what is there."""
         if found.type != TEXT or not at.takes(""):
-            raise NotConvertible(f"{at.place.path} is set to a variable that may be no text")
+            raise NotConvertible(f"{at.place.path} is set to a variable that might not be a string")
         given, present = found.is_present(), at.place.is_present()
         self._operations.target(path)
         self._operations.guarded("add", path, given, found.settled().value)

@@ -47,7 +47,7 @@ def plain_key(written: str) -> str:
 def require_object(patch: Json) -> Body:
     """Return a part of a patch that writes each member once; raises `NotConvertible`."""
     if not isinstance(patch, dict):
-        raise NotConvertible("a patch that is no object", "mutate")
+        raise NotConvertible("a patch that is not an object", "mutate")
     if _DIRECTIVE in patch:
         raise NotConvertible("a patch with a directive, $patch")
     anchors = {written: parse_anchor(written) for written in patch}

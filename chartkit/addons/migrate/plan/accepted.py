@@ -26,8 +26,9 @@ _OLD_FIELD: Final = "Kyverno does not take spec.{old}: {new} takes its place"
 
 
 def accepted(resource: Resource) -> tuple[Resource | None, Sequence[str], Sequence[Diagnostic]]:
-    """Return the form of an object that Kyverno takes, None for that of the object itself; what is
-    replaced in it, a sentence each; and the reasons for which Kyverno refuses it all the same."""
+    """Return the form of an object that Kyverno accepts, None where it accepts the object as it is;
+    what is replaced in it, a sentence each; and the reasons for which Kyverno refuses it all the
+    same."""
     faults = _faults(resource)
     if not faults:
         return None, (), ()

@@ -73,9 +73,9 @@ class LegacyObject:
 
     origin: what generated it; rules: its rules by type; refused: why Kyverno does not take it,
     nothing where it does; document: of the file that it is in, None for one that was rendered or is
-    in a cluster; copies: where else the inputs have it; current: the form that Kyverno takes, None
-    for that of the resource; replaced: what is other in it, a sentence each; is_code: whether Helm
-    makes another object of it.
+    in a cluster; copies: where else the inputs have it; current: the form that Kyverno accepts,
+    None where it accepts the resource as it is; replaced: what is other in it, a sentence each;
+    is_code: whether Helm makes another object of it.
     """
 
     resource: Resource
@@ -89,7 +89,8 @@ class LegacyObject:
     is_code: bool = False
 
     def locate(self, pointer: str) -> Location:
-        """Return the place of a part of the object; without a document, that of the object."""
+        """Return the location of a part of the object, or of the object where it has no
+        document."""
         location = self.resource.location
         if not pointer:
             return location

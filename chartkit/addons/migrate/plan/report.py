@@ -99,7 +99,8 @@ def _origin(origin: Origin) -> str:
 
 
 def _line(planned: MigratedObject, outcome: RuleOutcome) -> str:
-    """Return the line of what is to be done by hand, where it is not that of the object."""
+    """Return the line of what is to be done by hand, where it differs from the line of the
+    object."""
     line = planned.locate(outcome).line
     is_other = line != planned.legacy.resource.location.line
     return f"line {line}: " if is_other and not outcome.converted else ""

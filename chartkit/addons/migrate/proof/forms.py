@@ -81,8 +81,8 @@ class Form:
         phases: Iterable[Phase] = Phase,
         request: Request | None = None,
     ) -> Said:
-        """Return what it says of a case; phases: of its admission; request: that of the case, which
-        is made where none is given."""
+        """Return what it says of a case; phases: of its admission; request: the request of the
+        case, made where it is None."""
         request = case.request() if request is None else request
         if case.is_background:
             rule_results = evaluate(self._in_background, request, world, AS_STORED)
@@ -207,8 +207,8 @@ def _unlabelled(body: Body) -> Body:
 def own_message(result: RuleResult) -> str:
     """Return the message of a rule or validation; empty where Kyverno words it.
 
-    A pattern's failure is `validation error: MESSAGE. rule NAME failed at path …`, that of a
-    foreach has `validation failure: ` before it.
+    A pattern fails with `validation error: MESSAGE. rule NAME failed at path …`, a foreach puts
+    `validation failure: ` before it.
     """
     text = result.message
     while text.startswith(_LOOP):

@@ -221,7 +221,7 @@ def _is_deletion(case: Case, new: Answer) -> bool:
 
 
 def _has_long_name(case: Case) -> bool:
-    """Return whether the name of a user that is no service account has a colon behind as many
+    """Return whether the name of a user that is not a service account has a colon behind as many
     characters as the prefix of those has."""
     name = str(mapping_at(case.document, "userInfo").get("username"))
     return not name.startswith(_ACCOUNT) and ":" in name[len(_ACCOUNT) :]

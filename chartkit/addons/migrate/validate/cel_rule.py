@@ -125,7 +125,7 @@ def same(place: Place, wanted: VariableText) -> Expr:
         test = cel.equal(place.value, other.value)
         if wanted.function:
             test = cel.method(place.value, wanted.function, other.value)
-        # Nothing is no text, and matches neither of the two.
+        # Nothing is not a string, and matches neither of the two.
         return conjunction(place.is_present(), cel.negate(test) if wanted.negated else test)
     if place.type == TEXT:
         return cel.equal(place.or_value(cel.NULL), other.value)

@@ -70,8 +70,8 @@ def every_element(
 ) -> list[Expr]:
     """Return what must hold, a fact for each loop; raises `NotConvertible`.
 
-    namespace: that of a policy of a namespace, else empty; path: of the loops in the rule; level:
-    the number of loops that they stand in.
+    namespace: of a namespaced policy, empty for a ClusterPolicy; path: of the loops in the rule;
+    level: the number of loops that they stand in.
     """
     return [
         _loop(loop, names, namespace, f"{path}/{index}", level) for index, loop in enumerate(loops)
@@ -145,7 +145,7 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
 
 
 def _element(item: Place, loop: Body) -> Place:
-    """Return the place that a pattern looks at: of elements that are no objects it is the
+    """Return the place that a pattern looks at: of elements that are not objects it is the
     object as a whole."""
     scope = loop.get("elementScope")
     is_pattern = loop.get("pattern") is not None or loop.get("anyPattern") is not None
@@ -153,5 +153,5 @@ def _element(item: Place, loop: Body) -> Place:
         return item
     item = item.taken_for(ANY_MAP)
     if not item.is_map:
-        raise NotConvertible("a pattern for elements that are no objects")
+        raise NotConvertible("a pattern for elements that are not objects")
     return item

@@ -48,8 +48,8 @@ def of_extended_pods(scope: Scope, policy: Policy) -> Scope:
 def with_template_metadata(rule: ConvertedRule) -> ConvertedRule:
     """Return a rule that reads the metadata of a Pod so that Kyverno can extend it.
 
-    Kyverno replaces the text `object.metadata`, and knows no `object.?metadata`. A template, most
-    of all that of a CronJob, may have no metadata.
+    Kyverno replaces the text `object.metadata`, and knows no `object.?metadata`. A template, above
+    all the template of a CronJob, may have no metadata.
     """
     plain = _changed(rule, _read)
     conditions = tuple(

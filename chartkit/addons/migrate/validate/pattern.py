@@ -50,7 +50,7 @@ _NOTHING: Final = cel.list_of(cel.call("dyn", zero) for zero in _ZERO_VALUES)
 
 
 def leaf(place: Place, pattern: Json) -> Expr:
-    """Return whether a value matches a pattern that is no object and no list.
+    """Return whether a value matches a pattern that is neither an object nor a list.
 
     place: where it is, perhaps with nothing there. Raises `NotConvertible`.
     """
@@ -198,7 +198,9 @@ def _comparison(place: Place, operation: Operation) -> Expr:
 def _lasting(place: Place, prefix: str, operand: str) -> Expr:
     """Return the comparison with a duration, of which what is absent is zero."""
     if place.type != TEXT:
-        raise NotConvertible(f"the duration {operand} is compared with a value that is no text")
+        raise NotConvertible(
+            f"the duration {operand} is compared with a value that is not a string"
+        )
     text, form = place.or_value("0"), DURATION_OR_ZERO
     against = cel.call("duration", operand)
     sign = _COMPARED.get(prefix, prefix)
@@ -300,14 +302,16 @@ def any_pattern_verdict(
 ) -> Verdict:
     """Return what a list of alternative patterns says; raises `NotConvertible`."""
     if not isinstance(patterns, list) or not patterns:
-        raise NotConvertible("anyPattern is no list of patterns", "validate/anyPattern")
+        raise NotConvertible("anyPattern is not a list of patterns", "validate/anyPattern")
     return any_of([pattern_verdict(pattern, place, taken) for pattern in patterns])
 
 
 def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
     place = place.taken_for(ANY_MAP)
     if place.path.endswith(_TAGS) and not all(isinstance(v, str) for v in pattern.values()):
-        raise NotConvertible("a label or an annotation is compared with a value that is no text")
+        raise NotConvertible(
+            "a label or an annotation is compared with a value that is not a string"
+        )
     if not place.is_map:
         raise NotConvertible("the pattern has an object where the field is none")
     if any("{{" in key for key in pattern):
@@ -362,7 +366,9 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
 def _wild_entry(kind: AnchorKind | None, key: str, pattern: Json, place: Place) -> Verdict:
     """Return the verdict of a key with wildcards, which labels and annotations may have."""
     if place.type != _TEXTS:
-        raise NotConvertible(f"the key {key} has a wildcard, and is no label and no annotation")
+        raise NotConvertible(
+            f"the key {key} has a wildcard, and is neither a label nor an annotation"
+        )
     name = cel.ident("key")
     entries, named = place.or_value({}), fits(name, key)
     if kind is AnchorKind.NEGATION:

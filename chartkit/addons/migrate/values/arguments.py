@@ -95,7 +95,7 @@ def _place(context: Context, row: Row, flag: _Flag, names: set[str]) -> None:
 def _set(context: Context, row: Row, flag: _Flag, argument: Argument) -> None:
     value = _value(argument.kind, flag.value)
     if value is None:
-        why = f"'{flag.value}' is no value for it."
+        why = f"'{flag.value}' is not a value for it."
         _say(context, row, flag, Outcome.ASKED, (), why, "Say what is meant.")
         return
     targets = _targets(row, argument)

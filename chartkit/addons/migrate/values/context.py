@@ -148,6 +148,6 @@ class Context:
 
 
 def items(entry: Entry) -> list[Entry]:
-    """The items of a list; none where it is no list."""
+    """The items of a list; none where it is not a list."""
     block = as_block(entry)
     return block.entries if block is not None and block.listed else []

@@ -86,7 +86,7 @@ def move_filters(context: Context, row: Row) -> None:
     text = " ".join(map(str, data)) if isinstance(data, list) else str(data or "")
     unread = _ENTRY.sub("", text).strip(" ,\n")
     if unread:
-        why = f"'{shortened(unread, 60)}' is no filter: Kyverno reads only what is in brackets."
+        why = f"'{shortened(unread, 60)}' is not a filter: Kyverno reads only what is in brackets."
         do = "Write it as [Kind,namespace,name], or leave it out."
         context.say(Outcome.ASKED, row.key, entry, (), why, do)
         return

@@ -41,7 +41,7 @@ def move_affinity(context: Context, row: Row) -> None:
             context.move(row, key=(*row.key, kind), targets=targets, change=_for_controller)
     rest = context.tree.find(row.key)
     if rest is not None and data_of(rest.value):
-        context.remove(row.key, "It is no affinity.", "Say what is meant.", Outcome.ASKED)
+        context.remove(row.key, "It is not an affinity.", "Say what is meant.", Outcome.ASKED)
     elif rest is not None:
         context.remove(row.key, "It is empty, and says nothing.")
 

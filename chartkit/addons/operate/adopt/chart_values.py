@@ -150,7 +150,7 @@ class _Taker:
         if profiles:
             self._say(Outcome.TAKEN, "podSecurityStandard", f"→ profiles: [{profiles[0]}]")
         elif standard not in ("custom", "privileged"):
-            self._say(Outcome.LEFT, "podSecurityStandard", "is no standard that the chart has")
+            self._say(Outcome.LEFT, "podSecurityStandard", "is not a standard that the chart has")
         return profiles, added
 
     def _names(self, key: str) -> Iterator[str]:

@@ -168,7 +168,7 @@ class FileReader:
                 count += 1
                 self.estate.chart_values.append(document)
             elif named and document.body is not None:
-                raise InputError("is no Kubernetes object", document.location, _VALUES_HINT)
+                raise InputError("is not a Kubernetes object", document.location, _VALUES_HINT)
             elif isinstance(document.body, dict):
                 self._neither.setdefault(document.source.file, document.location)
         return count

@@ -29,7 +29,7 @@ _VALUES: Final = 3
 _NUMBER: Final = re.compile(r"\d+", re.ASCII)
 _BOUND: Final = re.compile(r"\s*([<>])\s*\d+\s*", re.ASCII)
 _DIGITS: Final = 18
-"""The most digits of a number; a longer one is no parameter's value."""
+"""The most digits of a number; a longer one is not a parameter's value."""
 _WILDCARD: Final = re.compile(r"[*?]")
 _WORDS: Final = frozenset(("message",))
 """Keys of rules whose values are for people alone."""

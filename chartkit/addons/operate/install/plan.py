@@ -193,7 +193,7 @@ def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Act
 
 
 def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
-    """Return why an engine may not be installed: the chart's version is neither that of
+    """Return why an engine may not be installed: the chart's version is neither the one in
     chartkit.yaml nor supported, or a newer one runs, whose stored versions an older one does not
     know."""
     wanted, runs = _kyverno(step.wanted), _kyverno(step.there)

@@ -193,7 +193,7 @@ def _reasons(candidate: Candidate, options: PromoteOptions, excepted: bool) -> I
 
 
 def counted(found: Iterable[Violation]) -> str:
-    """Return the number of objects of violations, with that of their namespaces and owners."""
+    """Return how many objects, namespaces and owners the violations concern."""
     subjects = {violation.subject for violation in found}
     spaces = {name.namespace for name in subjects if name.namespace}
     text = f"{len(subjects)} object{'' if len(subjects) == 1 else 's'}"

@@ -85,7 +85,7 @@ class Judge:
         return self._by_id.get(policy_id)
 
     def owner(self, resource: Resource, labels: Labels) -> str:
-        """Return the owner of an object by its label, or by that of its namespace."""
+        """Return the owner of an object by its label, or by the label of its namespace."""
         metadata = mapping_at(resource.body, "metadata")
         own = mapping_at(metadata, "labels").get(self.owner_label)
         return str(own or labels.get(resource.namespace, {}).get(self.owner_label) or "")

@@ -35,7 +35,7 @@ def read_decisions(file: Path) -> list[Body]:
     entries = found if found is not None else []
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
         hint = "`chartkit promote --write` writes it"
-        raise InputError("is no record of promotions", Location(str(file)), hint)
+        raise InputError("is not a record of promotions", Location(str(file)), hint)
     return entries
 
 

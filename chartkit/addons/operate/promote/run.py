@@ -89,7 +89,7 @@ def promote(options: PromoteOptions) -> Promotion:
         raise InputError("--from and --to name the same environment", hint=hint)
     if "" in options.namespaces:
         raise InputError(
-            "'' is no name of a namespace", hint="--namespaces NAME, * for any letters"
+            "'' is not a name of a namespace", hint="--namespaces NAME, * for any letters"
         )
     project = read_project(options.path)
     targets = _targets(project, options.target)

@@ -181,7 +181,7 @@ def reporter_results(
     """Yield the results of some policies; raise InputError where policy-reporter does not answer as
     its API does."""
     if urlsplit(url).scheme not in ("http", "https"):
-        raise InputError(f"'{url}' is no URL of policy-reporter", hint="http://HOST:PORT")
+        raise InputError(f"'{url}' is not a URL of policy-reporter", hint="http://HOST:PORT")
     for path in _PATHS:
         for policy in policies:
             yield from _results(f"{url.rstrip('/')}/{path}", policy, services)

@@ -60,9 +60,9 @@ class Refusals:
 
 
 def refusals(cluster: Cluster, now: datetime | None = None) -> Refusals:
-    """Return what is refused now, or was within the last hour, an object once.
+    """Return what is refused now, or was refused within the last hour, each object once.
 
-    now: the time, that of this machine where it is None.
+    now: the time; None for the machine's clock.
     """
     found: list[Refusal] = []
     notes: list[str] = []

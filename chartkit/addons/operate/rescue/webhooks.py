@@ -153,7 +153,7 @@ def read(file: Path) -> Record:
     listed = body.get("opened") if isinstance(body, dict) else None
     cluster = body.get("cluster") if isinstance(body, dict) else None
     if not (isinstance(cluster, str) and isinstance(listed, list)):
-        raise InputError("is no record of opened webhooks", location, _HINT)
+        raise InputError("is not a record of opened webhooks", location, _HINT)
     return Record(cluster, tuple(_opened(each, location) for each in listed))
 
 
@@ -163,7 +163,7 @@ def _opened(body: Any, location: Location) -> Opened:
         keys = ", ".join(_KEYS)
         raise InputError(f"each item of `opened` has the texts {keys}", location, _HINT)
     if body["kind"] not in KINDS or body["failurePolicy"] not in (FAIL, IGNORE):
-        text = f"'{body['kind']}' with '{body['failurePolicy']}' is no webhook's failure policy"
+        text = f"'{body['kind']}' with '{body['failurePolicy']}' is not a webhook's failure policy"
         raise InputError(text, location, _HINT)
     return Opened(**body)
 

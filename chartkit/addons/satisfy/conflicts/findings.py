@@ -22,7 +22,7 @@ from chartkit.model import Location, Severity, path_text
 from chartkit.wording import abridged
 
 Found = tuple[Severity | None, Location, str, str | None]
-"""A severity (None: that of the rule), a place, a message and a hint."""
+"""A severity (None for the rule's own), a location, a message and a hint."""
 
 CONFLICT = "CK751"
 """The ID of rules that exclude each other."""

@@ -51,7 +51,7 @@ _DIFFERS: Final = frozenset(("NotEqual", "NotEquals", "NotIn", "AnyNotIn", "AllN
 
 
 def conditions_formula(body: Json, source: Source, names: Names) -> Formula:
-    """Return when conditions hold; source: that of the conditions."""
+    """Return when conditions hold; source: the source of the conditions."""
     try:
         parsed = parse_conditions(body)
     except ChartkitError:

@@ -43,7 +43,8 @@ from chartkit.model import Body, Json
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The value of a field, or one for every element of the lists that loops go through; condition:
-    of those elements that count; part: that of the image there, empty for the whole value."""
+    what an element must meet to count; part: the part of the image there, empty for the whole
+    value."""
 
     loops: tuple[tuple[str, Place], ...]
     place: Place

@@ -66,7 +66,7 @@ class _Read:
 
 
 def pattern_formula(pattern: Json, place: Place, source: Source) -> Formula:
-    """Return what a pattern wants of the value at a place; source: that of the pattern."""
+    """Return what a pattern wants of the value at a place; source: the source of the pattern."""
     read = _Reader(source).part(pattern, place, ())
     return any_of(opposite(read.applies), read.wants)
 

@@ -161,7 +161,7 @@ class Application:
         if found is None:
             raise Refused(404, "no such path: webhooks are at /validate and /mutate")
         if scope["method"] != "POST":
-            raise Refused(405, f"{scope['method']} is no method of a webhook")
+            raise Refused(405, f"{scope['method']} is not a method of a webhook")
         headers = dict(scope["headers"])
         media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media != JSON:

@@ -44,7 +44,7 @@ def given_certificates(certificate: Path, key: Path, authority: Path | None) -> 
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
-        message = f"is no certificate with the key of {key} ({error.reason or 'not PEM'})"
+        message = f"is not a certificate with the key of {key} ({error.reason or 'not PEM'})"
         raise InputError(message, Location(str(certificate))) from None
     except OSError as error:
         place = str(certificate if not certificate.is_file() else key)

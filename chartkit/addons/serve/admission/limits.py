@@ -274,7 +274,7 @@ def _sockets() -> Iterator[_Socket]:
 @contextmanager
 def _opened(connection: _Socket) -> Iterator[socket.socket]:
     """Open a socket a second time, so that it stays the same one while it is used; raise OSError
-    where its number is that of another by now."""
+    where its number belongs to another socket by now."""
     with socket.socket(fileno=os.dup(connection.file)) as opened:
         if os.fstat(opened.fileno()).st_ino != connection.inode:
             raise OSError

@@ -323,7 +323,7 @@ class Metrics:
         self._is_written = False
 
     def _entry(self, family: int, values: tuple[str, ...]) -> list[float]:
-        """Return a series, or that of what is not counted where there are too many."""
+        """Return a series, or the series for what is not counted where there are too many."""
         entry = self._series.get((family, values))
         if entry is None:
             if family in _FROM_USERS and not self._has_room(family):

@@ -33,7 +33,7 @@ _quoted: Final = encode_basestring
 
 
 class ReviewError(InputError):
-    """A body that is no AdmissionReview of the version that is served."""
+    """A body that is not an AdmissionReview of the version that is served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ def parse_review(content: bytes) -> Review:
     except ValueError as error:
         raise ReviewError(f"the body is not JSON: {error}") from None
     if not isinstance(review, dict) or review.get("kind") != KIND:
-        raise ReviewError(f"the body is no {KIND}")
+        raise ReviewError(f"the body is not an {KIND}")
     if review.get("apiVersion") != VERSION:
         raise ReviewError(
-            f"'{review.get('apiVersion')}' is no version of {KIND} that is served",
+            f"'{review.get('apiVersion')}' is not a version of {KIND} that is served",
             hint=f"set admissionReviewVersions of the webhook to v1, for {VERSION}",
         )
     request = review.get("request")
@@ -163,7 +163,7 @@ def _text(body: Body, key: str, place: str = "") -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ReviewError(f"request.{place}{key} is no text")
+        raise ReviewError(f"request.{place}{key} is not a string")
     return value
 
 
@@ -182,10 +182,10 @@ def _object(request: Body, key: str, kind: GroupVersionKind, namespace: str) -> 
     if body is None:
         return None
     if not isinstance(body, dict):
-        raise ReviewError(f"request.{key} is no object")
+        raise ReviewError(f"request.{key} is not an object")
     metadata = body.get("metadata")
     if not isinstance(metadata, dict | None):
-        raise ReviewError(f"request.{key}.metadata is no object")
+        raise ReviewError(f"request.{key}.metadata is not an object")
     version = f"{kind.group}/{kind.version}" if kind.group else kind.version
     if body.get("apiVersion") != version or body.get("kind") != kind.kind:
         body = {**body, "apiVersion": version, "kind": kind.kind}
@@ -228,7 +228,7 @@ class RoleBindings:
         self._bindings = tuple(_binding(each) for each in found if is_role_binding(each))
 
     def user(self, info: Body, namespace: str) -> User:
-        """Return a user with its roles; namespace: that of the request."""
+        """Return a user with its roles; namespace: the namespace of the request."""
         name, groups = text_of(info.get("username")), tuple(texts_of(info.get("groups")))
         extra = mapping_at(info, "extra")
         uid = text_of(info.get("uid"))

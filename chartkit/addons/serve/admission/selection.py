@@ -175,7 +175,7 @@ def _asker(request: Request) -> Hashable:
 FINE_GRAINED: Final = "finegrained"
 _FAILURES: Final = {"fail": FAIL, "ignore": IGNORE}
 _LONGEST: Final = 16_384
-"""Characters of a path; that of a webhook names its policies."""
+"""Characters of a path. The path of a webhook names its policies."""
 
 
 class Webhook(StrEnum):
@@ -259,7 +259,7 @@ def _in(phase: Phase, policies: Sequence[RunnablePolicy]) -> tuple[RunnablePolic
 
 
 def parse_path(path: str) -> Path | None:
-    """Return what a path names; None for one that is no webhook's."""
+    """Return what a path names; None for one that is not a webhook's."""
     root, *rest = path.strip("/").split("/")
     if len(path) > _LONGEST:
         return None

@@ -87,7 +87,7 @@ def _judges_writes_alone(rule: Rule) -> bool:
 
 
 def _leaves_out_deletions(preconditions: Json) -> bool:
-    """Return whether preconditions are that the operation is no DELETE."""
+    """Return whether preconditions are that the operation is not a DELETE."""
     if isinstance(preconditions, dict):
         preconditions = preconditions.get("all")
     return any(

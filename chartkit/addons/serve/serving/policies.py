@@ -85,8 +85,8 @@ Signature = Mapping[str, tuple[int, ...]]
 
 @dataclass
 class FileSource:
-    """Policies and objects of files; environment: gives that of a project, None for the policies
-    that the options name."""
+    """Policies and objects of files; environment: returns the project's environment; None for the
+    policies that the options name."""
 
     options: RequestOptions
     environment: Callable[[], ProjectEnvironment] | None = None

@@ -158,7 +158,7 @@ def _registration(
 
 def _printed(listen: ListenOptions, served: Served) -> str:
     """Return the webhook configurations as YAML; raise InputError where their certificate would
-    not be that of the server."""
+    differ from the server's."""
     if listen.tls_cert is None and listen.tls_folder is None:
         hint = "--tls-folder keeps the one that is made; --tls-cert and --tls-key give one"
         raise InputError("--print-webhooks needs the certificate of the server", hint=hint)
@@ -187,7 +187,7 @@ def _endpoint(listen: ListenOptions, certificates: Certificates) -> Endpoint:
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         url = f"https://{host}:{listen.port}"
     if not url.startswith("https://") or len(url) < 9:
-        raise InputError(f"--webhook-url '{url}' is no URL of https")
+        raise InputError(f"--webhook-url '{url}' is not a URL of https")
     return Endpoint(certificates.authority, url.rstrip("/"))
 
 

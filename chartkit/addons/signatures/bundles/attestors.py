@@ -247,7 +247,7 @@ def find_bundles(
 ) -> tuple[str, Sequence[Bundle]]:
     """Return the digest of an image and the bundles (v0.3) that refer to it, as cosign finds them.
 
-    repository: where they lie, if not beside the image. What cannot be had or read is no bundle,
+    repository: where they lie, if not beside the image. What cannot be had or read is not a bundle,
     and raises nothing: whoever looks for signatures of another format then hears why.
     """
     try:

@@ -97,7 +97,7 @@ class Message:
         one_of: Sequence[Collection[str]] = (),
     ) -> None:
         """Read a message. names: of its fields, in camel case; one_of: groups of which one may be
-        set. Raises MessageError for what is no object, unknown or set twice."""
+        set. Raises MessageError for what is not an object, unknown or set twice."""
         if not isinstance(value, dict):
             raise MessageError(f"unexpected value for {path}: expected an object")
         known = {name: name for name in names}

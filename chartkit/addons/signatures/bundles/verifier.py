@@ -260,7 +260,7 @@ def _digests(subject: Message) -> dict[str, str]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
-        raise MessageError("digest is not an object of texts")
+        raise MessageError("digest is not an object of strings")
     return found
 
 

@@ -140,8 +140,8 @@ def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest
 
 
 def manifest_at(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Json:
-    """Return the manifest of a tag or digest; of an index that of the platform, as for images.
-    Raises NotThereError or SignatureError; RegistryError where there is no answer."""
+    """Return the manifest of a tag or digest; for an index, the manifest of the platform, as for
+    images. Raises NotThereError or SignatureError; RegistryError where there is no answer."""
     joint = "@" if ":" in identifier else ":"
     name = f"{repository.registry}/{repository.repository}{joint}{identifier}"
 
@@ -243,7 +243,7 @@ def _timestamp(text: str) -> bytes | None:
 def _octets(body: Body, key: str) -> bytes:
     value = field(body, key)
     if not isinstance(value or "", str):
-        raise SignatureError(f"{key} is no text")
+        raise SignatureError(f"{key} is not a string")
     return from_base64(value or "")
 
 

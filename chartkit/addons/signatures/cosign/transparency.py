@@ -53,8 +53,8 @@ def read_entry(body: str) -> RekorEntry:
 
 
 def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None:
-    """Require an entry to be that of a signature; verifier_pem: the signer in the signature. Raises
-    SignatureError in cosign's words."""
+    """Require that an entry belongs to a signature; verifier_pem: the signer in the signature.
+    Raises SignatureError in cosign's words."""
     if not isinstance(entry_body, str):
         raise SignatureError("bundle payload body is not a string")
     what = "signature" if layer.signature else "key"

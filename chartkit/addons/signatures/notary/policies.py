@@ -126,7 +126,7 @@ def signed(artifacts: Artifacts, image: str, attestor: Body) -> None:
 def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body) -> Json:
     """Return the content of the first artifact of an attestation's type that an attestor signed.
 
-    None where it is no JSON or not to be had: the attestation holds all the same. Raises as above.
+    None where it is not JSON or not to be had: the attestation holds all the same. Raises as above.
     """
     referrer = attestation.get("referrer")
     artifact_type = referrer.get("type") if isinstance(referrer, dict) else None
@@ -165,7 +165,7 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
 def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
     """Return the content of the first artifact of a type that refers to an image, whoever made it.
 
-    None where it is no JSON. Raises SignatureError in Kyverno's words where there is no such
+    None where it is not JSON. Raises SignatureError in Kyverno's words where there is no such
     artifact or it is not made as it should be, another LookupFailed where nobody answers.
     """
     reference = artifacts.resolve(image)

@@ -71,7 +71,7 @@ class Repository:
         content = self.artifacts.manifest(self.place, digest).content
         body = read_json(content, f"the manifest {digest}")
         if not isinstance(body, dict):
-            raise RegistryError(f"the manifest {digest} is no object")
+            raise RegistryError(f"the manifest {digest} is not an object")
         return body
 
     def layer(self, body: Body, what: str) -> Layer:

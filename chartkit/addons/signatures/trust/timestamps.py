@@ -107,7 +107,7 @@ def _too_many(which: str, found: int, most: int) -> str:
 
 def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
     """Return an authority's time stamp of a message, by its response (TimeStampResp in DER). Raises
-    SignatureError for a response that is no time stamp of this message by this authority."""
+    SignatureError for a response that is not a time stamp of this message by this authority."""
     with _wrong("error parsing response into Timestamp"):
         decoded = decode_timestamp_response(with_ordered_certificates(response))
         status, imprint = decoded.status, decoded.tst_info.message_imprint

@@ -91,7 +91,7 @@ def read_trusted_root(text: str) -> Trust:
     except (ValueError, RecursionError):
         raise _malformed("it is not JSON") from None
     if not isinstance(body, dict):
-        raise _malformed("it is no object")
+        raise _malformed("it is not an object")
     if body.get("mediaType") != _MEDIA_TYPE:
         raise SignatureError(f"unsupported TrustedRoot media type: {body.get('mediaType', '')}")
     logs = _all(body, "tlogs", _log)
@@ -159,7 +159,7 @@ def _all(body: Body, key: str, read: Callable[[Body], Read]) -> list[Read]:
     if listed is None:
         return []
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise _malformed(f"{key} is no list of objects")
+        raise _malformed(f"{key} is not a list of objects")
     if len(listed) > _MOST:
         raise _malformed(f"{key} has more than {_MOST} members")
     return [read(one) for one in listed]

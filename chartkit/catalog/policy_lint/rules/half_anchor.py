@@ -25,7 +25,9 @@ class HalfAnchor(PolicyRule):
                     or parse_anchor(key) is not None
                 ):
                     continue
-                message = f"rule {part.rule.name}: '{key}' is no anchor, and no field has this name"
+                message = (
+                    f"rule {part.rule.name}: '{key}' is not an anchor, and no field has this name"
+                )
                 name = key.strip("+<=X^() ")
                 hint = f"write ({name}), =({name}) or another anchor in full, or '{name}' without "
                 if not (part.is_overlay or part.loops):

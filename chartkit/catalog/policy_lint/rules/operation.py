@@ -66,7 +66,7 @@ def _fault(text: str) -> tuple[str, str] | None:
             hint = f"write {inner.low}!-{inner.high} for what is outside of the range"
             return f"'{text}' holds for every number: it negates the text '{operand}'", hint
         if prefix in ORDERS and not _is_measure(operand):
-            return f"'{text}' never holds: '{operand}' is no number, quantity or duration", ""
+            return f"'{text}' never holds: '{operand}' is not a number, quantity or duration", ""
     return None
 
 

@@ -78,7 +78,7 @@ def _of_policy(spec: Body, kind: str) -> Iterator[_Fault]:
         reason = validation.get("reason")
         if reason is not None and reason not in _REASONS:
             meant = suggestion(str(reason), _REASONS) or f"reasons are {', '.join(_REASONS)}"
-            yield (*path, "reason"), f"'{reason}' is no reason of a validation", meant
+            yield (*path, "reason"), f"'{reason}' is not a reason of a validation", meant
     parameter = mapping_at(spec, "paramKind")
     for key in ("apiVersion", "kind") if spec.get("paramKind") is not None else ():
         if not parameter.get(key):

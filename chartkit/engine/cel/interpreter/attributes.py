@@ -24,7 +24,7 @@ KEY_CLASSES: Final = frozenset({str, int, Uint, bool, float})
 
 
 def find(value: Value, key: Value) -> Value:
-    """The member under a key or index, or `MISSING`; raises `CelError` for what is no index."""
+    """The member under a key or index, or `MISSING`; raises `CelError` for what is not an index."""
     kind = value.__class__
     if kind is dict:
         if key.__class__ is str:

@@ -75,7 +75,8 @@ def map_of_steps(entries: Sequence[Entry]) -> Step:
 
 
 def keyed(values: dict[Value, Value], key: Value) -> dict[Value, Value]:
-    """The map as one that takes a key that is no text; raises `CelError` for what is no key."""
+    """The map as one that takes a key that is not a string; raises `CelError` for what is not a
+    key."""
     if key.__class__ is bytes:
         raise Stopped(UNHASHABLE_BYTES)
     return values if isinstance(values, KeyedMap) else KeyedMap(values.items())

@@ -17,8 +17,8 @@ MAX_ISSUES = 100
 def parse(source: str, environment: Environment) -> Parsed:
     """The tree of an expression, with the environment's macros expanded.
 
-    Raises CelCompileError, with cel-go's wording, where the text is no expression, is too long or
-    too deep, or where a macro does not take its arguments.
+    Raises CelCompileError, with cel-go's wording, where the text is not an expression, is too long
+    or too deep, or where a macro does not take its arguments.
     """
     if len(source) > MAX_SIZE:
         sizes = f"size: {len(source)}, limit {MAX_SIZE}"

@@ -179,7 +179,7 @@ def unparse(expr: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACRO
     """Return the text of one of the parser's trees on one line, its constants as cel-go has them.
 
     macro_calls: of `Parsed`, for macros to be as written. A comprehension that is none of these
-    macros is shown as `fold(…)`, which is no CEL. Raises `CelCompileError` for a tree that nests
+    macros is shown as `fold(…)`, which is not CEL. Raises `CelCompileError` for a tree that nests
     too deep.
     """
     with nesting_limit():

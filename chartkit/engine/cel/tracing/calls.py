@@ -220,7 +220,7 @@ def _flattened(call: Call) -> Call:
 
 
 def _kept(call: Call) -> Call:
-    """Functions whose value is that of their argument, or an optional of it."""
+    """Functions that return their argument, or an optional of it."""
 
     def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
         result = call(frame, args)

@@ -300,7 +300,7 @@ def _selected(datum: Datum, key: Value, rest: FieldPath, optional: bool) -> Datu
 
 
 def _steps(key: Value) -> FieldPath:
-    """Return the step that a key stands for in a JSON object; none for what is no text."""
+    """Return the step that a key stands for in a JSON object; none for what is not a string."""
     return (key,) if isinstance(key, str) else ()
 
 

@@ -324,8 +324,8 @@ def otherwise(unwraps: bool, left: Step, right: Step) -> Step:
 
 
 def or_any_value(left: Step, right: Step) -> Step:
-    """Kyverno's `left.orValue(right)`: a value that is no optional is taken as it is, and the other
-    one must have a value in any case."""
+    """Kyverno's `left.orValue(right)`: a value that is not an optional is taken as it is, and the
+    other one must have a value in any case."""
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1

@@ -205,7 +205,7 @@ class ImageValidatingEvaluator(Evaluator):
 
 
 class _ImageError(CelError):
-    """An image of the object is no reference, or a registry has it not."""
+    """An image of the object is not a reference, or a registry has it not."""
 
     def __init__(self, message: str, image: str) -> None:
         super().__init__(message)
@@ -218,7 +218,7 @@ def _reasons(host: ImageHost) -> dict[str, str]:
 
 def _fetch(images: Sequence[str], host: ImageHost) -> None:
     """Kyverno fetches all images before anything is asked of them; raises _ImageError where a
-    registry has not one of them, and for one that is no reference. Where there is no registry to
+    registry has not one of them, and for one that is not a reference. Where there is no registry to
     ask, an expression that asks says so."""
     for image in images:
         try:
@@ -239,7 +239,7 @@ def _require_references(images: Sequence[str]) -> None:
 
 
 def _texts(value: Value) -> list[str]:
-    """The references that an extractor gives; raises CelError for what is no list of texts."""
+    """The references that an extractor gives; raises CelError for what is not a list of texts."""
     if not isinstance(value, list):
         raise no_conversion(value, "[]string")
     for member in value:

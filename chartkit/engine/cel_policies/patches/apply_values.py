@@ -49,14 +49,14 @@ _GO_TYPES: Final = {
 
 
 def plain_object(value: Struct) -> Body:
-    """The fields of an `Object{…}`; raises `CelError` for a map whose keys are no texts."""
+    """The fields of an `Object{…}`; raises `CelError` for a map whose keys are not strings."""
     return {
         name: _NULL if member is None else plain(member) for name, member in value.fields.items()
     }
 
 
 def plain(value: Value) -> Json:
-    """A value as an object holds it; raises `CelError` for a map whose keys are no texts."""
+    """A value as an object holds it; raises `CelError` for a map whose keys are not strings."""
     if value is None or isinstance(value, bool | str | float):
         return value
     if isinstance(value, list):

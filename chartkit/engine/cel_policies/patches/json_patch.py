@@ -35,7 +35,7 @@ _MOST_COPIED: Final = 1_000_000
 
 
 class _TestFailedError(PatchError):
-    """A `test` did not find what it wanted: nothing is patched, and that is no error."""
+    """A `test` did not find what it wanted: nothing is patched, and that is not an error."""
 
 
 def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
@@ -59,7 +59,7 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
     except PatchError as error:
         raise ApplyError(f"JSON Patch: {error.message}") from error
     if not isinstance(patched, dict):
-        raise ApplyError("JSON Patch: the patched document is no object")
+        raise ApplyError("JSON Patch: the patched document is not an object")
     if not text_of(patched.get("kind")):
         text = go_json(patched or None)
         raise ApplyError(f"Internal error occurred: Object 'Kind' is missing in '{text}'")
@@ -93,7 +93,7 @@ _BREAKS: Final = (
 
 
 def _operation(patch: Struct) -> Body:
-    """The operation of a `JSONPatch{…}`; raises `ApplyError` for a value that is no JSON."""
+    """The operation of a `JSONPatch{…}`; raises `ApplyError` for a value that is not JSON."""
     fields = patch.fields
     operation: Body = {name: fields.get(name, "") for name in ("op", "path", "from")}
     if "value" not in fields:

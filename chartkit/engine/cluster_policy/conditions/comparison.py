@@ -120,7 +120,7 @@ def _text_with_text(value: str) -> Compare:
         if key[:1] in _QUANTITY_START:
             amount = quantity_or_none(key)
             if amount is not None:
-                # The empty text is no quantity and matches nothing but itself.
+                # The empty text is not a quantity and matches nothing but itself.
                 return quantity is not None and amount == quantity
         return matches(key)
 

@@ -99,7 +99,7 @@ def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
     matches = compile_wildcard(value)
     among = _in_range(value) if is_range(value) else _listed(value)
     if among is None:
-        # JSON that is no list of strings is false, whichever way it is asked.
+        # JSON that is not a list of strings is false, whichever way it is asked.
         return None if negated else matches
     if negated:
         return lambda key: not (matches(key) or among(key))
@@ -182,7 +182,7 @@ def is_in(value: Json) -> Compare:
 
 def is_not_in(value: Json) -> Compare:
     """Return whether the key, or any key of a list, is not among the values."""
-    # Such a text is no list to Kyverno, so that NotIn is false like In, match or no match.
+    # Such a text is not a list to Kyverno, so that NotIn is false like In, match or no match.
     is_unlisted = isinstance(value, str) and _string_list(value) is None
     exists = None if is_unlisted else _scalar_old(value)
     keys = _keys_old(value, lambda keys, among: any(key not in among for key in keys))

@@ -47,7 +47,7 @@ def anchored(patch: Body, kinds: AbstractSet[AnchorKind]) -> list[Anchor]:
 
 
 def plain_keys(patch: Body) -> list[str]:
-    """The keys that are no anchors here."""
+    """The keys that are not anchors here."""
     return [key for key in patch if ")" not in key or not _is(key, HANDLED)]
 
 
@@ -107,7 +107,7 @@ def _is(key: str, kinds: AbstractSet[AnchorKind]) -> bool:
 
 
 def remove_top_anchors(patch: Json) -> None:
-    """Takes them out of a whole patch; raises `PatchError` for one that is no object."""
+    """Takes them out of a whole patch; raises `PatchError` for one that is not an object."""
     expect_object(patch)
     for key in list(patch or ()):
         if remove_anchors(patch[key], is_condition(key)):

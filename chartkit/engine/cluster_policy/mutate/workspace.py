@@ -224,6 +224,6 @@ class Patch(Protocol):
     def __call__(self, resource: Body, work: Workspace | None = None, /) -> Json:
         """Patches a resource, which stays as it is; raises `PatchError` and `BudgetError`.
 
-        work: that of all patches of one object, where there are many.
+        work: the work of all patches of one object, where there are many.
         """
         ...

@@ -120,9 +120,9 @@ class Run:
     """The state of one comparison.
 
     found: for each anchored key that was looked for, whether any object had it; metadata: label
-    patterns by their place, once wildcards in their keys were replaced, which lasts for the rest
-    of the comparison; budget: that of the rule; absent: takes the optional parts that the value
-    does not have, None where nobody asks.
+    patterns by their place, once wildcards in their keys were replaced, which lasts for the rest of
+    the comparison; budget: the rule's; absent: takes the optional parts that the value does not
+    have, None where nobody asks.
     """
 
     __slots__ = ("absent", "budget", "found", "metadata")

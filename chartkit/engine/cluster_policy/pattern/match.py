@@ -135,8 +135,8 @@ class Pattern:
         budget: Budget | None = None,
         absent: list[tuple[Part, Places]] | None = None,
     ) -> Mismatch | None:
-        """Compares a value; None where the pattern holds. budget: that of the rule; absent: takes
-        the optional parts that the value does not have.
+        """Compares a value; None where the pattern holds. budget: the rule's; absent: takes the
+        optional parts that the value does not have.
 
         Raises `PatternDepthError` for a value that is nested too deep to be shown, `BudgetError`.
         """

@@ -229,7 +229,8 @@ def _fields_of(findings: Sequence[Violation], kind: str, origins: Origins) -> It
 
 
 def _paths_of(findings: Sequence[Violation], kind: str, judged: Traced) -> Iterator[FieldPath]:
-    """Yield the fields, in the order of the findings; kind: that of the object judged."""
+    """Yield the fields, in the order of the findings; kind: the kind of the object that is
+    judged."""
     for finding in findings:
         errors = finding.errors or ()
         if finding.check in _OF_THE_POD and sum(error.is_missing for error in errors) > 1:

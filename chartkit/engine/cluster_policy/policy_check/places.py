@@ -91,7 +91,7 @@ def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | 
 
 
 def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
-    """Return the place in a query that is no JMESPath."""
+    """Return the place in a query that is not JMESPath."""
     query = named[1].strip()
     offset, hint = 0, None
     try:

@@ -121,7 +121,7 @@ def recorded_status(resource: Body, policy: str, rule: str, image: str) -> str:
     """`pass`, `skip`, `fail` or whatever is written there for an image; `fail` for nothing.
 
     policy: `namespace/name`, with an empty namespace for a ClusterPolicy. Raises EvaluationError
-    for an annotation that is no record.
+    for an annotation that is not a record.
     """
     text = _annotations(resource).get(_SCOPED)
     if not isinstance(text, str):
@@ -139,7 +139,7 @@ def with_record(resource: Body, policy: str, rule: str, images: Mapping[str, str
 
     images: `pass`, `skip` or `fail` by the whole reference.
     """
-    # An enumeration's text is no text of JSON's.
+    # An enumeration's text is not a string of JSON's.
     written = {image: str(status) for image, status in images.items()}
     annotations = _annotations(resource)
     policies = _policies(_read(annotations.get(_SCOPED)))

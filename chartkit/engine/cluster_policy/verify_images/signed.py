@@ -104,7 +104,7 @@ def joined(faults: Sequence[Fault]) -> str:
 
 
 def check_attestors(sets: Sequence[AttestorSet], verifier: Verifier, image: str) -> Finding:
-    """Every set must be satisfied; the digest is that of the last."""
+    """Require every set of attestors; the digest is the last set's."""
     digest = ""
     for at, wanted in enumerate(sets):
         found = _check_set(wanted, verifier, image, f".attestors[{at}]")

@@ -178,8 +178,8 @@ def compile_entries(
 ) -> ContextEntries:
     """Compiles a `context` list.
 
-    policy, rule: the names under which the user's values are looked up; namespace: that of a
-    namespaced policy, which its entries may not leave. What is wrong with an entry is found by
+    policy, rule: the names under which the user's values are looked up; namespace: of a namespaced
+    policy, which its entries may not leave. What is wrong with an entry is found by
     `check_entries`; here it becomes an error when it is loaded.
     """
     given = entries if isinstance(entries, list | tuple) else ()

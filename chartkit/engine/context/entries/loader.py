@@ -29,7 +29,8 @@ class EntryLoader(Loader):
     """A compiled context entry that has a body."""
 
     def __init__(self, name: str, body: Body, namespace: str) -> None:
-        """namespace: that of a namespaced policy, else empty. Raises `EntryNameError`."""
+        """namespace: of a namespaced policy; empty for a cluster-wide one. Raises
+        `EntryNameError`."""
         self.name = name
         self.body = body
         self.namespace = namespace

@@ -110,7 +110,7 @@ _PRIVATE = tuple(
 
 @function("semver_compare(string, string) bool", "semver_compare('1.27.3', '>=1.26.0 <1.28.0')")
 def semver_compare(version: str, version_range: str) -> bool:
-    """Return whether a version is in a range; a text that is no version counts as 0.0.0."""
+    """Return whether a version is in a range; a text that is not a version counts as 0.0.0."""
     from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
 
     try:

@@ -111,7 +111,7 @@ def test_keys_argument(flag: str) -> None:
     for target in argument.targets:
         assert known(ENGINE).has(target), target
         if target[-1] == "extraArgs":
-            assert LATER in FLAGS[argument.flag], f"{argument.flag} is no argument of {LATER}"
+            assert LATER in FLAGS[argument.flag], f"{argument.flag} is not an argument of {LATER}"
     if not argument.targets and LATER in FLAGS[flag]:
         assert flag in ("serverIP", "kubeconfig")
 

@@ -59,7 +59,7 @@ def test_values_of_the_chart_of_policies_become_profiles_and_settings(team: Team
         ("includeOtherPolicies: [nothing]", "includeOtherPolicies", "does not have nothing"),
         ("includeOtherPolicies: {a: b}", "includeOtherPolicies", "another type"),
         ("podSecurityStandard: [1]", "podSecurityStandard", "another type"),
-        ("podSecurityStandard: loose", "podSecurityStandard", "is no standard"),
+        ("podSecurityStandard: loose", "podSecurityStandard", "is not a standard"),
         (
             "validationFailureActionByPolicy: {require-run-as-nonroot: Enforce}",
             "validationFailureActionByPolicy",

@@ -172,7 +172,7 @@ def test_a_record_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     if text == "a: b":
         assert read_decisions(file) == []
         return
-    with pytest.raises(InputError, match="is no record of promotions"):
+    with pytest.raises(InputError, match="is not a record of promotions"):
         read_decisions(file)
 
 

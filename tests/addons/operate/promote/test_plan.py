@@ -179,7 +179,7 @@ def test_a_promotion_that_cannot_be_planned_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("clean", "--namespaces", ""), "'' is no name of a namespace"),
+        (("clean", "--namespaces", ""), "'' is not a name of a namespace"),
         (("--candidates", "--from", "prd"), "--from and --to name the same environment"),
         (
             ("clean", "--policy-reporter", "http://reports:8080"),

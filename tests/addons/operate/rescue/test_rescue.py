@@ -219,7 +219,7 @@ def test_configuration_written_meanwhile_is_not_overwritten(cluster: LockedClust
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "is no record of opened webhooks"),
+        ("[]", "is not a record of opened webhooks"),
         ("cluster: a\nopened: [{kind: Pod}]", "each item of `opened` has the texts"),
         ("cluster: a\nopened: []", "is the record of a, and this is stub"),
         ("{", ""),
@@ -296,4 +296,4 @@ def test_answers_that_no_api_server_gives(cluster: LockedCluster, answer: Any) -
     cluster.server.before = odd
     done = rescue(cluster)
     assert done.code == 2
-    assert "with what is no JSON of Kubernetes" in done.err
+    assert "with what is not JSON of Kubernetes" in done.err

@@ -78,7 +78,7 @@ def test_a_custom_policy_of_a_chart_s_name_is_refused(tmp_path: Path) -> None:
             'claims Kyverno 1.6, but spec.*operations came with 1.10 .*minimumKyverno: "1.10"',
         ),
         (POLICY.replace("{name}", "yours", 1), "policy 'mine' calls itself 'yours'"),
-        (POLICY.replace("ClusterPolicy", "Pod"), "policy 'mine' is no ClusterPolicy"),
+        (POLICY.replace("ClusterPolicy", "Pod"), "policy 'mine' is not a ClusterPolicy"),
         (POLICY.partition("  rules")[0] + "  rules: []\n  x: [", "mine"),
         (POLICY.replace("- name: check-{name}\n      match", "- match"), "one without a name"),
         (POLICY + "<%= parameter('gone') %>\n", "no parameter 'gone'"),

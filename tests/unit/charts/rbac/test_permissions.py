@@ -212,7 +212,7 @@ def test_what_else_policies_read() -> None:
         ("'{{ version }}'", "Secret", "a variable says which resource: '{{ version }}'"),
         ("'*'", "Widget", "no group is known for kind 'Widget'"),
         ("v1", "'*'", "'*' stands for kinds that are not named"),
-        ("example.com/v1", '"A\\nrules: []"', "'A\nrules: []' is no kind"),
+        ("example.com/v1", '"A\\nrules: []"', "'A\nrules: []' is not a kind"),
         ("'a b/v1'", "Widget", "the chart does not open widgets.a b"),
     ],
 )

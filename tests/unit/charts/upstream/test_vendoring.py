@@ -258,8 +258,8 @@ def test_archives_of_subcharts_are_limited(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"<html>", "is no index of a Helm repository"),
-        (b"\xff\xfe", "is no index of a Helm repository"),
+        (b"<html>", "is not an index of a Helm repository"),
+        (b"\xff\xfe", "is not an index of a Helm repository"),
         (b"entries: {other: [{version: 1.0.0}]}", "has no chart kyverno"),
         (index("kyverno", {"3.8.1": (b"", "x.tgz")}), "has no version 3.9.0 of kyverno"),
         (
@@ -291,7 +291,7 @@ def test_sources_that_are_refused(tmp_path: Path, source: str, message: str) -> 
 
 
 def test_names_that_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'kyverno-policy' is no chart") as caught:
+    with pytest.raises(InputError, match="'kyverno-policy' is not a chart") as caught:
         _take(tmp_path, "/nowhere", name="kyverno-policy")
     assert caught.value.hint == "did you mean 'kyverno-policies'?"
 
@@ -333,7 +333,7 @@ def _unknown(folder: Path) -> None:
         (_link, "is a link, or no file"),
         (_unlock, "is not vendored: it has no chartkit.lock"),
         (_misname, "is kyverno 3.9.0, and was vendored as kyverno-policies"),
-        (_unknown, "is no chart that is vendored"),
+        (_unknown, "is not a chart that is vendored"),
     ],
 )
 def test_a_folder_that_is_not_as_it_was_vendored(

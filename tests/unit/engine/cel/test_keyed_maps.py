@@ -1,4 +1,4 @@
-"""Maps whose keys are no texts: what Python takes for one key, CEL does not."""
+"""Maps whose keys are not strings: what Python takes for one key, CEL does not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is said of texts that are no expressions."""
+"""What is said of texts that are not expressions."""
 
 import pytest
 

@@ -39,8 +39,8 @@ def test_an_empty_one_holds_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("kind: Values\n", "is no Context"),
-        ("[1]\n", "is no Context"),
+        ("kind: Values\n", "is not a Context"),
+        ("[1]\n", "is not a Context"),
         (f"{HEAD}spec: 1\n", "spec must be a mapping"),
         (f"{HEAD}spec: {{resources: {{}}}}\n", ""),
         (f"{HEAD}spec: {{resources: 1}}\n", "resources must be a list"),

@@ -65,7 +65,7 @@ def test_other_kinds_have_none() -> None:
 
 @pytest.mark.parametrize("kind", [None, 1, 1.5, True, [], ["Pod"], {}, {"kind": "Pod"}])
 def test_a_kind_that_is_no_text_has_none(kind: Json) -> None:
-    """JSON that is no object of Kubernetes' may have anything there."""
+    """JSON that is not an object of Kubernetes' may have anything there."""
     resource = {"kind": kind, "spec": {"containers": [{"name": "c", "image": "a"}]}}
     assert not has_images(resource)
     assert extract_images(resource) == {}

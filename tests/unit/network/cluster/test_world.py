@@ -83,7 +83,7 @@ def test_a_post_is_not_sent(world: World) -> None:
     body = _denies([{"name": "n", "apiCall": {**call, "data": []}}], "{{ n }}", 2)
     code, out, _ = world.scan("--cluster", *world.policies(body))
     assert code == 1
-    assert "a scan only reads, and POST is no reading" in out
+    assert "a scan only reads, and POST is not a reading" in out
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def tar_of(members: list[tuple[tarfile.TarInfo, bytes]]) -> bytes:
 
 
 def special(kind: bytes, name: str = "best/one/link", target: str = "/etc/passwd") -> bytes:
-    """A library with one member that is no file."""
+    """A library with one member that is not a file."""
     member = tarfile.TarInfo(name)
     member.type = kind
     member.linkname = target

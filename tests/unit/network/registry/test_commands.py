@@ -265,8 +265,8 @@ def _by_key() -> Any:
     [
         (("--registry-mirror", "a.io=b.io"), "registries are not asked (add --registry)"),
         (("--registry", "--registry-mirror", "a.io"), "takes REGISTRY=HOST"),
-        (("--registry", "--registry-mirror", "a.io=https://b.io"), "'https://b.io' is no host"),
-        (("--registry", "--registry-plain-http", "a/b"), "'a/b' is no host"),
+        (("--registry", "--registry-mirror", "a.io=https://b.io"), "'https://b.io' is not a host"),
+        (("--registry", "--registry-plain-http", "a/b"), "'a/b' is not a host"),
         (("--registry", "--registry-ca", "/nowhere.pem"), "/nowhere.pem: cannot be read: No such"),
     ],
 )

@@ -195,7 +195,7 @@ def test_any_entries_survive_the_text(entries: list[KnownViolation], order: rand
     [
         ("policy: limits", "polcy: limits", "did you mean 'policy'"),
         ("until: 2027-01-31", "until: soon", ":14:"),
-        ("until: 2027-01-31", "until: 2027-02-30", "is no day"),
+        ("until: 2027-01-31", "until: 2027-02-30", "is not a day"),
         ("kind: Baseline", "kind: Base", ":3:"),
         ("object: v1/Pod/shop/cart", "object: [v1]", "text"),
         ("    until: 2027-01-31", "    count: 0", ":14:"),

@@ -55,7 +55,9 @@ def test_json_stays_json() -> None:
 
 def test_what_cannot_be_edited() -> None:
     webhooks = "config:\n  webhooks:\n  - a: 1\n"
-    with pytest.raises(InputError, match=r"^x.yaml:1:1: cannot be edited without .*'y' is no text"):
+    with pytest.raises(
+        InputError, match=r"^x.yaml:1:1: cannot be edited without .*'y' is not a string"
+    ):
         fix_values(f"y: 1\n{webhooks}", "x.yaml", {})
     moved = "policyExceptions: &x {enabled: true}\na: *x\n"
     with pytest.raises(InputError, match="cannot be edited without a change to other lines: "):

@@ -193,7 +193,7 @@ _BY_LABELS: Final = ("labelSelector", "annotationSelector")
 class BuiltObject:
     """An object of a build.
 
-    body: as patched, under the name that its file has; migrated: None for one that is no legacy
+    body: as patched, under the name that its file has; migrated: None for one that is not a legacy
     policy; documents: what its body converts to, None where that is not known; prefix, suffix,
     namespace: what builds gave it.
     """

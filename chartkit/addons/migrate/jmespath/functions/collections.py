@@ -100,7 +100,7 @@ def _object(term: Term) -> Value:
         raise NotConvertible("the members of a computed value")
     place = term.place.taken_for(ANY_MAP)
     if not place.is_map:
-        raise NotConvertible("the members of a value that is no object")
+        raise NotConvertible("the members of a value that is not an object")
     return replace(term, place=place)
 
 
@@ -160,7 +160,7 @@ def lookup(_names: Names, args: Sequence[Term]) -> Term:
         return element_at(Value(place), key.value) if key.value >= 0 else Constant(None)
     place = place.taken_for(ANY_MAP)
     if not place.type.startswith("{}"):
-        raise NotConvertible("lookup in a value that is no map")
+        raise NotConvertible("lookup in a value that is not a map")
     return Value(place.entry(text_or_field(key)), strict=False)
 
 
@@ -203,7 +203,7 @@ def label_match(names: Names, args: Sequence[Term]) -> Term:
     """Return whether an object has all members of another."""
     wanted, labels = args
     if not isinstance(wanted, Value) or not isinstance(labels, Value):
-        raise NotConvertible("label_match of values that are no objects")
+        raise NotConvertible("label_match of values that are not objects")
     variable = "label"
     while variable in names.taken:
         variable += "_"
@@ -250,7 +250,7 @@ def _entries(term: Term) -> Expr:
             pair = cel.map_of({_KEY: key, _VALUE: member})
             return cel.macro(object_.place.value, "map", _KEY, pair)
         case _:
-            raise NotConvertible("merge of values that are no objects")
+            raise NotConvertible("merge of values that are not objects")
     return cel.list_of(_pair(key, value) for key, value in pairs)
 
 
@@ -271,7 +271,7 @@ def object_from_lists(_names: Names, args: Sequence[Term]) -> Term:
     """An object with its names from one list, of texts, and its values from another."""
     names, values = (listed(each, "object_from_lists") for each in args)
     if names.type != f"[]{TEXT}":
-        raise NotConvertible("object_from_lists of names that may be no texts")
+        raise NotConvertible("object_from_lists of names that might not be strings")
     at = cel.ident("at")
     has_value = cel.compare("<", at, cel.method(values.value, "size"))
     value = cel.conditional(has_value, cel.call("dyn", cel.index(values.value, at)), cel.NULL)
@@ -321,11 +321,11 @@ def to_array(_names: Names, args: Sequence[Term]) -> Term:
     """A list as it is."""
     (term,) = args
     if isinstance(term, Stream):
-        # Of null it is a list that holds null, which is no error.
+        # Of null it is a list that holds null, which is not an error.
         return replace(term, presence=cel.TRUE, strict=False)
     if isinstance(term, Value) and term.place.is_list:
         return term
-    raise NotConvertible("to_array of a value that is no list")
+    raise NotConvertible("to_array of a value that is not a list")
 
 
 @declare
@@ -357,4 +357,4 @@ def listed(term: Term, role: str) -> Place:
             place = replace(term, place=term.place.taken_for(ANY_LIST))
             if place.place.is_list:
                 return there(place)
-    raise NotConvertible(f"{role} of a value that is no list")
+    raise NotConvertible(f"{role} of a value that is not a list")

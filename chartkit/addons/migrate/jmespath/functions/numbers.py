@@ -59,7 +59,7 @@ def _elements(term: Term, role: str) -> tuple[Expr, str]:
             return term.required().list(), term.item.type
         case Value(place) if place.type in ("[]int", "[]double"):
             return there(term).value, place.type.removeprefix("[]")
-    raise NotConvertible(f"{role} of values that may be no numbers")
+    raise NotConvertible(f"{role} of values that might not be numbers")
 
 
 def _extremes(name: str, function: str) -> None:
@@ -139,7 +139,7 @@ def _rounding(name: str, function: str) -> None:
                 return computed(cel.call(function, there(args[0]).value), "int")
             case Value(place) if place.type == "int":
                 return args[0]
-        raise NotConvertible(f"{name} of a value that may be no number")
+        raise NotConvertible(f"{name} of a value that might not be a number")
 
     FUNCTIONS[name] = rounded
 
@@ -192,7 +192,7 @@ def _moment(names: Names, term: Term) -> Expr:
             try:
                 timestamp_of_text(written)
             except CelError:
-                raise NotConvertible(f"{written} is no time in RFC 3339") from None
+                raise NotConvertible(f"{written} is not a time in RFC 3339") from None
             return cel.call("timestamp", written)
         case Value(place) if place.type == TIME:
             return there(term).value
@@ -207,7 +207,7 @@ def _span(names: Names, term: Term) -> Expr:
     match term:
         case Constant(str() as written):
             if duration_or_none(written) is None:
-                raise NotConvertible(f"{written} is no duration")
+                raise NotConvertible(f"{written} is not a duration")
             return cel.call("duration", written)
         case Value(place) if place.type == SPAN:
             return there(term).value

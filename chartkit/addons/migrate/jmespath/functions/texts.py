@@ -125,7 +125,7 @@ def join(_names: Names, args: Sequence[Term]) -> Term:
             return computed(cel.method(parts.required().list(), "join", text(separator)), TEXT)
         case Value(place) if place.type == "[]string":
             return computed(cel.method(there(parts).value, "join", text(separator)), TEXT)
-    raise NotConvertible("join of values that may be no texts")
+    raise NotConvertible("join of values that might not be strings")
 
 
 def _undyned(expr: Expr) -> Expr:
@@ -248,7 +248,7 @@ def regex_match(_names: Names, args: Sequence[Term]) -> Term:
     """Return whether a text matches a regular expression of RE2, which CEL has, too."""
     expression, searched = args
     if isinstance(searched, Value) and searched.place.type != TEXT:
-        raise NotConvertible("a regular expression on a value that may be no text")
+        raise NotConvertible("a regular expression on a value that might not be a string")
     return computed(cel.method(text(searched), "matches", text(expression)), "bool")
 
 
@@ -264,7 +264,7 @@ def regex_replace_all(_names: Names, args: Sequence[Term]) -> Term:
             return "$"
         group = found[2] or found[3]
         if not group.isdecimal() or int(group) > _MOST_GROUPS:
-            raise NotConvertible(f"the replacement {template} names a group that is no number")
+            raise NotConvertible(f"the replacement {template} names a group that is not a number")
         # A group that the expression does not have is empty.
         return f"\\{int(group)}" if int(group) <= groups else ""
 
@@ -310,7 +310,7 @@ def pattern_match(_names: Names, args: Sequence[Term]) -> Term:
 
 @declare
 def semver_compare(_names: Names, args: Sequence[Term]) -> Term:
-    """Return whether a version is in a range; a text that is no version counts as 0.0.0."""
+    """Return whether a version is in a range; a text that is not a version counts as 0.0.0."""
     version, range_ = args
     written = constant_text(range_, "a range of versions")
     try:

@@ -66,7 +66,7 @@ _ROOTS: Final = frozenset(
 )
 _ACCOUNT: Final = "system:serviceaccount:"
 _ALIKE: Final = "oidc-user-of-a-company"
-"""The beginning of a user's name, as long as that of service accounts."""
+"""The beginning of a user's name, as long as the prefix of service accounts."""
 _TEXTS: Final[dict[Path, int]] = {
     ("userInfo", "username"): 2,
     ("userInfo", "uid"): 2,

@@ -72,8 +72,8 @@ def root_type(kind: GroupVersionKind) -> str:
 def normalized(root: str, path: Path) -> tuple[Path, str] | None:
     """Return a path as the type has it, and the type there; None for a field that it has not.
 
-    Elements of what is no list are the value itself, and a field of a list is that of its
-    elements: expressions make lists of lists and take them apart again.
+    The elements of a value that is not a list are the value itself, and a field of a list is the
+    field of its elements: expressions make lists of lists and take them apart again.
     """
     done: list[str | Step] = []
     at = root
@@ -198,8 +198,8 @@ def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[Gr
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A subresource that policies name. whole: the kind that it is of; kind: that of the objects
-    that it takes; operation: the one that it is asked for by."""
+    """A subresource that policies name. whole: the kind that it belongs to; kind: the kind of the
+    objects that it takes; operation: the operation that requests it."""
 
     name: str
     whole: GroupVersionKind

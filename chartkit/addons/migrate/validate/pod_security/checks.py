@@ -85,7 +85,8 @@ def silent(_values: Values) -> Expr:
 
 
 def text(value: Expr) -> Fits:
-    """Return the test of a text that is bad; an empty one is no value, which fits in any case."""
+    """Return the test of a text that is bad; an empty one is not a value, which fits in any
+    case."""
     return lambda values: disjunction(cel.equal(value, ""), fits_any(value, values))
 
 

@@ -74,8 +74,8 @@ def _where_described(pod: PodPlaces, test: Expr) -> Expr:
 
 
 def seccomp_if_set(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
-    """A seccomp profile that is set is the runtime's default or local; before 1.19, that of the
-    annotations of old."""
+    """A seccomp profile that is set is the runtime's default or local; before 1.19, the profile in
+    the deprecated annotations."""
     if since < _FIELDS:
         yield _seccomp_annotations(pod, exclusions)
     else:

@@ -143,8 +143,8 @@ class _Family:
         )
 
     def _selectors(self, policy: CelPolicy) -> tuple[Body | None, Body | None]:
-        """Return the selectors of a policy's webhook: its own, and the namespaces that are
-        excluded; that of a policy of a namespace takes this one alone."""
+        """Return the selectors of a policy's webhook: its own, and the excluded namespaces. The
+        webhook of a namespaced policy takes its namespace alone."""
         constraints = mapping_at(policy.spec, "matchConstraints")
         namespaces = constraints.get("namespaceSelector")
         if policy.namespace:

@@ -1,4 +1,4 @@
-"""CK731: names in JMESPath that are no variable."""
+"""CK731: names in JMESPath that are not variables."""
 
 from __future__ import annotations
 

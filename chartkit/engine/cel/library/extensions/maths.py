@@ -52,7 +52,7 @@ def _of_list(name: str, pick: Callable[[Value, Value], Value]) -> Implementation
             for number in numbers[1:]:
                 result = pick(result, number)
         except CelError:
-            # cel-go goes on with the error, and says at the end that it is no number.
+            # cel-go goes on with the error, and says at the end that it is not a number.
             raise CelError(f"no such overload: {name}") from None
         if result.__class__ not in (int, Uint, float):
             raise CelError(f"no such overload: {name}")

@@ -14,7 +14,7 @@ from chartkit.engine.cel.values import Value
 from chartkit.go.strconv import ESCAPES
 
 _FORMATTING: Final = costs.always(16)
-"""The work of `format` beyond that of other calls, in members visited."""
+"""The work of `format` beyond the work of other calls, in members visited."""
 
 _SPACE: Final = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))

@@ -1,4 +1,4 @@
-"""Kyverno's own `orValue`: a value that is no optional is taken as it is."""
+"""Kyverno's own `orValue`: a value that is not an optional is taken as it is."""
 
 from __future__ import annotations
 

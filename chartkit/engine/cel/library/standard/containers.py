@@ -13,7 +13,7 @@ from chartkit.engine.cel.values import KeyedMap, Uint, Value, lossless_int, same
 _MISSING = object()
 
 UNHASHABLE_BYTES = "internal error: runtime error: hash of unhashable type types.Bytes"
-"""Bytes are no key of a map that an expression makes, nor can they be looked for in one."""
+"""Bytes are not a key of a map that an expression makes, nor can they be looked for in one."""
 
 
 def list_index(index: Value) -> int:

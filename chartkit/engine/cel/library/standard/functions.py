@@ -86,7 +86,7 @@ def double_of_text(text: str) -> float:
 
 
 def bytes_of_text(text: str) -> bytes:
-    """The text in UTF-8; half a surrogate pair, which is no character, becomes `?`."""
+    """The text in UTF-8; half a surrogate pair, which is not a character, becomes `?`."""
     return text.encode("utf-8", "replace")
 
 

@@ -26,7 +26,7 @@ def fold(
 ) -> Expr | None:
     """The comprehension of a macro over a target with one variable or two; None without a target.
 
-    result: by default the accumulator; complaint: about a variable that is no name.
+    result: by default the accumulator; complaint: about a variable that is not a name.
     """
     if target is None:
         return None

@@ -73,7 +73,7 @@ def _divide_double(left: float, right: float) -> float:
 
 def _modulo_int(left: int, right: int) -> int:
     rest = modulo(left, right)
-    # The quotient of the least int and -1 is no int, so that cel-go refuses this as well.
+    # The quotient of the least int and -1 is not an int, so that cel-go refuses this as well.
     checked_int(divide(left, right))
     return rest
 

@@ -65,7 +65,7 @@ GRAMMAR: Final[dict[str, str]] = {
     "M": "object | object.m | object.p | {'s': 'a'} | object.r[1] | {'s': {A}} | {{T}: {A}}"
     " | {L}.transformMap(q, {+v}, {A}{-}) | {M}.transformMap(q, {+v}, {A}{-})"
     " | object.?m.orValue({}) | object.?absent.orValue({M}) | ({C} ? {M} : {M})",
-    # P: a path from some variable; p: one that is no number
+    # P: a path from some variable; p: one that is not a number
     "P": "{n} | {n}.{f} | {n}.{f}.{f} | {n}['{f}'] | {n}.?{f} | {n}.{f}[0] | {n}[0] | {n}[?0]"
     " | {n}.?{f}.{f}",
     "p": "{n} | {n}.{f} | {n}.?{f}",

@@ -1,4 +1,4 @@
-"""What makes no program, wherever it stands: keys that can be none, types that are no values."""
+"""What makes no program, wherever it stands: keys that can be none, types that are not values."""
 
 import pytest
 

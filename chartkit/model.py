@@ -40,7 +40,7 @@ class Places(Protocol):
 
     def value_of(self, *path: str | int) -> Location | None:
         """Return the location of the value of a Helm chart that the field at a path shows; None
-        where that cannot be told."""
+        where that is unknown."""
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines around one, and the number of the first; none where the text is not
@@ -72,14 +72,14 @@ class Location:
 
     def character(self, pointer: str, offset: int) -> Location:
         """Return the location of a character of a text below this value, such as an expression's
-        mistake; of the text's key where that cannot be told."""
+        mistake; of the text's key where that is unknown."""
         if self.places is None:
             return self
         return self.places.character(offset, *pointer_steps(self.path), *pointer_steps(pointer))
 
     def value_of(self, pointer: str) -> Location | None:
         """Return the location of the value of a Helm chart that a field of the value here shows;
-        None where that cannot be told. Its path is the key: `/securityContext/privileged`."""
+        None where that is unknown. Its path is the key: `/securityContext/privileged`."""
         if self.places is None:
             return None
         return self.places.value_of(*pointer_steps(self.path), *pointer_steps(pointer))
@@ -378,18 +378,17 @@ class RuleResult:
     """The result of one rule for one resource.
 
     policy: the policy's name (`namespace/name` for a namespaced one); rule: the rule's name as
-    Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text;
-    patched: the object after a mutation, empty after one that failed; generated: objects that a
-    generate rule would create; updated: objects that are there already, as a generate rule that
-    synchronizes writes them; unmade: why nothing comes of what a rule that passed does: an update
-    request fails later, or an API server refuses the object; properties: what a PolicyReport shows
-    beside the result;
-    patched_target: another object that there is already, after a mutation of it; others: what the
-    rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
-    rules are CEL, for policies of several kinds may have one name; empty for all others; fields:
-    the fields of the object that a failure is about, as JSON pointers, the most telling one first;
-    a missing field has the pointer that it would have; empty where none can be told; why: the
-    checks that decided, as lines, where they were asked for.
+    Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text; patched:
+    the object after a mutation, empty after one that failed; generated: objects that a generate
+    rule would create; updated: objects that are there already, as a generate rule that synchronizes
+    writes them; unmade: why nothing comes of what a rule that passed does: an update request fails
+    later, or an API server refuses the object; properties: what a PolicyReport shows beside the
+    result; patched_target: another object that there is already, after a mutation of it; others:
+    what the rule said of further targets, which `evaluate` lists by themselves; kind: of a policy
+    whose rules are CEL, for policies of several kinds may have one name; empty for all others;
+    fields: the fields of the object that a failure is about, as JSON pointers, the most informative
+    one first; a missing field has the pointer that it would have; empty where they are unknown;
+    why: the checks that decided, as lines, where they were asked for.
     """
 
     policy: str

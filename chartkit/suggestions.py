@@ -1,4 +1,4 @@
-"""Names that a mistyped one may stand for."""
+"""The names that a mistyped one probably means."""
 
 from __future__ import annotations
 

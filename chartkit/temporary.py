@@ -1,6 +1,6 @@
 """Temporary folders that a killed process leaves for the next one to clear.
 
-Each folder is locked as long as its process lives: a folder without a lock is nobody's.
+Each folder is locked as long as its process lives: a folder without a lock is abandoned.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if sys.platform == "win32":
         return -1
 
     def _clear(_parent: str) -> None:
-        """Do nothing: without locks nobody knows whose a folder is."""
+        """Do nothing: without locks the owner of a folder is unknown."""
 else:
 
     def _locked(folder: str) -> int | None:

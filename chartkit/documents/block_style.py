@@ -1,9 +1,9 @@
 """YAML as most manifests have it, read line by line: a key or an item a line, told apart by
 indentation.
 
-libyaml makes an object of each token, which takes most of the time of reading. A line by itself
-tells little of YAML, so a document with a line of another form than those below is left to
-libyaml, and what is read here is what libyaml reads.
+libyaml makes an object of each token, which takes most of the time of reading. A single line says
+little about YAML, so a document with a line of another form than those below is left to libyaml,
+and what is read here is what libyaml reads.
 """
 
 from __future__ import annotations

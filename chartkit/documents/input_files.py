@@ -28,7 +28,7 @@ _ZSTD_WINDOW: Final = 128 << 20
 
 
 def decompressed(content: bytes, location: Location, most: int = LARGEST) -> bytes:
-    """Return what a file's content stands for; the content itself where it is not compressed.
+    """Return a file's content, decompressed where it is compressed.
 
     Raise InputError for broken content, and for more than most bytes.
     """

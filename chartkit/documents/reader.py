@@ -51,7 +51,7 @@ def offset_in_source(raw: str, style: str | None, value: str, offset: int) -> in
 
 
 def _characters(raw: str, style: str) -> Iterator[tuple[int, str]]:
-    """Yield the characters that a scalar stands for, each with its offset in the source."""
+    """Yield the characters of a scalar's value, each with its offset in the source."""
     if style in _BLOCKS:
         start = raw.find("\n")
         yield from enumerate(raw[start:], start) if start >= 0 else ()

@@ -36,7 +36,7 @@ class SecondKey(str):
 
 
 MISSING: Final[Any] = object()
-"""Stands for a value that is not there."""
+"""Marks a missing value."""
 
 KEPT_NULL: Final[Any] = object()
 """A null of the object that the patch does not name; it stays."""

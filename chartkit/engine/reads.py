@@ -27,8 +27,8 @@ _READ: Final = 32
 """The size of a read without the text in its answer."""
 _MISSING: Final = object()
 _REST: Final = object()
-"""The key that stands for the members that were not read yet: C code that looks at the size of a
-dict alone must not take it for empty."""
+"""The key in place of members that were not read yet: C code that looks at the size of a dict alone
+must not take it for empty."""
 
 
 class Reads:

@@ -268,7 +268,7 @@ class Shared(Generic[V]):
 
     @property
     def is_worth(self) -> bool:
-        """Return whether enough objects were equal, as far as can be told."""
+        """Report whether enough objects were equal so far."""
         least = _LEAST if self._tried >= _MOST_TRIALS else _AT_FIRST
         return self._tried < self._patience or self._hits * least > self._tried
 

@@ -16,7 +16,7 @@ class Base64Error(GoError):
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes that a text stands for; line ends in it do not count. Raises Base64Error."""
+    """Decode Base64, in which line ends do not count. Raises Base64Error."""
     plain = text.replace("\r", "").replace("\n", "")
     if not _BASE64.match(plain):
         raise Base64Error(f"illegal base64 data at input byte {_stop(text)}")

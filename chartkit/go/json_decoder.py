@@ -23,7 +23,7 @@ class JsonError(GoError):
 def parse_json(text: str) -> Json:
     """The value of a JSON text; raises `JsonError`.
 
-    Whole numbers become int, others float, and `-0` the float; both stand for a float64. Half a
+    Whole numbers become int, others float, and `-0` the float; both represent a float64. Half a
     surrogate pair becomes U+FFFD. A number beyond float64 is an error.
     """
     try:

@@ -68,7 +68,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Quantity:
-        """The quantity that a text stands for; raises `QuantityError` (a `ValueError`)."""
+        """Return the quantity of a text; raises `QuantityError` (a `ValueError`)."""
         return _parse(text)
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ class Quantity:
 
 
 quantity_or_none = or_none(Quantity.parse)
-"""The quantity that a text stands for; None for a text that is none."""
+"""The quantity of a text; None for any other text."""
 
 
 @lru_cache(maxsize=4096)

@@ -95,8 +95,8 @@ class Regex:
     def replace(
         self, text: str, replacement: str, made: Made = _ignore, *, literal: bool = False
     ) -> str:
-        """Every match replaced. `$1` and `${name}` in the replacement stand for groups, unless it
-        is literal."""
+        """Every match replaced. `$1` and `${name}` in the replacement are groups, unless it is
+        literal."""
         literal = literal or "$" not in replacement
         text = _encodable(text)
         parts, end = [], 0

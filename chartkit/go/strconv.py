@@ -228,7 +228,7 @@ def as_float(number: float) -> float:
 
 
 def as_floats(value: Json) -> Json:
-    """The value with every number that is not marked as the float64 it stands for."""
+    """Return the value with every unmarked number as the float64 that Go reads."""
     kind = value.__class__
     if kind is int:
         return as_float(value)

@@ -187,7 +187,7 @@ class _Fields:
 
 
 def parse_time(layout: str, text: str) -> Moment:
-    """The moment that a text stands for; raises `TimeError`. Without a zone it is in UTC."""
+    """Return the moment of a text; raises `TimeError`. Without a zone it is in UTC."""
     fields = _Fields(text)
     for prefix, element, following in _chunks(layout):
         if not _skip(fields, prefix):

@@ -35,7 +35,7 @@ class UrlError(GoError):
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """The parts of a URL; in each of them a character stands for a byte.
+    """The parts of a URL; each character of them is a byte.
 
     user: name and password, decoded; path and fragment are decoded, beside what was written.
     """

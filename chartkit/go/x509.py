@@ -202,7 +202,7 @@ def _extensions(extensions: x509.Extensions) -> list[Body]:
 
 
 def _add_extension(fields: Body, extension: x509.Extension[Any]) -> bool:
-    """Set the fields that an extension stands for; report whether Go reads all of it."""
+    """Set the fields of an extension; report whether Go reads all of it."""
     from cryptography import x509
 
     match extension.value:

@@ -36,7 +36,7 @@ _EXTRA: Final = "pip install '.[helm]' where chartkit's source is"
 
 
 _starting: Final = threading.RLock()
-"""Held while Helm is made or ended: of two that threads make at once, nobody would end one."""
+"""Held while Helm is started or ended: of two that threads start at once, one would never end."""
 
 
 def helm() -> Gateway:
@@ -72,7 +72,7 @@ def start() -> None:
 @contextmanager
 def kept() -> Iterator[None]:
     """Take what earlier runs made of the same charts while this lasts, and keep what this one
-    makes; nothing where it cannot be told which Helm is in use."""
+    makes; nothing where the Helm in use is unknown."""
     name = identity()
     if name is None:
         yield
@@ -88,8 +88,8 @@ def stop() -> None:
 
 
 def close() -> None:
-    """Ends Helm and removes its copies of charts, once nobody waits for it. The next call starts
-    it anew."""
+    """End Helm and remove its copies of charts, once no call waits for it. The next call starts it
+    anew."""
     with _starting:
         if _helm.cache_info().currsize:
             _helm().close()

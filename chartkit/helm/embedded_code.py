@@ -1,10 +1,10 @@
 """Policies that others wrote as text for the chart: what Helm runs of it, what it only prints.
 
-Kyverno's `{{ }}` is escaped (`chartkit.helm.syntax`). Helm code that the text carries already
-is told from it by reading what stands between the braces, and kept: literals that print braces,
-guards around the document (`if`, `with`), values, labels. It sees `.Values`, `.Release`, `.Chart`
-and `.Capabilities`, and calls functions of a short list; everything else that is Helm code is
-refused, so that a policy from elsewhere reads no file, no secret, no clock, and cannot grow.
+Kyverno's `{{ }}` is escaped (`chartkit.helm.syntax`). Helm code that the text already contains is
+recognised by reading what is between the braces, and kept: literals that print braces, guards
+around the document (`if`, `with`), values, labels. It sees `.Values`, `.Release`, `.Chart` and
+`.Capabilities`, and calls functions of a short list; everything else that is Helm code is refused,
+so that a policy from elsewhere reads no file, no secret, no clock, and cannot grow.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MOST_ACTIONS: Final = 2_000
 class UpstreamText:
     """A text for the chart.
 
-    template: what Helm is given; outline: what that comes to as far as can be told without Helm,
+    template: what Helm is given; outline: what that comes to, as far as it is known without Helm,
     UNKNOWN for values; has_code: whether Helm decides anything about it (else the outline is what
     Helm prints, to the letter); guards: templates that its guards ask, of which the chart has none.
     """

@@ -154,7 +154,7 @@ _TEMPLATES: Final = "templates"
 
 
 def stopped_at(chart: Path, render: Callable[[Path], object]) -> str:
-    """Return the path of the template at which Helm was stopped, empty where it cannot be told.
+    """Return the path of the template at which Helm was stopped, empty where it is unknown.
 
     Helm runs templates in an order of its own (pkg/engine/engine.go, sortTemplates): a call that
     fails at the start of one of them has run all before it. The template that runs for too long is

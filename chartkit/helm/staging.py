@@ -125,7 +125,7 @@ def _checked(
     what they were packed in; gives the texts of custom resource definitions by name.
 
     place: the chart's path in the whole one; above: the name that Helm gives the chart above it;
-    unresolved: takes a line for each reference of a schema that stands for anything.
+    unresolved: takes a line for each reference of a schema that is replaced by "anything".
     """
     if depth > _DEEPEST:
         raise ChartError(f"has subcharts more than {_DEEPEST} deep", place)

@@ -27,7 +27,7 @@ class TemplateLine:
     number: from 1; text: as it is written; depth: the blocks that are open where it begins;
     content: true if it gives text by itself; is_open: true if an action goes on in the next line;
     is_defined: true inside `define`; reads: the paths of what its values read, below the chart's
-    root, None for what cannot be told.
+    root, None where they are unknown.
     """
 
     number: int

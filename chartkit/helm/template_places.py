@@ -71,7 +71,7 @@ class TemplatePlaces:
 
     def value_of(self, *path: str | int) -> Location | None:
         """Return the place of the chart's value that the field at a path shows, or its nearest
-        existing parent; None where that cannot be told."""
+        existing parent; None where that is unknown."""
         body = self.chart.document(self.name, self.number)
         steps = [str(step) for step in path]
         while steps and _at(body, steps) is _MISSING:
@@ -139,7 +139,7 @@ class ChartPlaces:
 
     def value_of(self, place: FieldPlace, value: Json) -> Location | None:
         """Return the place of the one value of the chart that a field shows, by its template's line
-        and by being equal; path: its key; None where that cannot be told."""
+        and by being equal; path: its key; None where that is unknown."""
         key = place.line.value_key
         if key is None:
             return None

@@ -206,7 +206,7 @@ def text(form: str, *values: Expression) -> Expression:
 
 
 def either(*alternatives: str | Expression) -> Expression:
-    """A pattern that accepts any of the texts; an Expression stands for a list of them."""
+    """A pattern that accepts any of the texts; an Expression gives a list of them."""
     plain = _list([item for item in alternatives if isinstance(item, str)])
     lists = [item for item in alternatives if isinstance(item, Expression)]
     codes = "".join(f" {item.code}" for item in lists)

@@ -159,8 +159,8 @@ class UpstreamLibrary:
     """A library's folder, looked through when it is first asked for a policy."""
 
     def __init__(self, name: str, root: Path, locked: Mapping[str, str] | None = None) -> None:
-        """locked: the SHA-256 of every file by its path in the library; None: they may be changed
-        by whoever has the library."""
+        """locked: the SHA-256 of every file by its path in the library; None: the library's owner
+        may change them."""
         self.name = name
         self.root = root
         self._locked = locked
@@ -305,7 +305,7 @@ def _read_folder(root: Path, folder: str, files: Sequence[str]) -> list[_Found]:
 
 
 def read_policy_text(source: Source) -> tuple[UpstreamText, list[Document]]:
-    """A file's text, and its documents as far as they can be told without Helm; raises
+    """Return a file's text, and its documents as far as they are known without Helm; raises
     InputError."""
     upstream = read_upstream(source)
     return upstream, read_text(upstream.outline, source.file)

@@ -50,7 +50,7 @@ def lock(folder: Path) -> Iterator[None]:
 
 
 def is_free(folder: Path) -> bool:
-    """Tell whether nobody holds a project folder now."""
+    """Report whether a project folder is free of locks."""
     try:
         with lock(folder):
             return True

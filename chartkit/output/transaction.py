@@ -1,7 +1,7 @@
 """Files that are written together: all of them or none, also where the writer is killed.
 
-A writer keeps what the files were before in the user's cache, where nothing that comes with a
-project can stand for it. The next writer takes back what a killed one wrote.
+A writer keeps what the files were before in the user's cache, where no file of a project can take
+its place. The next writer takes back what a killed one wrote.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class _Missing:
 
 
 _MISSING = _Missing()
-"""Stands for a key that is not there."""
+"""Marks a missing key."""
 
 
 class Prefer(StrEnum):

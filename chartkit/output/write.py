@@ -158,8 +158,8 @@ def publish(tree: Tree, project: Path | None = None) -> None:
 
 
 def require_own(tree: Tree, project: Path) -> None:
-    """Raise InputError where a link leads from a tree's place out of the project, or stands for a
-    folder in the tree that files are written to."""
+    """Raise InputError where a link leads from a tree's place out of the project, or takes the
+    place of a folder in the tree that files are written to."""
     atomic_folder.require_inside(tree.folder, project)
     within = {parent for name in tree.files for parent in Path(name).parents}
     for path in sorted(within - {Path()}):

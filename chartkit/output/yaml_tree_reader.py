@@ -56,7 +56,7 @@ def read_tree(
 
 
 def _check_keys(document: Document, node: Any) -> None:
-    """Raises InputError for keys at the top that cannot be told from their text."""
+    """Raise InputError for top-level keys that their text does not identify."""
     lines = BREAK.split(document.source.text)
     for key, _ in node.value:
         mark = key.start_mark

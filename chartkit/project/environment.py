@@ -107,7 +107,7 @@ class Environment:
 
     @property
     def kube_version(self) -> str:
-        """The cluster's version as Helm is told it: `v1.34.0`, or `v1.34.0-eks` on EKS."""
+        """The cluster's version as it is passed to Helm: `v1.34.0`, or `v1.34.0-eks` on EKS."""
         return f"v{self.kubernetes}.0" + ("-eks" if self.eks else "")
 
     @property

@@ -39,7 +39,7 @@ _TIME_ZONE: Final = "TZ"
 
 
 class _UnknownError(Exception):
-    """An input of which it cannot be told what it holds."""
+    """An input whose content is unknown."""
 
 
 def inputs_digest(
@@ -48,7 +48,7 @@ def inputs_digest(
     """Return a digest of all that a result depends on: the program and its packages, Helm, the
     options, the day, and every file of the project that is read or compared.
 
-    None where it cannot be told, as for a Helm that is a script, or folders that an interrupted
+    None where that is unknown, as for a Helm that is a script, or folders that an interrupted
     render left. workloads: those of the command line.
     """
     if any(map(left_behind, written_folders(project))):
@@ -197,7 +197,7 @@ class _Files:
             raise _UnknownError
 
     def add_below(self, name: str, folder: Path) -> None:
-        """Add the files in a folder by a name that stands for it."""
+        """Add the files in a folder under a name for it."""
         self._write(name)
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or path.is_file():

@@ -36,7 +36,7 @@ from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions
 from chartkit.values.lint import ChartValues
 
 _PROCESSES: Final = 4
-"""The most processes of Helm at a time where nobody says: the checks need them no faster."""
+"""The most processes of Helm at a time by default: the checks need them no faster."""
 
 
 @contextmanager

@@ -20,7 +20,7 @@ _HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "LOCATION", "MESSAGE")
 _EXAMPLES = 3
 """The objects of a policy whose places are shown."""
 _LONGEST = 150
-"""Characters of a message that stands for several."""
+"""Characters of a message that represents several."""
 _COLOURS = {
     Outcome.PASS: "green",
     Outcome.NOTE: "cyan",

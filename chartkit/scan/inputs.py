@@ -108,9 +108,10 @@ def is_manifest(path: Path) -> bool:
 
 
 def matching(paths: Iterable[str]) -> list[str]:
-    """Return paths with what patterns among them match, sorted; `**` stands for any folders.
+    """Return paths with what patterns among them match, sorted; `**` matches any folders.
 
-    A path that exists is none, whatever its name. Raise InputError for a pattern without a match.
+    A path that exists is not a pattern, whatever its name. Raise InputError for a pattern without a
+    match.
     """
     return [each for path in paths for each in _matching(path)]
 
@@ -316,8 +317,8 @@ def _kustomized(
 
 
 def _wanted(reads: Callable[[Path], bool]) -> Callable[[Path], bool]:
-    """Return whether a file that a build depends on is wanted: of others than manifests nobody
-    knows whether they changed."""
+    """Return whether a file that a build depends on is wanted: whether others than manifests
+    changed is unknown."""
     return lambda file: not is_manifest(file) or reads(file)
 
 

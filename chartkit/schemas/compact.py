@@ -1,11 +1,11 @@
-"""The compact notation of types, and what it stands for in OpenAPI and in JSON Schema.
+"""The compact notation of types, and its meaning in OpenAPI and JSON Schema.
 
-A document maps names to types. A type is a mapping of fields (`name!` is required), a list with
-one element, or an expression such as `list string`, `map Quantity`, `enum Audit Enforce`,
-`int32 1..30 = 10`, `string /^a/`, `Port | string`, `any`, `object`, `Probe?`, `some T` (a list that
-is not empty), `set T`, `keyed name T` (a list whose elements `name` tells apart); text after ` -- `
-is the description. Names that begin with a capital refer to other types. Marks of an object:
-`$doc` (description), `$extends` (another object's fields too), `$oneOf: a b` (exactly one of these
+A document maps names to types. A type is a mapping of fields (`name!` is required), a list with one
+element, or an expression such as `list string`, `map Quantity`, `enum Audit Enforce`, `int32 1..30
+= 10`, `string /^a/`, `Port | string`, `any`, `object`, `Probe?`, `some T` (a list that is not
+empty), `set T`, `keyed name T` (a list whose elements `name` identifies); text after ` -- ` is the
+description. Names that begin with a capital refer to other types. Marks of an object: `$doc`
+(description), `$extends` (another object's fields too), `$oneOf: a b` (exactly one of these
 fields), `$notBoth: a b`, `$some: 1` (at least one field), `$open: true` (unknown fields stay),
 `$atomic: true` (server-side apply takes it whole).
 

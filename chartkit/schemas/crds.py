@@ -74,7 +74,7 @@ def kinds() -> tuple[Kind, ...]:
 def later_fields() -> Mapping[str, Mapping[tuple[str, ...], str]]:
     """Return fields that came with a later Kyverno than the oldest of the engine's chart.
 
-    By the name of the type and the field's path in it, with the version; lists stand for their
+    By the name of the type and the field's path in it, with the version; a list is written as its
     items.
     """
     found: dict[str, dict[tuple[str, ...], str]] = {}

@@ -39,7 +39,8 @@ class Token:
     _end: float = 0.0
 
     def goes_on(self) -> bool:
-        """Report whether there is time left; raise CancelledError where nobody waits for it."""
+        """Report whether there is time left; raise CancelledError where the editor has cancelled
+        the request."""
         if self.cancelled.is_set():
             raise CancelledError
         self._end = self._end or time.monotonic() + SECONDS

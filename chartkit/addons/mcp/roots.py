@@ -1,4 +1,4 @@
-"""The folders that tools may read, and texts that stand for files."""
+"""The folders that tools may read, and texts that take the place of files."""
 
 from __future__ import annotations
 

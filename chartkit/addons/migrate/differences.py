@@ -1,7 +1,7 @@
-"""Differences between the generations of policies that no conversion can take away, and the
-types that a conversion assumes.
+"""Differences between the generations of policies that no conversion can take away, and the types
+that a conversion assumes.
 
-They hold for every converted rule that they are about, so they are told once and not with each
+They hold for every converted rule that they concern, so reports list them once and not with each
 rule. The proof knows them and does not count them.
 """
 

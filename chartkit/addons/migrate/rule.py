@@ -314,11 +314,12 @@ _KINDS: Final[dict[str, Callable[[Body, Names, str], Term]]] = {
     "globalReference": _global_reference,
     "imageRegistry": _image_registry,
 }
-"""By key of an entry: the value that it stands for."""
+"""The value of an entry, by its key."""
 
 
 def bound(expression: Expr, name: str, value: Expr) -> Expr:
-    """Return an expression in which a name stands for a value: bound if it is named twice."""
+    """Return an expression with a value in place of a name, bound to a variable if it is used
+    twice."""
     variable = tree.Ident(name)
     if tree.count(expression, variable) > 1:
         return cel.bind(name, value, expression)

@@ -41,15 +41,14 @@ class Test:
 
     wants: what it takes, in words; probes: values worth trying; is_closed: whether it takes no
     value but those among the probes (and others that every test takes alike); is_safe: whether the
-    first probe that it takes needs nobody's decision; languages: the texts that it takes or
+    first probe that it takes needs no decision by a person; languages: the texts that it takes or
     refuses, None where it does not look at texts; order: `quantity` or `duration` where it compares
-    sizes; points: the sizes that it compares with; is_positive: whether it refuses whatever is no
-    text of its languages, or no size; needs_value: whether its opposite, too, refuses a field that
+    sizes; points: the sizes that it compares with; is_positive: whether it refuses everything but
+    texts of its languages, or sizes; needs_value: whether its opposite, too, refuses a field that
     is not there; is_fallback: whether its probes come after all others; usual: those of them that
-    manifests have in the field; derive: gives values
-    worth trying, made of the current one; opposite_of: the test that it is the opposite of;
-    takes_texts: whether it takes any text; shapes: the types of all values that it takes, empty
-    where it does not say.
+    manifests have in the field; derive: gives values worth trying, made of the current one;
+    opposite_of: the test that it is the opposite of; takes_texts: whether it takes any text;
+    shapes: the types of all values that it takes, empty where it does not say.
     """
 
     wants: str

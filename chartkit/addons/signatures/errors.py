@@ -16,7 +16,7 @@ _JOINED: Final = 50
 
 
 class UndecidedError(LookupFailed):
-    """A signature of which nobody here can say whether it holds."""
+    """A signature that cannot be verified here."""
 
     def within(self, prefix: str) -> UndecidedError:
         """Return the same error with words before it."""

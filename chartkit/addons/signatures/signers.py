@@ -19,8 +19,8 @@ _OPTIONS: Final = "failed to create cosign check options"
 
 
 def certified_key(text: str, chain: str) -> PublicKey:
-    """Return the key of a certificate that a policy names; chain: who must vouch for it, the root
-    last, empty for nobody. Raises SignatureError."""
+    """Return the key of a certificate that a policy names; chain: the certificates that must vouch
+    for it, the root last; empty for none. Raises SignatureError."""
     what = "failed to load certificate"
     try:
         certificate = _first(text)

@@ -381,8 +381,8 @@ _PLACEHOLDERS: Final = ("todo", "fixme", "tbd", "lorem ipsum")
 def says_why(title: str, description: str) -> str:
     """Return what a description lacks; empty where it lacks nothing.
 
-    A reason cannot be told from a rule by its words, but one that has hardly a word that is not in
-    the title gives none.
+    Words alone do not show whether a text gives a reason, but a text with hardly a word beyond the
+    title gives none.
     """
     lower = description.lower()
     for placeholder in _PLACEHOLDERS:

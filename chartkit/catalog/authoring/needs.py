@@ -37,8 +37,8 @@ def _bodies(entry: Entry) -> list[Body]:
 
 
 def as_lines(entry: Entry) -> Iterator[str]:
-    """A section for people, none where it needs nothing; why it cannot be told, where a form
-    cannot be rendered."""
+    """Yield a section for people, nothing where the policy needs nothing, or why its needs are
+    unknown, where a form cannot be rendered."""
     try:
         found = needs_of(entry)
     except ChartkitError as error:

@@ -29,7 +29,7 @@ class PatternPart:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The selectors of the kinds that it is about: those that the rule matches, or its targets;
-        none where a target is of a kind that cannot be told."""
+        none where the kind of a target is unknown."""
         targets = mappings_at(self.rule.body, "mutate", "targets") if self.is_overlay else []
         if not targets:
             return self.rule.match.kinds

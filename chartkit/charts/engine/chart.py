@@ -146,7 +146,7 @@ def _template_text(value: Json, context: str = ".") -> str:
 NAMESPACE = "kyverno"
 """The namespace of both charts."""
 PRE_STOP_SECONDS: Final = 10
-"""The seconds for which a highly available admission controller still answers after it was told to
+"""The seconds for which a highly available admission controller still answers after it is told to
 stop, while API servers stop asking it."""
 SLEEP_SINCE: Final = Version(1, 30)
 """The Kubernetes from which `preStop.sleep` is on by default."""

@@ -76,8 +76,8 @@ def _operator_values(labels: Mapping[str, str], controllers: Iterable[Body]) -> 
 
 
 def _network_policy(sources: Iterable[str], controller: Body, metrics_apart: bool) -> Body:
-    """A controller with webhooks stays open to the API server, whose address nobody can know; it
-    has no policy where that would shut it out."""
+    """A controller with webhooks stays open to the API server, whose address is unknown; it has no
+    policy where that would shut the API server out."""
     key = "metricsFrom" if controller["service"] else "ingressFrom"
     if controller["service"] and not metrics_apart:
         return {}

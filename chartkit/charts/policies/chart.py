@@ -65,7 +65,7 @@ from chartkit.project.settings import PolicyType
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
-"""From this Kyverno on policies are in CEL where nobody says otherwise."""
+"""From this Kyverno on, policies are in CEL by default."""
 _CLUSTER_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _AS_CLUSTER_POLICY = frozenset({PolicyType.CLUSTER, PolicyType.BOTH})
 _PROFILES_ANNOTATION = "chartkit/profiles"

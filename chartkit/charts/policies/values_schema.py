@@ -301,7 +301,7 @@ def parameters_alone(schema: Body, names: Iterable[str]) -> Body:
 
 
 def _enumerate_policies(definitions: Body, catalogue: Catalogue) -> None:
-    """Adds the names of policies and rules to the definitions that stand for them."""
+    """Add the names of policies and rules to their definitions."""
     restricted = catalogue.group(RESTRICTED)
     standard = catalogue.group(BASELINE) + restricted
     others = [name for name in catalogue.names if name not in standard]

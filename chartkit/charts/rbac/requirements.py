@@ -25,7 +25,7 @@ _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9./]{0,251}[A-Za-z0-9])?")
 """A resource and its group; anything else is not a name, and must not get into a role."""
 _CONNECTING: Final = frozenset({"exec", "attach", "portforward", "proxy"})
-"""Parts of objects that whoever may read them connects to: a GET of `pods/exec` runs commands."""
+"""Subresources to which reading connects: a GET of `pods/exec` runs commands."""
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 RBAC_NOTE: Final = (
     "Kubernetes lets a controller give away only rights that it has itself: for the role that is "

@@ -240,7 +240,7 @@ def _exclusions(
 def _match_exclusions(
     shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]], named: frozenset[str]
 ) -> Body:
-    """The chart knows what a policy leaves alone, and nothing that all do: each is told."""
+    """The chart has exclusions for each policy and none for all of them: each policy gets them."""
     excluded = {
         name: {"any": [{"resources": each.resources} for each in (*shared, *own.get(name, ()))]}
         for name in sorted(named if shared else own)

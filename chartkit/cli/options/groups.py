@@ -18,7 +18,7 @@ Option = Callable[[Any], Any]
 
 
 class Choice(click.Choice[str]):
-    """A choice of names whose error suggests the one that a mistyped one may stand for."""
+    """A choice of names whose error suggests the name that was probably meant."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         message = super().get_invalid_choice_message(value, ctx)

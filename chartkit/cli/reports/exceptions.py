@@ -164,7 +164,7 @@ def write(
     """Write a PolicyException to standard output for each suppression of the objects at PATH, or
     for each finding.
 
-    Exits 1 if a suppression does not hold, or if no exception can stand for it or for a finding.
+    Exits 1 if a suppression does not hold, or if no exception can express it or a finding.
     """
     from chartkit.documents.yaml_dump import dump_documents
     from chartkit.scan.exceptions.written import annotated, of_findings

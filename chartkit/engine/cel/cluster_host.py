@@ -40,9 +40,8 @@ class ClusterHost(Host):
 
     It answers as a cluster does, where Kyverno's command-line program departs from one: labels
     select, a list over all namespaces has the objects of all, and one of Kubernetes' own kinds may
-    have none. Any other resource of which there is no object cannot be told from one that the
-    cluster does not know: to list it is an error, as that program has it. generated: what the
-    policy has made so far.
+    have none. Any other resource without objects looks like one that the cluster does not know: to
+    list it is an error, as in that program. generated: what the policy has made so far.
     """
 
     def __init__(
@@ -193,8 +192,8 @@ def _decoded(body: bytes) -> Json:
 
 
 def _recorded(status: int, body: Json) -> Json:
-    """An answer that stands for a service's, as a cluster has it and, for policies written for
-    Kyverno's test command, as that has it: with the whole as `body`."""
+    """Return a recorded answer in place of a service's, as a cluster has it and, for policies
+    written for Kyverno's test command, as that command has it: with the whole as `body`."""
     answer: Body = _answer(status, body)
     return {"body": body, **answer}
 

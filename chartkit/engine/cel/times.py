@@ -123,7 +123,7 @@ def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:
 
 
 def timestamp_of_text(text: str) -> Timestamp:
-    """The timestamp that a text in RFC 3339 stands for; raises `CelError`."""
+    """Return the timestamp of a text in RFC 3339; raises `CelError`."""
     if not _STRICT.fullmatch(text):
         raise CelError(f"invalid RFC 3339 timestamp {quote(text)}")
     try:
@@ -135,7 +135,7 @@ def timestamp_of_text(text: str) -> Timestamp:
 
 
 def duration_of_text(text: str) -> Duration:
-    """The duration that a text such as `1h30m` stands for; raises `CelError`."""
+    """Return the duration of a text such as `1h30m`; raises `CelError`."""
     try:
         return Duration(parse_duration(text))
     except DurationError:

@@ -373,7 +373,8 @@ def uint_of_double(value: float) -> Uint:
 
 
 def lossless_int(value: object) -> int | None:
-    """The whole number that a number of any type stands for; None for a fraction and no number."""
+    """Return the value of a number of any type as a whole number; None for a fraction, and for what
+    is not a number."""
     kind = value.__class__
     if kind is int or kind is Uint:
         return int(value)  # type: ignore[call-overload, no-any-return]

@@ -88,7 +88,7 @@ def obstacle(constraints: MatchConstraints) -> tuple[FieldPath, str] | None:
 
 def source_offset(original: str, rewritten: str, template: str, offset: int) -> int | None:
     """Return the offset in a policy's text of a character of the text for a template's Pods; None
-    if that cannot be told."""
+    if that is unknown."""
     for pattern in (_FIELD, _MUTATED):
         if pattern.sub(rf"\1.{template}.\2", original) != rewritten:
             continue

@@ -97,7 +97,7 @@ class Constraints:
 
 
 def of_any_operation(constraints: MatchConstraints) -> MatchConstraints:
-    """The constraints for objects that are there already, which nobody creates or updates."""
+    """Return the constraints for existing objects, without a creation or update."""
     rules = tuple(replace(rule, operations=(_ANY,)) for rule in constraints.rules)
     return replace(constraints, rules=rules)
 

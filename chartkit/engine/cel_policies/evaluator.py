@@ -48,7 +48,7 @@ class Admission:
 
     @cached_property
     def as_served(self) -> RequestScope:
-        """The variables that Kubernetes' own policies see; there is always somebody who asks."""
+        """The variables that Kubernetes' own policies see; a request always has a user."""
         return server_scope(self.attributes, identified(self.attributes.request.user))
 
     @cached_property
@@ -69,8 +69,8 @@ def admission(
 ) -> Admission:
     """A request as CEL policies see it; what it asks of the cluster goes to the world.
 
-    evidence: of the same request before it was changed; absent: what stands for an object that
-    there is not.
+    evidence: of the same request before it was changed; absent: the value of an object that does
+    not exist.
     """
     request_evidence = RequestEvidence() if evidence is None else evidence
     if attributes.request.is_json:

@@ -51,11 +51,11 @@ def fields_of(
     roots: Mapping[str, Datum] | None = None,
 ) -> tuple[str, ...]:
     """Return the JSON pointers of the fields that made an expression of a policy false, or left it
-    without a value, the most telling one first; none where none can be told.
+    without a value, the most informative one first; none where they are unknown.
 
     Of an expression that is always false they are those by which the policy matches. scope: the
-    policy's variables, as they were evaluated; variables: the programs of `variables`; host: of
-    the policy, or one that repeats more; roots: variables whose provenance is known.
+    policy's variables, as they were evaluated; variables: the programs of `variables`; host: of the
+    policy, or one that repeats more; roots: variables whose provenance is known.
     """
     again = host if isinstance(host, RepeatHost) else RepeatHost(host)
     known = Roots(scope, variables, again, roots)

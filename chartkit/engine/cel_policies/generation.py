@@ -57,7 +57,7 @@ class TemplateError(Exception):
 
 
 class _Loader(yaml.CSafeLoader):
-    """Plain scalars keep their text, and are told from quoted ones."""
+    """Plain scalars keep their text, and differ from quoted ones."""
 
 
 _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}
@@ -132,7 +132,7 @@ def _doubles(node: yaml.Node, seen: set[int]) -> Iterator[str]:
 
 
 class _Values:
-    """Makes the values of one node; what aliases stand for is made each time, within bounds."""
+    """Makes the values of one node; the nodes of aliases are made each time, within bounds."""
 
     __slots__ = ("_left", "_line", "_open")
 

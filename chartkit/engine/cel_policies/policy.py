@@ -32,8 +32,8 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity,
 
 @dataclass(frozen=True, slots=True)
 class ResourceRule:
-    """A rule of match constraints: `*` stands for any group, version, resource or operation;
-    names: empty for all; scope: `Cluster`, `Namespaced` or `*`."""
+    """A rule of match constraints: `*` means any group, version, resource or operation; names:
+    empty for all; scope: `Cluster`, `Namespaced` or `*`."""
 
     groups: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()

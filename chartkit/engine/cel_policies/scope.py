@@ -37,7 +37,7 @@ class Attributes:
     """
 
     def __init__(self, request: Request, resource: str = "") -> None:
-        """resource: the plural name, where nobody knows it and it cannot be guessed."""
+        """resource: the plural name, where it is not known and cannot be guessed."""
         self.request = request
         body = request.resource.body
         group, version, kind = request.kind or kind_of(request.resource)
@@ -134,9 +134,8 @@ class RequestScope(dict[str, Value]):
         absent: Body | None = NOTHING,
         user: User | None = None,
     ) -> None:
-        """namespace: the object of the request's namespace, where it is known; absent: what
-        stands for an object that there is not (Kubernetes has null); user: who asks, in place of
-        the request's own."""
+        """namespace: the object of the request's namespace, where it is known; absent: the value of
+        an object that does not exist (null in Kubernetes); user: in place of the request's own."""
         super().__init__(
             object=absent if attributes.object is None else attributes.object,
             oldObject=absent if attributes.old is None else attributes.old,

@@ -74,7 +74,7 @@ def added_keys(rule: str) -> tuple[str, ...]:
 
 
 def rules_for_kind(policy: Policy, extended: frozenset[str], kind: str) -> tuple[Rule, ...]:
-    """The rules that stand for objects of a kind; extended: what `controllers` gave."""
+    """Return the rules for objects of a kind; extended: what `controllers` gave."""
     return _compute(policy.rules, kind) if kind in extended else policy.rules
 
 

@@ -52,7 +52,7 @@ class Checked:
 
 _UNFIELDED: Final = frozenset({Status.PASS, Status.SKIP})
 NO_ELEMENT: Final = object()
-"""Stands for the object itself where no foreach element takes its place."""
+"""Marks a rule on the object itself, not on an element of a foreach."""
 
 Check = Callable[["Context", "Request", Json], Checked | None]
 """Decides in a context for a request; the last argument is the element that patterns look at.

@@ -264,8 +264,8 @@ def compile_any_pattern(body: Json, rule: Rule) -> Judge:
 def _asked(
     context: Context, pattern: Pattern, value: Json, written: Json, above: FieldPath
 ) -> Mismatch | None:
-    """Return the answer of a pattern, and record it where somebody asks why; written, above: where
-    it is in the policy."""
+    """Return the answer of a pattern, and record it for `why`; written, above: where it is in the
+    policy."""
     if context.recorder is None:
         return pattern.check(value, context.budget)
     absent: list[tuple[Part, Places]] = []

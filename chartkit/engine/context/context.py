@@ -224,7 +224,7 @@ class Context:
     ) -> None:
         """data: the top-level names; is_delete: whether `request.object` means the old object;
         budget: what all that is done in the context counts on, one of its own by default. Its
-        recorder, None unless somebody asks why, is passed on to its children."""
+        recorder, which exists for `why` alone, is passed on to its children."""
         self.data = data
         self.budget = Budget() if budget is None else budget
         self.world = world

@@ -1,6 +1,6 @@
 """The checks of one rule, recorded while it runs, for `engine.why`.
 
-A context has a recorder only where somebody asks why.
+A context has a recorder for `why` alone.
 """
 
 from __future__ import annotations

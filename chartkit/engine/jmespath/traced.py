@@ -11,7 +11,7 @@ ANY_KEY: Final = "\0"
 """Ends a path where an object lacks some key, whichever it is."""
 
 MOST_FIELDS: Final = 32
-"""The most fields that are told of one failure."""
+"""The most fields that are reported for one failure."""
 
 
 class Traced(NamedTuple):

@@ -178,7 +178,7 @@ class LoggedBlob:
 
 
 class BlobSource(Protocol):
-    """Verifies content that is at hand, without a registry; by default nobody does."""
+    """Verifies content that is at hand, without a registry; by default it cannot."""
 
     def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
         """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.

@@ -15,7 +15,8 @@ import re2
 
 Matcher = Callable[[str], bool]
 SPECIAL_CHARACTERS: Final = r"([\\.+()|\[\]{}^$])"
-"""A regular expression of the characters that stand for themselves in a wildcard and not in one."""
+"""A regular expression of the characters that are literal in a wildcard and special in a regular
+expression."""
 _SPECIAL: Final = re.compile(SPECIAL_CHARACTERS)
 
 

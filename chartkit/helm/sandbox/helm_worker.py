@@ -1,4 +1,4 @@
-"""Helm's library in a child process: answers one call after the other until nobody asks more.
+"""Helm's library in a child process: answers one call after the other until its input ends.
 
 Standard input: a line of JSON with the worker's settings, then one for each call. Standard output:
 for each call a frame, as `frame` packs it. The answers are JSON as the library gives it.
@@ -33,7 +33,7 @@ _Call = dict[str, Any]
 
 
 class _Watch:
-    """A thread that ends this process where a call goes too far, or nobody waits for it."""
+    """A thread that ends this process where a call exceeds a limit, or its caller is gone."""
 
     def __init__(self, memory: int, resident: Callable[[], int]) -> None:
         self._memory = memory

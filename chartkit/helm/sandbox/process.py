@@ -239,7 +239,7 @@ class Programs:
 
 
 def _ended(process: subprocess.Popen[bytes]) -> float:
-    """Waits for a process, and returns the processor time that it took, 0 if nobody knows."""
+    """Wait for a process, and return the processor time that it took, 0 if unknown."""
     if sys.platform == "win32":
         process.wait()
         return 0

@@ -45,8 +45,8 @@ class _Answer(NamedTuple):
 
 
 class LiveSource:
-    """A live API server. After an answer that no other can follow (an expired token, nobody
-    there, a wrong certificate) nothing is asked any more."""
+    """A live API server. After a final answer (an expired token, no connection, a wrong
+    certificate) nothing more is asked."""
 
     def __init__(self, cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -> None:
         self.name = cluster.shown

@@ -72,7 +72,7 @@ def is_inside(address: Address) -> bool:
 
 
 def _meant(address: Address) -> Iterator[Address]:
-    """Yield an address, and those of IPv4 that it stands for."""
+    """Yield an address, and the IPv4 addresses embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         yield from (ipaddress.IPv4Address(each & 0xFFFFFFFF) for each in _embedded(address))

@@ -259,8 +259,8 @@ def _system_trust(authorities: Path | None, bundle: str, *_system: str | None) -
 
 
 def trust_in(certificates: bytes) -> ssl.SSLContext:
-    """Return the trust in certificates (DER) alone: each is an authority, whoever issued it. Raises
-    ssl.SSLError and ValueError for what is none."""
+    """Return the trust in certificates (DER) alone: each is an authority, whatever its issuer.
+    Raises ssl.SSLError and ValueError for anything else."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=certificates)

@@ -32,7 +32,7 @@ class Fault(Enum):
     REDIRECTS = auto()
     """More redirects than are followed."""
     UNREACHABLE = auto()
-    """Nobody was reached (the system's words)."""
+    """The host was not reached (in the system's words)."""
     SILENT = auto()
     """Nothing came in time."""
     OVERDUE = auto()
@@ -107,7 +107,7 @@ class NetworkError(Exception):
 
 
 class DialError(NetworkError):
-    """Nobody was reached.
+    """The host was not reached.
 
     is_unknown: whether the name leads nowhere; is_late: whether no connection was made in time.
     """

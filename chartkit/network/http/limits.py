@@ -51,8 +51,8 @@ def within(seconds: float, work: Callable[[], Found]) -> Found:
     """Return what the work gives, if it does in time; raises TimeoutError.
 
     A server that sends a byte now and then keeps every single read alive, and a name server may
-    take its time: only another thread can be left behind. What the work raises is told on standard
-    error and is a RuntimeError here, so it gives its own failures as values.
+    take its time: only another thread can be left behind. What the work raises is printed on
+    standard error and is a RuntimeError here, so it gives its own failures as values.
     """
     found: list[Found] = []
     done = threading.Event()

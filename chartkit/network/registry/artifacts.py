@@ -48,7 +48,8 @@ class ResolvedReference:
 
 
 class Artifacts:
-    """Asks registries as one somebody; a failure is known, too: nobody waits twice for it."""
+    """Asks registries with one set of credentials. Failures are kept, too, so that no call waits
+    twice for one."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -86,7 +87,7 @@ class Artifacts:
 
     def referrers(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
         """Return the descriptors that refer to a digest, by the registry's list or, where it keeps
-        none, by the tag that stands for one; raises RegistryError.
+        none, by the tag in its place; raises RegistryError.
 
         Only the first page of a list is read, as by Kyverno.
         """

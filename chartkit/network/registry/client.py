@@ -70,8 +70,8 @@ class _Repository:
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """kind: `manifests`, `blobs`, `referrers`; accept: media types; most: bytes of an answer;
-    size: bytes that it must have, None where nobody knows."""
+    """kind: `manifests`, `blobs`, `referrers`; accept: media types; most: bytes of an answer; size:
+    bytes that it must have, None where unknown."""
 
     kind: str
     identifier: str
@@ -81,7 +81,8 @@ class _Endpoint:
 
 
 class Client:
-    """Reads documents of images as one somebody; knows what tokens were given so far."""
+    """Reads documents of images with one set of credentials, and keeps the tokens that it was
+    given."""
 
     def __init__(
         self, settings: Settings, transport: Transport, keychain: Keychain, insecure: bool = False
@@ -328,8 +329,8 @@ class Cache:
         )
 
     def get(self, scope: str, digest: str) -> bytes | None:
-        """Return a document, None if it is not cached. scope: registry and repository, so that
-        nobody sees a document that only others may."""
+        """Return a document, None if it is not cached. scope: registry and repository, so that a
+        document is shown only to credentials that may read it."""
         found = self._held.get(f"{scope}@{digest}")
         if found is not None or self._folder is None:
             return found

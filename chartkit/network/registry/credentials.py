@@ -113,8 +113,8 @@ def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
 
 
 def read_login(body: Body, place: str) -> Login | None:
-    """Return an entry of `auths`; None for one that names nobody. Raises RegistryError, which says
-    the place and nothing of the entry."""
+    """Return an entry of `auths`; None for one without a user. Raises RegistryError, which says the
+    place and nothing of the entry."""
     name, password = text_of(body.get("username")), text_of(body.get("password"))
     if auth := "".join(text_of(body.get("auth")).split()):
         try:

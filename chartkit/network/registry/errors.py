@@ -8,9 +8,9 @@ from chartkit.errors import LookupFailed
 
 
 class RegistryError(LookupFailed):
-    """An answer that is none, or that is refused; the message is one line without any secret.
+    """A missing or refused answer; the message is one line without any secret.
 
-    unanswered: whether no answer was read at all (nobody was reached, nobody may be asked) rather
+    unanswered: whether no answer was read at all (no host was reached, or none may be asked) rather
     than one that is bad news. Rules that verify images are in error over the first and fail over
     the second, as Kyverno's do. without_body: what Kyverno says where it asks for no more than the
     headers (HEAD), empty where no answer was read.

@@ -150,7 +150,7 @@ class _Image:
 
 
 class Images:
-    """Images as they are shown to one somebody, each reference asked for once."""
+    """Images as one set of credentials sees them, each reference asked for once."""
 
     def __init__(self, artifacts: Artifacts, limits: Limits) -> None:
         self.artifacts = artifacts

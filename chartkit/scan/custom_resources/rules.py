@@ -280,7 +280,7 @@ class _Run:
     def _read(
         self, compiled: CompiledRule, variables: Mapping[str, Value], path: FieldPath
     ) -> tuple[FieldPath, ...]:
-        """Return the fields that a false rule read; the value itself where none can be told."""
+        """Return the fields that a false rule read; the value itself where they are unknown."""
         if compiled.program is None:
             return (path,)
         roots = {"self": Datum(variables["self"], ()), "oldSelf": Datum(NONE)}

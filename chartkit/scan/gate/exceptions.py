@@ -44,7 +44,7 @@ _LONGEST: Final = 63
 @dataclass(frozen=True, slots=True)
 class Exceptions:
     """The exceptions of a scan's suppressions; diagnostics: suppressions that do not hold, and
-    those that no exception can stand for."""
+    suppressions that no exception can express."""
 
     bodies: tuple[Body, ...]
     diagnostics: tuple[Diagnostic, ...]

@@ -39,7 +39,7 @@ class Violation:
 
 
 def violations_of(resource: Resource, result: RuleResult) -> Iterator[Violation]:
-    """Yield the violations that a result stands for: one for each field, at least one."""
+    """Yield the violations of a result: one for each field, at least one."""
     name, is_error = object_name(resource), result.status is Status.ERROR
     for pointer in result.fields or ("",):
         field = field_path(resource.body, pointer)

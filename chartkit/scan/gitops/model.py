@@ -258,7 +258,7 @@ def _filled(value: Json, unknown: list[FieldPath], path: FieldPath) -> Json:
 
 
 def _text(text: str) -> Json:
-    """Return what a text with variables stands for, of the type that YAML gives it then; raise
+    """Return a text with its variables replaced, of the type that YAML then gives it; raise
     _UnknownError."""
     found = text
     for _ in range(_DEEPEST):

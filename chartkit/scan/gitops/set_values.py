@@ -44,7 +44,7 @@ def steps_of(name: str) -> list[str | int]:
 
 
 def typed(text: str) -> Json:
-    """Return the value that a text stands for: true, false, null, a number, a list, or itself."""
+    """Return the value of a text: true, false, null, a number, a list, or itself."""
     if text.startswith("{") and text.endswith("}"):
         return [_scalar(each) for each in text[1:-1].split(",")] if text != "{}" else []
     return _scalar(text)

@@ -78,5 +78,5 @@ class Reports:
 
 
 def _needs_registry(result: RuleResult) -> bool:
-    """Return whether an error may be that nobody asked a registry."""
+    """Report whether an error may come from a registry that was not asked."""
     return result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)

@@ -86,11 +86,11 @@ class PolicyTemplate:
     """The template of one policy.
 
     nodes: of its document; named: those of named templates; constants: texts of variables that are
-    set before; marks, excluded: what the marks stand for, by number; decisions: the conditions,
-    each with how it is decided unless a variant says otherwise; lists: those that are lists of
-    values; items: those about the items of a list, with the list; lines: by condition, that in the
-    template; specimens: what the marks of fields that take no text stand for, by their key;
-    suffixes: what marks end with, by number.
+    set before; marks, excluded: what the marks replace, by number; decisions: the conditions, each
+    with how it is decided unless a variant says otherwise; lists: those that are lists of values;
+    items: those about the items of a list, with the list; lines: by condition, that in the
+    template; specimens: what the marks replace in fields that take no text, by their key; suffixes:
+    what marks end with, by number.
     """
 
     nodes: Sequence[Node]

@@ -29,7 +29,7 @@ from chartkit.model import Body, Json, Location, Resource, mapping_at
 VALIDATING: Final = "ValidatingPolicy"
 MORE: Final = ITEMS + 1
 CONTROLLERS: Final = "chartkitcontrollers"
-"""Stands for the pod controllers that values choose."""
+"""Takes the place of the pod controllers that values choose."""
 LISTS: Final = re.compile(r"chartkitlist(\d{3})")
 _LIST: Final = "chartkitlist{:03}"
 _LITERALS: Final = re.compile(r"\[\s*('[^'\\]*'(?:,\s*'[^'\\]*')*)\s*\]")

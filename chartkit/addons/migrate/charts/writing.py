@@ -184,7 +184,7 @@ class Writer:
     def _list(
         self, head: str, get: _Get, fixed: dict[str, int], indent: int, values: Sequence[Any]
     ) -> list[str] | None:
-        """Return the lines of a list; None for one whose items cannot be told apart."""
+        """Return the lines of a list; None for one whose items look alike."""
         pad = " " * indent
         if not any(values):
             return [f"{pad}{head} []"]

@@ -23,7 +23,7 @@ from chartkit.engine.cel.values import INT_MAX, INT_MIN, Scalar
 from chartkit.model import Json
 
 Operand: TypeAlias = Expr | Json
-"""An expression, or a plain value that stands for its literal."""
+"""An expression, or a value, written as its literal."""
 
 TRUE: Final = tree.Literal(True)
 FALSE: Final = tree.Literal(False)

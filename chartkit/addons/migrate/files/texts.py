@@ -74,8 +74,8 @@ class MigratedObject:
 
     @property
     def differs(self) -> bool:
-        """Return whether both forms differ, or were never seen to decide anything, and nobody has
-        said that they may."""
+        """Return whether both forms differ, or were never seen to decide anything, and the user has
+        not accepted that."""
         return bool(self.fault) and not self.allowed
 
     @property

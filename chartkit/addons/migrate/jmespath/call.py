@@ -92,7 +92,7 @@ _PRINTED: Final = ("int", "bool", "quantity", "int-or-string", TIME)
 
 
 def placeholder(number: int) -> str:
-    """Return the text that stands for a variable in a query."""
+    """Return the placeholder of a variable in a query."""
     return f"__variable_{number}__"
 
 

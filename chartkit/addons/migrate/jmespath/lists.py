@@ -266,7 +266,7 @@ def _double(number: Expr) -> Expr:
 
 
 def without_null(stream: Stream) -> Stream:
-    """Return a stream of lists without the null that stands for one in a list of several values."""
+    """Return a stream of lists without the null in place of a missing list among several values."""
     *outer, last = stream.generators
     if not isinstance(last.elements.root, ListLiteral):
         return stream

@@ -310,7 +310,7 @@ _TYPED: Final = frozenset(("request", "variables", "namespaceObject"))
 
 
 def _static_type(expr: Expr) -> str | None:
-    """Return the type that CEL's checker gives an expression; None where that is not told."""
+    """Return the type that CEL's checker gives an expression; None where it is unknown."""
     match expr:
         case Literal(value):
             return type(value).__name__
@@ -447,7 +447,7 @@ class Names:
 
     objects: `request.object` and so on, by their path; others: context variables, `element` and
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
-    that placeholders in a query stand for; known: the paths that are there where an expression is
+    behind the placeholders in a query; known: the paths that are there where an expression is
     evaluated; fetched: the context entries that are read of what others answer; changes: behaviour
     that differs, noted for all of a rule's expressions.
     """
@@ -469,7 +469,7 @@ class Names:
         return replace(self, objects={**self.objects, ("request", "object"): term})
 
     def with_embedded(self, terms: Mapping[str, Term]) -> Names:
-        """Return the names with variables that placeholders stand for."""
+        """Return the names with the variables behind placeholders."""
         return replace(self, embedded={**self.embedded, **terms})
 
     def note(self, change: str) -> None:

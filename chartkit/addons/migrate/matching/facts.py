@@ -134,7 +134,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts(Facts):
-    """The facts of an object that nobody asks for: there is no request."""
+    """The facts of an object outside any request."""
 
     @property
     def kind(self) -> Expr:

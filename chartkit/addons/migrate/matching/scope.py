@@ -119,7 +119,7 @@ def about_deletions(rule: Rule) -> Rule:
 
 
 def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
-    """Return the scope of a policy about objects that are there, whoever made them.
+    """Return the scope of a policy about existing objects, whatever created them.
 
     Raises `NotConvertible`.
     """

@@ -48,9 +48,9 @@ from chartkit.model import Body, Json
 
 _PATCH: Final = "JSONPatch"
 _MADE: Final = object()
-"""Stands for a parent that is there, made or not."""
+"""Marks a parent that exists, created by the patch or not."""
 _MOVED: Final = object()
-"""Stands for a value that comes from elsewhere in the object."""
+"""Marks a value that comes from elsewhere in the object."""
 
 Guarded: TypeAlias = tuple[Expr, Expr]
 """An operation: the condition under which it is done, and the operation."""

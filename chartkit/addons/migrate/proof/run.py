@@ -443,7 +443,7 @@ def _is_of_another(case: Case, spaces: Sequence[Space]) -> bool:
 
 
 def _is_no_scan(case: Case) -> bool:
-    """Return whether nobody asks for another operation than background scans have."""
+    """Report whether a case has only the operations of background scans."""
     return case.is_background and case.document.get("operation", "CREATE") != "CREATE"
 
 

@@ -61,10 +61,10 @@ _PLAIN: Final = re.compile(r"[A-Za-z./:_-]*")
 
 
 class VariableText(str):
-    """A leaf of a pattern with a variable; to whoever does not know it a plain text.
+    """A leaf of a pattern with a variable; to other code a string.
 
-    place: the text without its wildcards; function: of a text that has it at its start, its end
-    or in it, as the wildcards say, empty for no wildcards; negated: whether `!` is before it.
+    place: the text without its wildcards; function: of a text that has it at its start, its end or
+    in it, as the wildcards say, empty for no wildcards; negated: whether `!` is before it.
     """
 
     __slots__ = ("function", "negated", "place")

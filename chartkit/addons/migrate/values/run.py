@@ -397,7 +397,7 @@ def _has(values: Json, path: Path) -> bool:
 
 
 def _path(values: Json, name: str) -> Path | None:
-    """The path that a dotted name stands for; a key may hold dots itself."""
+    """Return the path of a dotted name; a key may contain dots itself."""
     if not isinstance(values, dict):
         return None
     if name in values:

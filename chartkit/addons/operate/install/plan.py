@@ -206,8 +206,8 @@ def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
 
 
 def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
-    """Return the Kyverno that an engine's release has, None for another and where it is not
-    told."""
+    """Return the Kyverno that an engine's release has, None for another chart, and where it is
+    unknown."""
     if release is None or release.name != ENGINE:
         return None
     try:

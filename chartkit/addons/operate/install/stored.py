@@ -86,7 +86,7 @@ class StoredObjects:
         return count
 
     def write(self, found: Iterable[Difference]) -> None:
-        """Writes what was wanted: a list as a whole, whoever wrote items of it."""
+        """Write the wanted values; a list as a whole, even where others added items."""
         for difference in found:
             place = self._place(difference.resource)
             if place is not None and difference.path:

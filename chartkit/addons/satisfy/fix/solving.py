@@ -1,4 +1,4 @@
-"""The fewest changes of an object that end its violations, as far as nobody has to decide.
+"""The fewest changes of an object that end its violations without a decision by a person.
 
 Rules are asked what they want, and every change is tried: an object that violates a rule which it
 kept before is no fix.

@@ -40,7 +40,7 @@ class PolicyReloader:
     def __init__(
         self, source: Source, log: Log, poll: float, reloaded: Callable[[bool], None] = _uncounted
     ) -> None:
-        """poll: seconds between looks; reloaded: told of each new set whether it is used.
+        """poll: seconds between looks; reloaded: called for each new set, with whether it is used.
         Raise ChartkitError where there is none to begin with."""
         self._source = source
         self._log = log

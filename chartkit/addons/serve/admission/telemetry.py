@@ -44,15 +44,15 @@ class Log:
         write: Callable[[bytes], object] = _write,
         count: Callable[[str], object] = _uncounted,
     ) -> None:
-        """count: told the part of the server in which something failed (`guarded`)."""
+        """count: called with the part of the server in which something failed (`guarded`)."""
         self._least = LEVELS.index(level)
         self._write = write
         self._count = count
         self.is_debug = level == "debug"
 
     def guarded(self, part: str, message: str, **fields: Json) -> Guard:
-        """Return a block whose errors end it alone: they are logged and counted, for nobody waits
-        for what it does."""
+        """Return a block whose errors end it alone: they are logged and counted, because no request
+        waits for its work."""
         return Guard(self, part, message, fields)
 
     def failed(self, part: str, message: str, error: Exception, fields: dict[str, Json]) -> None:
@@ -70,7 +70,7 @@ class Log:
         self._line("info", message, fields)
 
     def warning(self, message: str, **fields: Json) -> None:
-        """Write what somebody should look at."""
+        """Write a warning to the log."""
         self._line("warning", message, fields)
 
     def error(self, message: str, **fields: Json) -> None:

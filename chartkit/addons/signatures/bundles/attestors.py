@@ -248,7 +248,7 @@ def find_bundles(
     """Return the digest of an image and the bundles (v0.3) that refer to it, as cosign finds them.
 
     repository: where they lie, if not beside the image. What cannot be had or read is not a bundle,
-    and raises nothing: whoever looks for signatures of another format then hears why.
+    and raises nothing: the search for signatures of another format then gives the reason.
     """
     try:
         resolved = artifacts.resolve(image)

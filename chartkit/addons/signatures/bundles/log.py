@@ -67,7 +67,7 @@ def verify_entries(
     """Return the entries of logs that are trusted; raises SignatureError where there is none, and
     for any that does not fit.
 
-    signer: None where it is a key that nobody knows.
+    signer: None where the key is unknown.
     """
     names = [(log_entry.log, log_entry.index) for log_entry in bundle.entries]
     if len(set(names)) != len(names):

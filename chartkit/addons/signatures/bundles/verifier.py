@@ -42,9 +42,9 @@ class Clock(Enum):
     LOGGED = auto()
     """A log's promise."""
     NOW = auto()
-    """Nobody: certificates must be valid when they are asked about."""
+    """No witness: certificates must be valid at the time of verification."""
     NONE = auto()
-    """Nobody, and it does not matter: a key has signed."""
+    """No witness is needed: a key has signed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ class RekorEntry:
 
 
 def read_entry(body: str) -> RekorEntry:
-    """Return an entry's body in base64; raises SignatureError for one that is none, or of a kind
-    that stands for no signature of an image."""
+    """Return an entry's body in base64; raises SignatureError for anything else, and for a kind of
+    entry that records no signature of an image."""
     content = from_base64(body)
     entry = read_object(content)
     kind, version = entry.get("kind"), entry.get("apiVersion")

@@ -163,10 +163,11 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
 
 
 def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
-    """Return the content of the first artifact of a type that refers to an image, whoever made it.
+    """Return the content of the first artifact of a type that refers to an image, without verifying
+    its author.
 
     None where it is not JSON. Raises SignatureError in Kyverno's words where there is no such
-    artifact or it is not made as it should be, another LookupFailed where nobody answers.
+    artifact or it is not made as it should be, another LookupFailed where there is no answer.
     """
     reference = artifacts.resolve(image)
     repository = Repository(artifacts, reference.reference, is_single=True)

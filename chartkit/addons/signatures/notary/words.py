@@ -13,7 +13,7 @@ from chartkit.go.time_layout import Moment
 
 SECOND: Final = 1_000_000_000
 ZERO: Final = -62_135_596_800 * SECOND
-"""The time that stands for none in Go: the beginning of year 1, in UTC."""
+"""Go's zero time: the beginning of year 1, in UTC."""
 _FIRST: Final = -62_135_596_800 + 86_400
 _LAST: Final = 253_402_300_799 - 86_400
 """Seconds between which `datetime` knows every zone's date: years 1 and 9999."""

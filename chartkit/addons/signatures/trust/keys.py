@@ -217,7 +217,7 @@ def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:
     """Return the public key that a reference leads to; what: the words before the reason of a
     fault.
 
-    Raises SignatureError in cosign's words, UnknownKeyError for a key that nobody here reads.
+    Raises SignatureError in cosign's words, UnknownKeyError for a key of an unsupported kind.
     """
     if not reference.startswith(SCHEME):
         raise UnreachableKeyError(reference)

@@ -87,7 +87,7 @@ def variable_name(checked: Checked, expr: Expr) -> str | None:
 
 
 def constant_named(checked: Checked, environment: Environment, expr: Expr) -> Value:
-    """The constant that a name stands for: a type or a library's value; else `NO_CONSTANT`.
+    """Return the constant of a name: a type or a library's value; else `NO_CONSTANT`.
 
     Raises `CelError` for a name whose value is a type, but which the environment does not know as
     one: cel-go makes no program of it, even where it is a macro's own variable.

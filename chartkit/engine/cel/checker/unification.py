@@ -27,7 +27,7 @@ _NULLABLE = frozenset(
 _PLAIN = (
     frozenset(TypeKind) - _TAKES_ANYTHING - {*(TypeKind.NULL, TypeKind.PARAMETER, TypeKind.WRAPPER)}
 )
-"""Kinds of types that only a type of their own kind may stand for."""
+"""Kinds of types to which only a type of the same kind is assignable."""
 
 _STEPS = 2_000
 """The most steps for one question: `{a: a}` around itself doubles a type each time."""
@@ -64,7 +64,7 @@ def is_same(first: Type, second: Type) -> bool:
 
 
 def plain_kinds(values: Sequence[Type]) -> tuple[TypeKind | None, ...]:
-    """The kinds of types by which most calls are told from overloads that do not match."""
+    """Return the kinds of types that rule most overloads of a call out."""
     return tuple(value.kind if value.kind in _PLAIN else None for value in values)
 
 
@@ -135,11 +135,11 @@ class Substitution:
         return self.resolve(value, DYN)
 
     def assign(self, source: Type, target: Type) -> bool:
-        """Return whether `source` may stand for `target`; binds variables only where it may."""
+        """Report whether `source` is assignable to `target`; bind variables only where it is."""
         return self.assign_all((source,), (target,))
 
     def assign_all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
-        """Return whether each source may stand for its target, with the same bindings."""
+        """Report whether each source is assignable to its target, with the same bindings."""
         self._undo.clear()
         self._left = _STEPS
         if self._all(sources, targets):

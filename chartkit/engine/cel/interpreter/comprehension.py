@@ -109,7 +109,7 @@ def _put(values: dict[Value, Value], key: Value, value: Value, optional: bool) -
 
 
 _UNSET: Final = object()
-"""An accumulator whose first value nobody has asked for yet."""
+"""An accumulator whose first value was not needed yet."""
 
 
 @dataclass(frozen=True, slots=True)

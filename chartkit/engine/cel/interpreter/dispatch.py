@@ -44,8 +44,8 @@ SINGLE: Final[dict[str, frozenset[type] | None]] = {
 }
 """Functions with one implementation for all overloads, and the classes that it takes first.
 
-What it does not take fails with the function's name in the message, the rest without. For None
-no name is ever told.
+What it does not take fails with the function's name in the message, the rest without. For None the
+message never has a name.
 """
 
 UNIT_WHEN_OPEN: Final = frozenset(

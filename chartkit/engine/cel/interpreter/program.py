@@ -25,7 +25,7 @@ Run = Callable[[Mapping[str, Value]], Value]
 
 
 def _undecided(_variables: Mapping[str, Value]) -> Value:
-    """Stands for code that there is none of."""
+    """Takes the place of code that was not generated."""
     raise Undecided
 
 

@@ -157,7 +157,7 @@ def always(units: int) -> Callable[[Sequence[Value], Value], int]:
 
 
 def untold(_args: Sequence[Value], _result: Value) -> int:
-    """Nobody can tell what it costs."""
+    """The cost is unknown."""
     return UNTOLD
 
 

@@ -27,7 +27,7 @@ _SLOWER: Final = 8
 _CALL: Final = 72
 
 _REPLACED: Final = 2000
-"""Matches that are taken for granted where nobody counted them."""
+"""Matches that are assumed where they were not counted."""
 
 
 class Patterns:

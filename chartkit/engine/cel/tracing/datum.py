@@ -32,8 +32,8 @@ class Guard(NamedTuple):
 
 
 class Each(NamedTuple):
-    """The results of a condition, and the elements that it was asked of: an element stands for a
-    result that no field decided."""
+    """The results of a condition, and the elements that it was asked of: an element takes the place
+    of a result that no field decided."""
 
     results: Sequence[Datum]
     elements: Sequence[Datum]
@@ -122,7 +122,7 @@ NOTHING: Final = Datum(None)
 
 
 def unknown(*causes: Causes) -> Datum:
-    """Return a value that nobody knows."""
+    """Return an unknown value."""
     return Datum(UNKNOWN, None, causes)
 
 
@@ -300,12 +300,12 @@ def _selected(datum: Datum, key: Value, rest: FieldPath, optional: bool) -> Datu
 
 
 def _steps(key: Value) -> FieldPath:
-    """Return the step that a key stands for in a JSON object; none for what is not a string."""
+    """Return the step of a key in a JSON object; none for what is not a string."""
     return (key,) if isinstance(key, str) else ()
 
 
 def is_list(datum: Datum) -> bool:
-    """Return whether a value is a list, perhaps with elements that nobody knows."""
+    """Return whether a value is a list, perhaps with unknown elements."""
     return datum.value.__class__ is list or isinstance(datum.members, Sequence)
 
 

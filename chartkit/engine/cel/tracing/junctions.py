@@ -26,7 +26,7 @@ from chartkit.engine.cel.values import OptionalValue, Value, same
 from chartkit.model import FieldPath, pointer_of
 
 MOST_POINTERS: Final = 32
-"""More fields than this help nobody."""
+"""The most fields of a report; more do not help."""
 _MOST_VISITS: Final = 5_000
 _IDENTITY: Final = frozenset(
     {
@@ -293,7 +293,7 @@ def choice(condition: Step, yes: Step, no: Step) -> Step:
 
 def _chosen(why: Causes, chosen: Datum) -> Datum | None:
     """Return a value that a question about one field led to, where that is the field of the value
-    itself, or the value is empty and stands for it; else None."""
+    itself, or the value is empty and takes its place; else None."""
     if not isinstance(why, Read | Datum) or not why.path:
         return None
     place, present = why.path, isinstance(why, Read) and why.presence

@@ -38,8 +38,8 @@ _NOT_COMPILED: Final = ("cosign", "certificate")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attestor(Opaque):
-    """Somebody who may vouch for an image; body: an entry of `spec.attestors`, its expressions
-    replaced with their values. Expressions see nothing of it."""
+    """An attestor of images; body: an entry of `spec.attestors`, its expressions replaced with
+    their values. Expressions see nothing of it."""
 
     cel_type: ClassVar[Type] = types.opaque("imageverify.attestor")
 

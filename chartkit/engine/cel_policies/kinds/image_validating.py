@@ -1,8 +1,8 @@
 """ImageValidatingPolicy: which images an object names, and what must hold of them.
 
-Signatures and attestations are asked of `World.signatures`; where there is nobody to ask, an
-expression that needs one is an error. An image that is required to be verified and was not is a
-failure once all policies of a request have been evaluated, for another one may have verified it.
+Signatures and attestations are asked of `World.signatures`; without a verifier, an expression that
+needs one is an error. An image that is required to be verified and was not is a failure once all
+policies of a request have been evaluated, for another one may have verified it.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ _Steps = Sequence[tuple[str, Json]]
 
 
 class _Joined:
-    """Two lists of elements that are told apart by their keys, joined.
+    """Two lists of elements with keys, joined.
 
     Elements that both have come in the order of the second list, those of the first alone stay
     where they are among them.

@@ -34,8 +34,8 @@ class Native:
 
 
 NIL_LIST: Final[list[Json]] = []
-"""An empty list of an `Object{…}`, told by its identity: Go has a nil slice there, a list like any
-other to all but JSON, which writes it as null."""
+"""An empty list of an `Object{…}`, recognised by its identity: Go has a nil slice there, a list
+like any other except in JSON, which writes it as null."""
 
 _NULL: Final = Native("structpb.NullValue", "NULL_VALUE", "0")
 _GO_TYPES: Final = {

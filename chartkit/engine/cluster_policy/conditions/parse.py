@@ -54,7 +54,7 @@ class ConditionsMalformed(ChartkitError):  # noqa: N818 - not loaded, as Kyverno
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One comparison as written; None stands for null and for missing."""
+    """One comparison as written; None means null or missing."""
 
     key: Json
     operator: str

@@ -60,7 +60,7 @@ def _fits(wanted: Body, reference: Mapping[str, str]) -> bool:
 
 
 def matches(pattern: str, value: str) -> bool:
-    """`*` at the end stands for any text, `-` for none, and commas part patterns."""
+    """`*` at the end matches any text, `-` none; commas separate patterns."""
     pattern = pattern.strip()
     if pattern in ("", "*", value) or (pattern == "-" and not value):
         return True
@@ -120,7 +120,7 @@ def show_differences(found: Sequence[Difference]) -> str:
 
 
 def path_of(key: str, value: Json) -> tuple[str | int, ...] | None:
-    """Return the path that a difference's key stands for in a document; None where it is none.
+    """Return the path of a difference's key in a document; None where it has none.
 
     Keys of objects may hold dots themselves.
     """

@@ -1,4 +1,4 @@
-"""`validate.manifests` rules: is an object the one that somebody signed.
+"""`validate.manifests` rules: whether an object is the one that was signed.
 
 Signatures of public keys, and of certificates with a log's entry beside them, are verified, and
 what was signed is compared with the object. Of all other signatures the rule says that they could
@@ -42,7 +42,7 @@ _DOMAIN: Final = "cosign.sigstore.dev"
 _NO_BUNDLE: Final = "manifests in registries are not looked at, only those in annotations"
 _NOT_FOUND: Final = "YAML manifest not found for this resource"
 _SIGNED: Final = "singed by a valid signer: "
-"""As Kyverno spells it; nobody follows where a key signed."""
+"""As Kyverno spells it; where a key signed, no name follows."""
 _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----")
 
 

@@ -1,5 +1,5 @@
-"""The manifest that somebody signed, as an object's annotations carry it: gzip and base64 of YAML,
-or of a tar archive of YAML (k8s-manifest-sigstore)."""
+"""The signed manifest, as an object's annotations carry it: gzip and base64 of YAML, or of a tar
+archive of YAML (k8s-manifest-sigstore)."""
 
 from __future__ import annotations
 

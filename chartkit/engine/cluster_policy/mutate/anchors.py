@@ -165,7 +165,7 @@ class _GlobalUnmetError(PatchError):
 
 def applicable(patch: Json, resource: Json, budget: Budget, unmet: list[str] | None = None) -> Json:
     """The patch without its anchors, `{}` where their conditions do not hold; unmet: takes the one
-    that does not, None where nobody asks.
+    that does not, None unless it is needed.
 
     The patch that is given is changed. Raises `PatchError`.
     """

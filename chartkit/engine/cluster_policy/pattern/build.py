@@ -46,8 +46,8 @@ class Failure:
     """A mismatch on its way up through the pattern.
 
     anchor: the anchor that makes it a condition unmet, or a key that must not be; None for any
-    other reason. combined: whether it stands for several that were skipped below. skips: whether
-    it means that the pattern does not apply. place: the part of the pattern that does not hold, and
+    other reason. combined: whether it combines several that were skipped below. skips: whether it
+    means that the pattern does not apply. place: the part of the pattern that does not hold, and
     where in the value.
     """
 
@@ -122,7 +122,7 @@ class Run:
     found: for each anchored key that was looked for, whether any object had it; metadata: label
     patterns by their place, once wildcards in their keys were replaced, which lasts for the rest of
     the comparison; budget: the rule's; absent: takes the optional parts that the value does not
-    have, None where nobody asks.
+    have, None unless they are needed.
     """
 
     __slots__ = ("absent", "budget", "found", "metadata")

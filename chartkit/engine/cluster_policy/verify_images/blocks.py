@@ -213,7 +213,7 @@ class ImageBlock:
 
     @property
     def is_signed(self) -> bool:
-        """Return whether somebody must have signed or attested the images."""
+        """Report whether the images must be signed or attested."""
         return bool(self.attestors or self.attestations)
 
     def speaks_of(self, image: str) -> bool:

@@ -44,7 +44,7 @@ class SubstitutionFailed(EvaluationError):  # noqa: N818 - says what happened
 
 class Standing(StrEnum):
     """The state of an image before it is validated, as annotations record it; UNKNOWN: its
-    signature decides, and nobody can be asked."""
+    signature decides, and cannot be verified here."""
 
     PASSED = "pass"
     SKIPPED = "skip"
@@ -129,8 +129,8 @@ class ImagesHandler:
         )
 
     def validate(self, context: Context, request: Request) -> RuleResult | None:
-        """Judges the images as they are; None where that takes a signature that nobody could
-        verify."""
+        """Judge the images as they are; None where that takes a signature that could not be
+        verified."""
         is_open = False
         standing: Mapping[str, Standing] = {}
         if _is_offline(context):

@@ -35,7 +35,7 @@ from chartkit.model import Body, Json, Status
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The finding about an image's signatures. digest: of the signed image, empty if unknown;
-    is_open: nobody could be asked."""
+    is_open: it could not be verified here."""
 
     status: Status
     message: str
@@ -45,8 +45,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The reason why one attestor does not count. status: FAIL if it did not sign, ERROR if that
-    is unknown; is_open: because nobody can be asked."""
+    """The reason why one attestor does not count. status: FAIL if it did not sign, ERROR if that is
+    unknown; is_open: because it cannot be verified here."""
 
     text: str
     status: Status = Status.FAIL
@@ -116,7 +116,8 @@ def check_attestors(sets: Sequence[AttestorSet], verifier: Verifier, image: str)
 
 
 def worst(faults: Sequence[Fault]) -> Status:
-    """A question that nobody answered leaves open whether an image is signed."""
+    """Return the worst status. A question without an answer leaves open whether an image is
+    signed."""
     is_error = any(fault.status is Status.ERROR for fault in faults)
     return Status.ERROR if is_error else Status.FAIL
 

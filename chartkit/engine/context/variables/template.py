@@ -144,7 +144,7 @@ def _text(text: str, path: str) -> Template:
 
 
 class _UnresolvedError(Exception):
-    """A query that failed, whose place is still to be told."""
+    """A query that failed, whose location is added later."""
 
     def __init__(self, query: str, error: EvaluationError) -> None:
         super().__init__(query)

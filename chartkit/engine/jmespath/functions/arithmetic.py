@@ -24,7 +24,7 @@ from chartkit.model import Json
 
 
 class _Duration(int):
-    """Nanoseconds, told apart from a plain number."""
+    """Nanoseconds, distinct from a number."""
 
 
 _Operand = float | Quantity | _Duration
@@ -237,7 +237,7 @@ def avg(numbers: list[float]) -> float:
 
 @function("to_number(any) number", "to_number('1.5')")
 def to_number(value: Json) -> Json:
-    """The number that a text stands for; null where it stands for none."""
+    """Return the number that a text spells; null for any other text."""
     if is_number(value):
         return value
     if isinstance(value, str):

@@ -31,7 +31,7 @@ def _bytes(text: str) -> bytes:
 
 @function("base64_decode(string) string", "base64_decode('aGVsbG8=')")
 def base64_decode(text: str) -> str:
-    """The text that Base64 stands for."""
+    """Decode Base64 to text."""
     return decode_base64(text).decode("utf-8", "surrogateescape")
 
 

@@ -47,7 +47,7 @@ def _searched(regex: Regex, text: Json, name: str, budget: Budget) -> str:
     "regex_replace_all('([a-z]+)-([0-9]+)', 'web-1', '$2-$1')",
 )
 def regex_replace_all(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
-    """Replaces every match of a regular expression; `$1` stands for its first group."""
+    """Replaces every match of a regular expression; `$1` is its first group."""
     return _replaced(budget, "regex_replace_all", pattern, text, replacement)
 
 
@@ -184,7 +184,7 @@ def truncate(text: str, length: float) -> str:
 
 @function("to_boolean(string) bool", "to_boolean('True')")
 def to_boolean(text: str) -> bool:
-    """The boolean that the texts true and false stand for, in any case of letters."""
+    """Return the boolean of the texts true and false, in any case of letters."""
     lower = strconv.to_lower(text)
     if lower not in ("true", "false"):
         expected = "lowercase argument must be 'true' or 'false'"

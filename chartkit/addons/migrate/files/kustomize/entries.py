@@ -215,8 +215,8 @@ class BuiltObject:
         return replace(self)
 
     def is_selected(self, target: Mapping[str, Json], body: Body | None = None) -> bool:
-        """Return whether a patch's target selects it, or a document that stands for it; raise
-        StaysError for a target by labels."""
+        """Return whether a patch's target selects it, or a document in its place; raise StaysError
+        for a target by labels."""
         body = self.body if body is None else body
         if any(target.get(key) for key in _BY_LABELS):
             raise StaysError("its target selects by labels or annotations")
@@ -270,8 +270,7 @@ class Build:
         self.objects += (built_object.copy() for built_object in other.objects)
 
     def forget_repeated(self) -> None:
-        """Forget the new forms of a policy that is there twice: the name of its file stands for
-        both."""
+        """Forget the new forms of a policy that appears twice: the name of its file covers both."""
         seen: dict[int, BuiltObject] = {}
         for built_object in self.objects:
             if built_object.migrated is None:

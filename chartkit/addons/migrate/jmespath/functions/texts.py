@@ -178,7 +178,7 @@ def truncate(_names: Names, args: Sequence[Term]) -> Term:
 
 @declare
 def to_boolean(_names: Names, args: Sequence[Term]) -> Term:
-    """The boolean that a text stands for in any case of letters; of another, an error."""
+    """Return the boolean that a text spells, in any case of letters; any other text is an error."""
     return computed(cel.index(_BOOLEANS, cel.method(text(args[0]), "lowerAscii")), "bool")
 
 

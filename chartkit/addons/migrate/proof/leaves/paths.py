@@ -169,7 +169,8 @@ class Lookup:
 
 
 def url_lookup(url: Json) -> Lookup | None:
-    """Return what a URL path of the Kubernetes API asks for; None for one that cannot be told."""
+    """Return what a URL path of the Kubernetes API asks for; None for a path that is not
+    understood."""
     if not isinstance(url, str):
         return None
     path, _, query = _VARIABLE.sub(_UNKNOWN, url).partition("?")

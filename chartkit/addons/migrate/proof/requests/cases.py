@@ -59,7 +59,7 @@ _CHANGES: Final = 6
 
 _OBJECTS: Final = ("object", "oldObject")
 _CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
-"""Operations on what is there, of which nobody but an API server tells."""
+"""Operations on existing objects, which only an API server reports."""
 _UID: Final = "00000000-0000-0000-0000-000000000001"
 _written: Final = json.JSONEncoder(sort_keys=True, default=str).encode
 
@@ -91,7 +91,7 @@ class Space:
 
 
 def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
-    """Return the creation of an object by somebody without a role; around: other parts of the
+    """Return the creation of an object by a user without roles; around: other parts of the
     request's document, such as what exists in the cluster."""
     document: Body = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
     document |= around or {}

@@ -180,14 +180,14 @@ _SAMPLE_KINDS: Final = (
     GroupVersionKind("", "v1", "Service"),
     GroupVersionKind("", "v1", "Namespace"),
 )
-"""The kinds that stand for all where a policy matches every kind."""
+"""The sample of kinds for a policy that matches every kind."""
 _MOST: Final = 40
 _VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?", re.ASCII)
 
 
 def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[GroupVersionKind]:
     """Return the kinds that kind selectors and match constraints name, those of the former first;
-    at most forty. Of a wildcard a few stand for all."""
+    at most forty. A few represent a wildcard."""
     named = list(_constrained(policies))
     found = [kind for text in selectors for kind in _selected(text, named)]
     # A custom kind is known by its plural alone where no selector names it.

@@ -17,7 +17,7 @@ UNHASHABLE_BYTES = "internal error: runtime error: hash of unhashable type types
 
 
 def list_index(index: Value) -> int:
-    """The index that a value stands for in a list; raises `CelError` for what is none."""
+    """Return the index of a list that a value denotes; raises `CelError` for any other value."""
     number = lossless_int(index)
     if number is not None:
         if number < 2**63:

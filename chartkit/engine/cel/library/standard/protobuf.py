@@ -37,7 +37,7 @@ EMPTY = types.struct("google.protobuf.Empty")
 
 
 def type_constant(value: Type, declared: Type | None = None) -> Variable:
-    """A name that stands for a type; declared: the type with its parameters, for the checker."""
+    """The variable of a type's name; declared: the type with its parameters, for the checker."""
     return Variable(types.type_of_type(declared or value), value, has_value=True)
 
 

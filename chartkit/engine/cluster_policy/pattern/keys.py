@@ -29,7 +29,8 @@ _NO_KEY: Final = "conditional anchor key doesn't exist in the resource"
 
 
 def compile_key(written: str, pattern: Json, spot: Spot) -> Entry:
-    """The entry of a key as the pattern has it; spot: that of the object."""
+    """Compile the check of a key. written: the key as the pattern has it, with its anchor; spot:
+    where the object with the key stands."""
     anchor = parse_anchor(written)
     if anchor is not None and anchor.kind in _ANCHORED:
         return _ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written))

@@ -108,7 +108,8 @@ class Session:
         except ChartkitError as error:
             policies = known or Policies(load_policies([DEFAULT_PROFILE], {}))
             which = "those before" if known else f"those of {DEFAULT_PROFILE}"
-            message = f"the policies cannot be loaded: {error.message}; {which} judge"
+            where = f"{error.location}: ".removeprefix(f"{root}{os.sep}") if error.location else ""
+            message = f"the policies cannot be loaded: {where}{error.message}; {which} judge"
             note = Diagnostic("policies", Severity.NOTE, message, error.location, error.hint)
             policies.notes = [note]
         return policies

@@ -187,6 +187,19 @@ async def test_a_project_file_has_its_mistakes(tmp_path: Path) -> None:
         assert at(found[0])[:2] == (0, 0)
 
 
+async def test_charts_that_are_not_rendered_yet_are_named(tmp_path: Path) -> None:
+    text = 'profiles: [pss-baseline]\nenvironments:\n  prd: {kyverno: "1.19", kubernetes: "1.34"}\n'
+    (tmp_path / "chartkit.yaml").write_text(text)
+    file = tmp_path / "pod.yaml"
+    file.write_text(POD)
+    async with editor(tmp_path) as work:
+        work.open(file)
+        found = await work.diagnostics(file, lambda found: "policies" in codes(found))
+        (note,) = [each.message for each in found if each.code == "policies"]
+    where = Path("charts", "kyverno-policies", "values_prd.yaml")
+    assert note.startswith(f"the policies cannot be loaded: {where}: there is no such values file;")
+
+
 async def test_a_newer_version_takes_the_place_of_an_older_check(tmp_path: Path) -> None:
     file = tmp_path / "pods.yaml"
     file.write_text("---\n".join(POD.replace("web}", f"web-{n}}}") for n in range(50)))

@@ -38,6 +38,18 @@ _GROWING = {
         ]
     }
 }
+_LABEL = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: %s}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: 'Object{metadata: Object.metadata{labels: Object.metadata.labels{x: "%s"}}}'
+"""
 CASES = {
     "undo": ((_merge("{spec: {hostNetwork: true}}"), _merge("{spec: {hostNetwork: false}}")), 2),
     "grow": ((_GROWING,), 1),
@@ -58,6 +70,10 @@ def test_a_finding_names_the_values_as_yaml_has_them() -> None:
     messages = [message for _, _, _, message, _ in findings(_policies(*CASES["undo"][0]))]
     what = "spec.hostNetwork of a Pod becomes true, then false"
     assert messages == [f"p/r0 and p/r1 undo each other: {what}"]
+    labels = [compile_any(Resource(yaml.safe_load(_LABEL % (name, name)))) for name in ("a", "b")]
+    messages = [message for _, _, _, message, _ in findings(sorted_out(labels)[0])]
+    what = "metadata.labels.x of a Pod becomes a, then b"
+    assert messages == [f"MutatingPolicy/a and MutatingPolicy/b undo each other: {what}"]
 
 
 def test_mutations_of_too_many_policies_are_left_out() -> None:

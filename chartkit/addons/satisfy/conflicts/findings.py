@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 
 from chartkit.addons.satisfy.conflicts.mutations import Unapplied, Unsettled, unsettled
 from chartkit.addons.satisfy.conflicts.rules import (
@@ -68,7 +69,11 @@ def _undecided(undecided: Undecided) -> Found:
 
 
 def _name(want: Want) -> str:
-    return f"{want.policy}/{written_name(want.rule)}" if want.rule else want.policy
+    return _rule_name(want.policy, want.rule)
+
+
+def _rule_name(policy: str, rule: str) -> str:
+    return f"{policy}/{written_name(rule)}" if rule else policy
 
 
 def _shadowed(each: Shadowed) -> Found:
@@ -85,7 +90,7 @@ def _unseen(undecided: Undecided) -> Found:
 
 
 def _unsettled(each: Unsettled, policies: Mapping[str, RunnablePolicy]) -> Found:
-    names = [f"{policy}/{written_name(rule)}" for policy, rule in each.rules]
+    names = list(starmap(_rule_name, each.rules))
     location = policies[each.rules[0][0]].policy.resource.location
     field = path_text(each.field)
     if len(names) > 1:

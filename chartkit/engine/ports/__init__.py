@@ -3,62 +3,28 @@
 `network` and the files of `cli_files` answer them; the engine imports neither.
 """
 
-from chartkit.engine.ports.services import (
-    MOST_BYTES,
-    BadUrlError,
-    Cluster,
-    Ending,
-    NotAllowedError,
-    ObjectKey,
-    ServiceAnswer,
-    ServiceCall,
-    ServiceSource,
-    labels_of,
-    masked,
-)
-from chartkit.engine.ports.signatures import (
-    NOBODY_ELSE,
-    UNASKED,
-    Credentials,
-    KeySource,
-    LoggedBlob,
-    SignatureError,
-    SignatureSource,
-    UnknownKeyError,
-    VerificationRequest,
-    Verified,
-)
-from chartkit.engine.ports.world import (
-    Mocks,
-    NoMocks,
-    Recorded,
-    Registries,
-)
-
-__all__ = [
-    "MOST_BYTES",
-    "NOBODY_ELSE",
-    "UNASKED",
-    "BadUrlError",
-    "Cluster",
-    "Credentials",
-    "Ending",
-    "KeySource",
-    "LoggedBlob",
-    "Mocks",
-    "NoMocks",
-    "NotAllowedError",
-    "ObjectKey",
-    "Recorded",
-    "Registries",
-    "ServiceAnswer",
-    "ServiceCall",
-    "ServiceSource",
-    "SignatureError",
-    "SignatureSource",
-    "UnknownKeyError",
-    "VerificationRequest",
-    "Verified",
-    "labels_of",
-    "masked",
-]
+from chartkit.engine.ports.services import MOST_BYTES as MOST_BYTES
+from chartkit.engine.ports.services import BadUrlError as BadUrlError
+from chartkit.engine.ports.services import Cluster as Cluster
+from chartkit.engine.ports.services import Ending as Ending
+from chartkit.engine.ports.services import NotAllowedError as NotAllowedError
+from chartkit.engine.ports.services import ObjectKey as ObjectKey
+from chartkit.engine.ports.services import ServiceAnswer as ServiceAnswer
+from chartkit.engine.ports.services import ServiceCall as ServiceCall
+from chartkit.engine.ports.services import ServiceSource as ServiceSource
+from chartkit.engine.ports.services import labels_of as labels_of
+from chartkit.engine.ports.services import masked as masked
+from chartkit.engine.ports.signatures import NOBODY_ELSE as NOBODY_ELSE
+from chartkit.engine.ports.signatures import UNASKED as UNASKED
+from chartkit.engine.ports.signatures import Credentials as Credentials
+from chartkit.engine.ports.signatures import KeySource as KeySource
+from chartkit.engine.ports.signatures import LoggedBlob as LoggedBlob
+from chartkit.engine.ports.signatures import SignatureError as SignatureError
+from chartkit.engine.ports.signatures import SignatureSource as SignatureSource
+from chartkit.engine.ports.signatures import UnknownKeyError as UnknownKeyError
+from chartkit.engine.ports.signatures import VerificationRequest as VerificationRequest
+from chartkit.engine.ports.signatures import Verified as Verified
+from chartkit.engine.ports.world import Mocks as Mocks
+from chartkit.engine.ports.world import NoMocks as NoMocks
+from chartkit.engine.ports.world import Recorded as Recorded
+from chartkit.engine.ports.world import Registries as Registries

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chartkit.engine.cel.ast import Select, qualified_name
-from chartkit.engine.cel.checker.unification import Substitution, is_closed, is_same, plain_kinds
+from chartkit.engine.cel.checker.unification import Variables, is_closed, is_same, plain_kinds
 from chartkit.engine.cel.declarations import Environment, Function, Overload
 from chartkit.engine.cel.types import DYN, ERROR, Type, TypeKind, parameter, struct, type_of_type
 
@@ -164,41 +164,6 @@ class Scopes:
         return None
 
 
-@dataclass(slots=True)
-class Variables:
-    """The type variables of one expression: those that were made, and what they are bound to.
-
-    open: whether a type of the expression may still have a variable in it; while none has, nothing
-    needs to be replaced.
-    """
-
-    made: int = 0
-    open: bool = False
-    substitution: Substitution = field(default_factory=Substitution)
-
-    def make(self) -> Type:
-        """A new type variable."""
-        self.open = True
-        self.made += 1
-        return parameter(f"_var{self.made - 1}")
-
-    def resolve(self, value: Type) -> Type:
-        """The type as far as it is known by now."""
-        if not self.open or not (value.parameters or value.kind is TypeKind.PARAMETER):
-            return value
-        return self.substitution.resolve(value)
-
-    def close(self, value: Type) -> Type:
-        """The type with everything that is still not known being dyn."""
-        if not self.open or not (value.parameters or value.kind is TypeKind.PARAMETER):
-            return value
-        return self.substitution.close(value)
-
-    def assign(self, source: Type, target: Type) -> bool:
-        """Return whether a value of one type may stand where the other is asked for."""
-        return source is target or self.substitution.assign(source, target)
-
-
 def resolve_overloads(
     signatures: Signatures, member: bool, arguments: tuple[Type, ...], variables: Variables
 ) -> Resolution:
@@ -233,7 +198,7 @@ def _match(
         variables.made += len(candidate.variables)
         if _differ(kinds, candidate.kinds):
             continue
-        found = _try(candidate, arguments, variables.substitution, first)
+        found = _try(candidate, arguments, variables, first)
         if found is None:
             continue
         ids.append(candidate.overload.id)
@@ -255,7 +220,7 @@ def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None])
 
 
 def _try(
-    candidate: Candidate, arguments: tuple[Type, ...], substitution: Substitution, first: int
+    candidate: Candidate, arguments: tuple[Type, ...], variables: Variables, first: int
 ) -> Type | None:
     """Return the overload's result type for these arguments; None if it does not accept them.
 
@@ -263,16 +228,14 @@ def _try(
     """
     overload = candidate.overload
     if not candidate.variables:
-        taken = substitution.assign_all(arguments, overload.parameters)
+        taken = variables.assign_all(arguments, overload.parameters)
         return overload.returns if taken else None
     fresh = {
         name: parameter(f"_var{first + position}")
         for position, name in enumerate(candidate.variables)
     }
-    taken = substitution.assign_all(
-        arguments, [_renamed(each, fresh) for each in overload.parameters]
-    )
-    return substitution.resolve(_renamed(overload.returns, fresh)) if taken else None
+    taken = variables.assign_all(arguments, [_renamed(each, fresh) for each in overload.parameters])
+    return variables.replaced(_renamed(overload.returns, fresh)) if taken else None
 
 
 def _renamed(value: Type, fresh: dict[str, Type]) -> Type:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import is_
 
-from chartkit.engine.cel.types import DYN, Type, TypeKind
+from chartkit.engine.cel.types import DYN, Type, TypeKind, parameter
 
 _TAKES_ANYTHING = frozenset({TypeKind.DYN, TypeKind.ANY, TypeKind.ERROR})
 _NESTED = frozenset({TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP, TypeKind.TYPE})
@@ -96,17 +96,37 @@ def _is_as_general(first: Type, second: Type) -> bool:
     )
 
 
-class Substitution:
-    """The bindings of the type variables of one expression."""
+class Variables:
+    """The type variables of one expression: those that were made, and what they are bound to.
 
-    __slots__ = ("_bound", "_left", "_undo")
+    open: whether a type of the expression may still have a variable in it; while none has, nothing
+    needs to be replaced.
+    """
+
+    __slots__ = ("_bound", "_left", "_undo", "made", "open")
 
     def __init__(self) -> None:
+        self.made = 0
+        self.open = False
         self._bound: dict[str, Type] = {}
         self._undo: list[tuple[str, Type | None]] = []
         self._left = 0
 
-    def resolve(self, value: Type, free: Type | None = None) -> Type:
+    def make(self) -> Type:
+        """A new type variable."""
+        self.open = True
+        self.made += 1
+        return parameter(f"_var{self.made - 1}")
+
+    def resolve(self, value: Type) -> Type:
+        """The type as far as it is known by now."""
+        return self.replaced(value) if self.open else value
+
+    def close(self, value: Type) -> Type:
+        """The type with everything that is still not known being dyn."""
+        return self.replaced(value, DYN) if self.open else value
+
+    def replaced(self, value: Type, free: Type | None = None) -> Type:
         """The type with every bound variable replaced; free: what replaces the others."""
         self._left = _STEPS
         return self._resolve(value, free)
@@ -120,7 +140,7 @@ class Substitution:
         if not value.parameters or value.kind not in _NESTED:
             return value
         self._step()
-        resolved = [self._resolve(parameter, free) for parameter in value.parameters]
+        resolved = [self._resolve(inner, free) for inner in value.parameters]
         if all(map(is_, resolved, value.parameters)):
             return value
         return Type(value.kind, value.name, tuple(resolved))
@@ -130,13 +150,9 @@ class Substitution:
         if not self._left:
             raise TypeTooLargeError
 
-    def close(self, value: Type) -> Type:
-        """The type with bound variables replaced and the others dyn."""
-        return self.resolve(value, DYN)
-
     def assign(self, source: Type, target: Type) -> bool:
         """Report whether `source` is assignable to `target`; bind variables only where it is."""
-        return self.assign_all((source,), (target,))
+        return source is target or self.assign_all((source,), (target,))
 
     def assign_all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
         """Report whether each source is assignable to its target, with the same bindings."""
@@ -213,4 +229,4 @@ class Substitution:
             return bound is None or self._is_free_of(variable, bound)
         if value.parameters:
             self._step()
-        return all(self._is_free_of(variable, parameter) for parameter in value.parameters)
+        return all(self._is_free_of(variable, inner) for inner in value.parameters)

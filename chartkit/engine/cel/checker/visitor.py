@@ -18,10 +18,9 @@ from chartkit.engine.cel.checker.overloads import (
     Scopes,
     Signatures,
     Tables,
-    Variables,
     resolve_overloads,
 )
-from chartkit.engine.cel.checker.unification import check_size, most_general
+from chartkit.engine.cel.checker.unification import Variables, check_size, most_general
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.types import (
     BOOL,

@@ -168,12 +168,9 @@ class Planner:
         return operand.select(Qualifier(expr.id, expr.field, None, False))
 
     def index(self, expr: ast.Call, scope: Scope) -> Selectable:
-        """`operand[key]`."""
-        return self._operand(expr.args[0], scope).select(self._qualifier(expr, scope, False))
-
-    def optional_index(self, expr: ast.Call, scope: Scope) -> Selectable:
-        """`operand[?key]` and `operand.?field`."""
-        return self._operand(expr.args[0], scope).select(self._qualifier(expr, scope, True))
+        """`operand[key]`, `operand[?key]` and `operand.?field`."""
+        qualifier = self._qualifier(expr, scope, expr.function != "_[_]")
+        return self._operand(expr.args[0], scope).select(qualifier)
 
     def conditional(self, expr: ast.Call, scope: Scope) -> Selectable:
         """`condition ? yes : no`."""
@@ -385,8 +382,8 @@ _EMPTY: Final[dict[ast.FoldKind, Step]] = {
 }
 _SELECTIONS: Final[dict[str, Callable[[Planner, Any, Scope], Selectable]]] = {
     "_[_]": Planner.index,
-    "_[?_]": Planner.optional_index,
-    "_?._": Planner.optional_index,
+    "_[?_]": Planner.index,
+    "_?._": Planner.index,
     "_?_:_": Planner.conditional,
 }
 _SPECIAL: Final[dict[str, tuple[int, Callable[..., Step]]]] = {

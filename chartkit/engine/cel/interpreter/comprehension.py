@@ -255,9 +255,14 @@ _QUICK = frozenset(
     {
         *("_+_", "_-_", "_*_", "_/_", "_%_", "-_", "!_", "_<_", "_<=_", "_>_", "_>=_", "@in"),
         *("size", "type", "dyn", "optional.of", "value", "hasValue", "cel.@mapInsert"),
+        "__orValueCompat__",
     }
 )
 """Functions that do not look at every member of a list or map that they get."""
+
+_HANDED_ON = frozenset({"__orValueCompat__", "dyn", "optional.of", "value"})
+"""Functions that make nothing: how much is in their value is not read, so that objects of any size
+share a verdict."""
 
 _TEXT = 10
 """Characters of a text that is made that are as much work as one member."""
@@ -301,7 +306,7 @@ def apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool)
     if overload.work is not None:
         frame.work(overload.work(args, result))
     kind = result.__class__
-    if kind in _SIZED:
+    if kind in _SIZED and dispatch.function not in _HANDED_ON:
         frame.work(len(result) if kind is list or kind is dict else len(result) // _TEXT)
     return result
 

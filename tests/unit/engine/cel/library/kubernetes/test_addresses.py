@@ -24,11 +24,9 @@ _TWICE = "network address parse error during conversion from string: " * 2
             'error: IP Address "1:2:3:4:5:6::1.2.3.4" parse error during conversion from string: '
             'ParseAddr("1:2:3:4:5:6::1.2.3.4"): the :: must expand to at least one field of zeros',
         ),
-        ("isIP('::ffff:1.2.3.4')", "false"),
         ("isIP('::1')", "true"),
         ("ip.isCanonical('2001:db8:0::1')", "false"),
         ("ip.isCanonical('10.0.0.1')", "true"),
-        ("ip('::1').family()", "6"),
         ("ip('0.0.0.0').isUnspecified()", "true"),
         ("ip('127.9.9.9').isLoopback()", "true"),
         ("ip('::2').isLoopback()", "false"),
@@ -38,7 +36,6 @@ _TWICE = "network address parse error during conversion from string: " * 2
         ("ip('fec0::1').isLinkLocalUnicast()", "false"),
         ("ip('255.255.255.255').isGlobalUnicast()", "false"),
         ("ip('ff00::1').isGlobalUnicast()", "false"),
-        ("ip('10.0.0.1').isGlobalUnicast()", "true"),
         ("type(ip('1.1.1.1')) == net.IP", "true"),
         ("dyn(ip('1.1.1.1')) == dyn('1.1.1.1')", "error: no such overload"),
         ("dyn(ip('1.1.1.1')) in ['1.1.1.1']", "false"),
@@ -76,10 +73,8 @@ def test_addresses(expression: str, expected: str) -> None:
             f'error: {_TWICE}netip.ParsePrefix("fe80::%e/64"): IPv6 zones cannot be present in a '
             "prefix",
         ),
-        ("isCIDR('10.0.0.0/33')", "false"),
         ("isCIDR('::ffff:1.2.3.4/120')", "false"),
         ("isCIDR('10.0.0.1/8')", "true"),
-        ("string(cidr('10.1.2.3/8'))", '"10.1.2.3/8"'),
     ],
 )
 def test_addresses_networks(expression: str, expected: str) -> None:

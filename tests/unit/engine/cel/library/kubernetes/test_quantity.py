@@ -24,7 +24,6 @@ from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
         ("quantity('9223372036854775807').isInteger()", "false"),
         ("quantity('16Ei').isInteger()", "false"),
         ("quantity('0e3').asInteger()", "0"),
-        ("quantity('500m').asInteger()", "error: cannot convert value to integer"),
         ("quantity('1e20').asApproximateFloat()", "1e+20"),
         ("quantity('1k').add(quantity('1Ki'))", 'quantity("2024")'),
         ("quantity('1Gi').add(1)", 'quantity("1073741825")'),

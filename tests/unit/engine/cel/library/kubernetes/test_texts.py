@@ -36,8 +36,6 @@ def test_regular_expressions_and_keys(expression: str, expected: str) -> None:
     [
         ("url('HTTPS://u:p@h:1/p?q#f')", 'url("https://u:p@h:1/p?q#f")'),
         ("url('/path').getHost()", '""'),
-        ("url('https://[::1]:80/').getHost()", '"[::1]:80"'),
-        ("url('https://[::1]:80/').getHostname()", '"::1"'),
         ("url('https://[::1]:80/').getPort()", '"80"'),
         ("url('https://h/a b').getEscapedPath()", '"/a%20b"'),
         ("url('https://h/%7ea').getEscapedPath()", '"/%7ea"'),
@@ -97,7 +95,6 @@ def test_urls_are_written_as_go_writes_them(text: str, written: str) -> None:
         ("semver('00.0.0-rc', true)", 'semver("0.0.0-rc")'),
         ("semver('1-rc', true)", "error: short version cannot contain PreRelease/Build meta data"),
         ("semver('v1.2.3')", 'error: Invalid character(s) found in major number "v1"'),
-        ("semver('1.2')", "error: No Major.Minor.Patch elements found"),
         ("semver('18446744073709551615.0.0').major()", "-1"),
         ("semver('1.2.3') == semver('1.2.3+build')", "true"),
         ("semver('1.10.0').compareTo(semver('1.9.0'))", "1"),

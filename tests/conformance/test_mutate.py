@@ -1,26 +1,12 @@
-"""Recorded cases of mutation, patched objects and all, and the project's own."""
+"""What is compared of the objects that recorded cases of mutation patch."""
 
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from tests.conformance.engine import read_cases, run_file
+from tests.conformance.engine import read_cases
 from tests.conformance.engine_policies import run_case
 from tests.conformance.patched import patched_differ
-from tests.shared import shared
 
 OWN = Path(__file__).parent / "data" / "mutate.jsonl"
-
-
-@pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
-def test_own_mutate_case(case: dict[str, Any]) -> None:
-    assert run_case(case) is None
-
-
-def test_recorded_mutate_cases() -> None:
-    outcome = run_file(shared("conformance/engine/mutate.jsonl"))
-    assert outcome.failed == {}
 
 
 def test_a_patched_object_that_differs_is_found() -> None:

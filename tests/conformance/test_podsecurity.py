@@ -1,33 +1,12 @@
-"""Recorded cases of podSecurity and manifests rules, and the project's own."""
+"""Kubernetes' own Pods of the Pod Security Standards."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
 from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.model import Resource
-from tests.conformance.engine import read_cases, run_file
-from tests.conformance.engine_policies import run_case
 from tests.shared import shared
-
-DATA = Path(__file__).parent / "data"
-OWN = [case for name in ("podsecurity", "manifests") for case in read_cases(DATA / f"{name}.jsonl")]
-
-
-@pytest.mark.parametrize("case", OWN, ids=lambda case: case["id"])
-def test_own_podsecurity_case(case: dict[str, Any]) -> None:
-    assert run_case(case) is None
-
-
-def test_recorded_podsecurity_cases() -> None:
-    outcome = run_file(shared("conformance/engine/podsecurity.jsonl"))
-    assert outcome.failed == {}
-    assert outcome.passed
-
 
 STRICTER = {
     ("v1.19", "capabilities_restricted"),

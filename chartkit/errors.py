@@ -20,6 +20,11 @@ DEBUG: Final = "CHARTKIT_DEBUG"
 """The environment variable that shows the traceback of a bug."""
 
 
+def extra(name: str) -> str:
+    """Return the command that installs the packages of an extra, as a hint."""
+    return f"pip install '.[{name}]' where chartkit's source is, or 'WHEEL[{name}]'"
+
+
 class ChartkitError(Exception):
     """An error with a one-line message, its location, and a hint."""
 

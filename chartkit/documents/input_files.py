@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
-from chartkit.errors import InputError
+from chartkit.errors import InputError, extra
 from chartkit.model import Location
 
 LARGEST: Final = 512 << 20
@@ -74,7 +74,7 @@ def _unzstd(content: bytes, location: Location) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError:
-        hint = "pip install '.[zstd]' where chartkit's source is, or give what `zstd -dc` prints"
+        hint = f"{extra('zstd')}, or give what `zstd -dc` prints"
         raise InputError("is compressed with zstd", location, hint) from None
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     stream = decompressor.decompressobj()

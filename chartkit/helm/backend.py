@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from chartkit.errors import ChartkitError, HelmMissingError
+from chartkit.errors import ChartkitError, HelmMissingError, extra
 from chartkit.helm.program import error_text
 from chartkit.helm.sandbox.limits import DEFAULT, Limits
 from chartkit.helm.sandbox.process import python_command
@@ -32,7 +32,6 @@ VARIABLE: Final = "CHARTKIT_HELM"
 """Names the Helm to use: `library`, `program`, or the path of a program."""
 LIBRARY: Final = "library"
 PROGRAM: Final = "program"
-_EXTRA: Final = "pip install '.[helm]' where chartkit's source is"
 
 
 _starting: Final = threading.RLock()
@@ -108,7 +107,7 @@ def chosen_program() -> str | None:
     named = os.environ.get(VARIABLE) or None
     if named == LIBRARY or (named is None and library_folder() is not None):
         if library_folder() is None:
-            hint = f"{_EXTRA}, or choose `{PROGRAM}`"
+            hint = f"{extra('helm')}, or choose `{PROGRAM}`"
             raise HelmMissingError("Helm's library is not installed", hint=hint)
         return None
     if named is not None and named != PROGRAM:
@@ -118,7 +117,7 @@ def chosen_program() -> str | None:
         missing = "there is no `helm` program on PATH"
         if library_folder() is None:
             missing = "a chart needs Helm; neither its library nor a `helm` program is installed"
-        hint = f"{_EXTRA}, or put `helm` 3.18 or newer on PATH or name it: --helm PATH"
+        hint = f"{extra('helm')}, or put `helm` 3.18 or newer on PATH or name it: --helm PATH"
         raise HelmMissingError(missing, hint=hint)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chartkit.cli.options.project import environment_option, helm_option
-from chartkit.errors import InputError
+from chartkit.errors import InputError, extra
 
 
 @click.command(short_help="Serve an editor (Language Server Protocol).")
@@ -32,8 +32,7 @@ def lsp(named_policies: tuple[str, ...], env: str | None) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise
-        hint = "pip install 'chartkit[lsp]'"
-        raise InputError("chartkit lsp needs the package pygls", hint=hint) from None
+        raise InputError("the package pygls is not installed", hint=extra("lsp")) from None
     from chartkit.addons.lsp.session import Session
 
     if named_policies and env is not None:

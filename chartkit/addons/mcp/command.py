@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chartkit.cli.options.groups import number_option
-from chartkit.errors import InputError
+from chartkit.errors import InputError, extra
 
 
 @click.command()
@@ -43,7 +43,7 @@ async def _serve(roots: tuple[str, ...], seconds: int) -> None:
 
             await serve(workers, roots)
         except ModuleNotFoundError as error:
-            hint = "pip install '.[mcp]' where chartkit's source is"
+            hint = extra("mcp")
             raise InputError(f"the package {error.name} is not installed", hint=hint) from None
         finally:
             await workers.close()

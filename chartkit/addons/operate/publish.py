@@ -15,7 +15,7 @@ from chartkit import atomic
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.documents.input_files import read_bytes, read_text
 from chartkit.documents.reader import parse_yaml
-from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.errors import ChartkitError, InputError, RenderError, extra
 from chartkit.helm import chart_folder
 from chartkit.helm.backend import HelmClient, HelmRefusedError, helm
 from chartkit.helm.packed import packed, unpacked
@@ -144,7 +144,7 @@ def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ..
     try:
         import pysequoia
     except ImportError:
-        hint = "pip install '.[provenance]' where chartkit's source is"
+        hint = extra("provenance")
         raise InputError("signing needs pysequoia, which is not installed", hint=hint) from None
     signer = _signer(key)
     signed = []

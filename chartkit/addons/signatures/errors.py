@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from chartkit.engine.ports import SignatureError, UnknownKeyError
-from chartkit.errors import LookupFailed
+from chartkit.errors import LookupFailed, extra
 from chartkit.network.registry.errors import RegistryError
 
 _JOINED: Final = 50
@@ -70,8 +70,7 @@ _LIBRARIES: Final = frozenset(
     ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
 )
 _NOT_INSTALLED: Final = (
-    "the libraries that verify signatures are not installed: "
-    "pip install '.[signatures]' where chartkit's source is"
+    f"the libraries that verify signatures are not installed: {extra('signatures')}"
 )
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 import yaml
 
 from chartkit.documents.json_text import parse_json
-from chartkit.errors import InputError
+from chartkit.errors import InputError, extra
 from chartkit.model import Body, Location, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
@@ -312,7 +312,7 @@ def _library() -> tuple[Any, Any]:
     try:
         return import_module("kubernetes.client"), import_module("kubernetes.config")
     except ImportError:
-        hint = "pip install '.[cluster]' where chartkit's source is"
+        hint = extra("cluster")
         text = "Kubernetes' Python client is not installed"
         raise InputError(text, None, hint) from None
 

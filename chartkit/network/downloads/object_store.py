@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from chartkit.errors import ChartkitError, InputError
+from chartkit.errors import ChartkitError, InputError, extra
 from chartkit.model import Location
 from chartkit.output.folders import path_below
 
@@ -57,7 +57,7 @@ def _system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        hint = "pip install '.[remote]' where chartkit's source is, and s3fs, gcsfs or adlfs"
+        hint = f"{extra('remote')}, and s3fs, gcsfs or adlfs"
         raise InputError("needs fsspec, which is not installed", Location(url), hint) from None
     with _errors(url):
         system, path = url_to_fs(url)

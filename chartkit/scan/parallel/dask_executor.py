@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from chartkit.errors import ExecutorError, InputError
+from chartkit.errors import ExecutorError, InputError, extra
 
 if TYPE_CHECKING:
     from chartkit.scan.parallel.partition import Part
@@ -82,6 +82,6 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        hint = "pip install '.[dask]' where chartkit's source is"
+        hint = extra("dask")
         raise ExecutorError("--executor needs Dask, which is not installed", hint=hint) from None
     return distributed

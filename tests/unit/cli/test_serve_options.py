@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
+from chartkit.errors import extra
 from tests.addons.serve.admission.bodies import LABELS, TEAM
 
 _PRINTED = ("-p", "team.yaml", "--print-webhooks")
@@ -35,7 +36,7 @@ def test_packages_that_are_missing_are_named(
     found = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "granian" else found(name))
     said = _failed(capsys, "-p", "team.yaml")
-    assert said == "granian is not installed (pip install '.[serve]' where chartkit's source is)\n"
+    assert said == f"granian is not installed ({extra('serve')})\n"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from chartkit.addons.serve.admission.metrics import Metrics
 from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
 from chartkit.addons.serve.admission.reports import Reports, Target
 from chartkit.addons.serve.admission.telemetry import Log, NoSpans, OpenTelemetrySpans
-from chartkit.errors import InputError
+from chartkit.errors import InputError, extra
 
 HEADER_TIMEOUT: Final = 10_000
 """Milliseconds that a client may take to send the head of a request."""
@@ -158,8 +158,9 @@ def require_server() -> None:
 
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
-        hint = "pip install '.[serve]' where chartkit's source is"
-        raise InputError(f"{', '.join(missing)} is not installed", hint=hint)
+        hint = extra("serve")
+        verb = "is" if len(missing) == 1 else "are"
+        raise InputError(f"{', '.join(missing)} {verb} not installed", hint=hint)
 
 
 def require_address(host: str, port: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from chartkit.addons.serve.admission.judge import Verdict
 from chartkit.addons.serve.admission.review import Review
 from chartkit.addons.serve.admission.selection import Webhook
-from chartkit.errors import ChartkitError, InputError, bug_message
+from chartkit.errors import ChartkitError, InputError, bug_message, extra
 from chartkit.model import Json, Status
 
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -226,5 +226,5 @@ def require_spans() -> None:
     except ModuleNotFoundError:
         is_there = False
     if not is_there:
-        hint = "pip install '.[otel]' where chartkit's source is"
+        hint = extra("otel")
         raise InputError("OpenTelemetry is not installed", hint=hint)

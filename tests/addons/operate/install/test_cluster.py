@@ -157,7 +157,7 @@ def test_the_client_is_not_installed(world: World, monkeypatch: pytest.MonkeyPat
     assert (code, out) == (2, "")
     assert err == (
         "Kubernetes' Python client is not installed "
-        "(pip install '.[cluster]' where chartkit's source is)\n"
+        "(pip install '.[cluster]' where chartkit's source is, or 'WHEEL[cluster]')\n"
     )
 
 

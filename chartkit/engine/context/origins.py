@@ -7,7 +7,7 @@ They are looked for where a rule refused an object, to tell which fields that wa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.budget import Budget
@@ -59,7 +59,8 @@ class Origins(NamedTuple):
         """Return the result of an expression with its fields; raises `EvaluationError`."""
         if self.context.is_delete:
             text = text.replace("request.object", "request.oldObject")
-        names = Traced(self.context.data, None, (), (), _Names(self))
+        parts = _Lazy(lambda: self.context.data, self.name)
+        names = Traced(self.context.data, parts=parts)
         from chartkit.engine.jmespath.tracing import compile_trace
 
         return compile_trace(text)(names, self.budget)
@@ -85,7 +86,8 @@ class Origins(NamedTuple):
         found = self.known.get(_REQUEST)
         if found is None:
             request = self.context.data.get("request") or {}
-            parts = _Request(request, "oldObject" if self.context.is_delete else "object")
+            judged = "oldObject" if self.context.is_delete else "object"
+            parts = _request_parts(request, judged)
             found = self.known[_REQUEST] = Traced(request, parts=parts)
         return found
 
@@ -153,57 +155,43 @@ def _query(query: str, path: str) -> str:
     return own_query(path, "request.object") if query == "@" else query
 
 
-class _Names(Mapping[str, Traced]):
-    """The top-level names of expressions; each is looked for when it is asked for."""
+class _Lazy(Mapping[str, Traced]):
+    """The members of an object, each of which is looked for when it is asked for."""
 
-    __slots__ = ("_origins",)
+    __slots__ = ("_find", "_members")
 
-    def __init__(self, origins: Origins) -> None:
-        self._origins = origins
+    def __init__(
+        self, members: Callable[[], Mapping[str, Json]], find: Callable[[str], Traced | None]
+    ) -> None:
+        self._members = members
+        self._find = find
 
     def __getitem__(self, name: str) -> Traced:
-        found = self._origins.name(name)
+        found = self._find(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._origins.context.data)
+        return iter(self._members())
 
     def __len__(self) -> int:
-        return len(self._origins.context.data)
+        return len(self._members())
 
 
-class _Request(Mapping[str, Traced]):
-    """The fields of a request, of which none is read before it is asked for.
+def _request_parts(request: Body, judged: str) -> _Lazy:
+    """Return the fields of a request; judged: the one that has the object."""
 
-    judged: the field that has the object.
-    """
+    @cache
+    def find(name: str) -> Traced | None:
+        if name not in request:
+            return None
+        path: FieldPath | None = () if name == judged else None
+        if name == "namespace" and request[name] and judged in request:
+            path = _NAMESPACE
+        return Traced(request[name], path)
 
-    __slots__ = ("_judged", "_known", "_request")
-
-    def __init__(self, request: Body, judged: str) -> None:
-        self._request = request
-        self._judged = judged
-        self._known: dict[str, Traced] = {}
-
-    def __getitem__(self, name: str) -> Traced:
-        found = self._known.get(name)
-        if found is None:
-            value = self._request[name]
-            path: FieldPath | None = None
-            if name == self._judged:
-                path = ()
-            elif name == "namespace" and value and self._judged in self._request:
-                path = _NAMESPACE
-            found = self._known[name] = Traced(value, path)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._request)
-
-    def __len__(self) -> int:
-        return len(self._request)
+    return _Lazy(lambda: request, find)
 
 
 _NAMESPACE: Final = ("metadata", "namespace")

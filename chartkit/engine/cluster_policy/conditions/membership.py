@@ -8,18 +8,15 @@ does not take makes it false, negated or not.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 
 from chartkit.engine.cluster_policy.conditions.comparison import Compare, never, sprint
 from chartkit.engine.cluster_policy.pattern import compile_pattern
+from chartkit.engine.cluster_policy.pattern.scalar import Range, read_operation
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_type
 from chartkit.model import Json
-
-_AMOUNT = r"[-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*"
-_RANGE = re.compile(f"({_AMOUNT})-({_AMOUNT})")
 
 Contains = Callable[[str], bool]
 Decide = Callable[[Sequence[str], Contains], bool]
@@ -142,7 +139,8 @@ def _decide_text(
 
 def is_range(text: str) -> bool:
     """Return whether a text is written `low-high`, and none of the other operators of a pattern."""
-    return text[:1] not in (">", "<", "!") and bool(_RANGE.fullmatch(text))
+    operation = read_operation(text)
+    return isinstance(operation, Range) and not operation.excludes
 
 
 def _in_range(text: str) -> Contains:

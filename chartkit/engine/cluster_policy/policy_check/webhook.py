@@ -146,27 +146,21 @@ def _faults(
     for index, rule in enumerate(policy.rules):
         for path, resource_filter in rule.filters():
             at = ("spec", "rules", index, *path)
-            shown = show_path(at)
+            kinds, is_scanned = (
+                f"{show_path(at)}.kinds",
+                policy.background and rule.body.get("validate"),
+            )
             for number, kind in enumerate(resource_filter.kinds):
-                where = (*at, "resources", "kinds", number)
                 if policy.namespace and cluster_wide(kind):
-                    yield (
-                        where,
-                        f"{shown}.kinds[{number}]: Forbidden: Cluster wide resource '{kind}' not "
-                        "allowed in namespaced policy",
-                    )
+                    text = f"Cluster wide resource '{kind}' not allowed in namespaced policy"
+                    text = f"{kinds}[{number}]: Forbidden: {text}"
                 elif _is_subresource(kind):
-                    text = f"path: {shown}.kinds: unable to convert GVK to GVR for kinds {kind}"
-                    yield where, text
-                elif _is_scanned(policy, rule) and _names_subresource(kind):
-                    yield (
-                        where,
-                        f"path: {shown}.kinds: background scan enabled with subresource {kind}",
-                    )
-
-
-def _is_scanned(policy: Policy, rule: Rule) -> bool:
-    return policy.background and bool(rule.body.get("validate"))
+                    text = f"path: {kinds}: unable to convert GVK to GVR for kinds {kind}"
+                elif is_scanned and _names_subresource(kind):
+                    text = f"path: {kinds}: background scan enabled with subresource {kind}"
+                else:
+                    continue
+                yield (*at, "resources", "kinds", number), text
 
 
 def _is_subresource(text: str) -> bool:

@@ -398,35 +398,24 @@ def compile_call(name: Json, arguments: Sequence[Search]) -> Search:
     Kyverno looks at neither before the call is reached and its arguments are worked out.
     """
     if not isinstance(name, str):
-        return _failing((), JMESPathError("invalid node value type"))
+        return raising(JMESPathError, "invalid node value type")
     spec = FUNCTIONS.get(name)
     if spec is None:
-        return _failing(arguments, UnknownFunctionError(f"unknown function: {name}"))
+        return _after(arguments, raising(UnknownFunctionError, f"unknown function: {name}"))
     if not spec.parameters:
-        return _ignoring(spec, arguments)
+        return _after(arguments, spec.implementation)
     if spec.variadic:
         if len(arguments) < len(spec.parameters):
-            return _failing(arguments, ArityError("Invalid arity."))
+            return _after(arguments, raising(ArityError, "Invalid arity."))
         return _checked(spec, arguments, ())
     if len(arguments) != len(spec.parameters):
-        return _failing(arguments, ArityError("incorrect number of args"))
+        return _after(arguments, raising(ArityError, "incorrect number of args"))
     if len(arguments) == 1:
         return _unary(spec, arguments[0])
     return _checked(spec, arguments, spec.parameters)
 
 
-def _failing(arguments: Sequence[Search], error: JMESPathError) -> Search:
-    def call(value: Json, budget: Budget) -> Json:
-        for argument in arguments:
-            argument(value, budget)
-        raise type(error)(error.message)
-
-    return call
-
-
-def _ignoring(spec: FunctionSpec, arguments: Sequence[Search]) -> Search:
-    run = spec.implementation
-
+def _after(arguments: Sequence[Search], run: Callable[[], Json]) -> Search:
     def call(value: Json, budget: Budget) -> Json:
         for argument in arguments:
             argument(value, budget)

@@ -64,7 +64,11 @@ def _entry_fault(entry: Body, namespaced: bool) -> str | None:
         from chartkit.engine.context.entries.loader import NO_GLOBALS
 
         return NO_GLOBALS
-    return _KINDS[kinds[0]](entry[kinds[0]])
+    (kind,) = kinds
+    for key in _REQUIRED.get(kind, ()):
+        if not entry[kind].get(key):
+            return f"a {key} is required for {kind} context entry"
+    return _KINDS[kind](entry[kind])
 
 
 def _variable_fault(body: Body) -> str | None:
@@ -78,23 +82,9 @@ def _variable_fault(body: Body) -> str | None:
     return None
 
 
-def _configmap_fault(body: Body) -> str | None:
-    if not body.get("name"):
-        return "a name is required for configMap context entry"
-    if not body.get("namespace"):
-        return "a namespace is required for configMap context entry"
-    return None
-
-
 def _api_call_fault(body: Body) -> str | None:
     if body.get("urlPath") and body.get("service") is not None:
         return "a URLPath cannot be used for service API calls"
-    return _path_fault(body)
-
-
-def _global_fault(body: Body) -> str | None:
-    if not body.get("name"):
-        return "a name is required for globalReference context entry"
     return _path_fault(body)
 
 
@@ -125,13 +115,14 @@ def _path_fault(body: Body) -> str | None:
 
 
 _KINDS: dict[str, Callable[[Body], str | None]] = {
-    "configMap": _configmap_fault,
+    "configMap": lambda _body: None,
     "apiCall": _api_call_fault,
-    "globalReference": _global_fault,
+    "globalReference": _path_fault,
     "imageRegistry": _image_fault,
     "variable": _variable_fault,
 }
-"""The check of each kind of entry."""
+"""The check of each kind of entry, once it has its required fields."""
+_REQUIRED = {"configMap": ("name", "namespace"), "globalReference": ("name",)}
 
 
 @dataclass(frozen=True, slots=True)

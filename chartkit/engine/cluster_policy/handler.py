@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from chartkit.engine.cluster_policy.autogen import form_names
 from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
 from chartkit.engine.context.context import Context
@@ -97,8 +98,7 @@ def rule_action(
     """
     labels = labels or {}
     for one in policy.rules:
-        extended = (f"{prefix}{one.name}"[:63] for prefix in ("autogen-", "autogen-cronjob-"))
-        if rule in (one.name, *extended):
+        if rule in (one.name, *form_names(one.name)):
             own = _own_action(one, namespace, labels)
             return own or _policy_wide(policy, namespace, labels)
     return policy_action(policy, namespace, labels)

@@ -389,10 +389,7 @@ class BackgroundRule(CompiledRule):
         result = self.body.handle(context, request)
         if result is None or not self.rule.properties:
             return result
-        described = self._answer(result.status, result.message)
-        return replace(
-            described, generated=result.generated, updated=result.updated, unmade=result.unmade
-        )
+        return _with_properties(result, self.rule.properties)
 
     def _left(self, request: Request) -> RuleResult | None:
         """Return the result for an object that the rule matched until this update."""

@@ -69,15 +69,10 @@ class GlobalContextEntry:
         answer = world.mocks.recorded(method, url)
         if answer is None and service is not None:
             try:
-                return call_service("globalcontext", call, world.services, self.tries).value()
-            except NotAllowedError as error:
-                raise LookupFailed(error.message) from error
+                with Reraise("", (NotAllowedError, EvaluationError, JsonError), LookupFailed):
+                    return call_service("globalcontext", call, world.services, self.tries).value()
             except NoSource as error:
                 raise LookupFailed("no data available", hint=error.hint) from error
-            except EvaluationError as error:
-                raise LookupFailed(error.message) from error
-            except JsonError as error:
-                raise LookupFailed(str(error)) from error
         if answer is None:
             raise LookupFailed("no data available", hint=f"record an answer to {method} {url}")
         if not 200 <= answer.status < 300:

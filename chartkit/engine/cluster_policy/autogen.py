@@ -23,21 +23,13 @@ _NAME_LENGTH: Final = 63
 Replacements = tuple[tuple[str, str], ...]
 
 
-def _replacements(template: str, root: str = "request.") -> Replacements:
+def _replacements(template: str, root: str) -> Replacements:
+    """Return where a Pod's fields are in a controller; root: what is before the object."""
     return tuple(
         (f"{root}{what}.{part}", f"{root}{what}.{template}.{part}")
         for part in ("spec", "metadata")
         for what in ("object", "oldObject")
     )
-
-
-_PATHS: Final = {
-    (False, False): _replacements(TEMPLATE),
-    (False, True): _replacements(TEMPLATE, root=""),
-    (True, False): _replacements(CRON_TEMPLATE),
-    (True, True): _replacements(CRON_TEMPLATE, root=""),
-}
-"""By (for CronJobs, CEL): where a Pod's fields stand in the controller."""
 
 
 def controllers(policy: Policy) -> frozenset[str]:
@@ -142,9 +134,10 @@ def _extensions(rule: Rule, kinds: str) -> Iterable[Rule]:
 
 
 def _finish(rule: Rule, body: Body, *, cron: bool) -> Rule:
-    uses_cel = bool((body.get("validate") or {}).get("cel"))
+    root = "" if (body.get("validate") or {}).get("cel") else "request."
     kept = {key: value for key, value in body.items() if key in _CARRIED}
-    return read_rule(_rewrite(kept, _PATHS[cron, uses_cel]), rule.location)
+    paths = _replacements(CRON_TEMPLATE if cron else TEMPLATE, root)
+    return read_rule(_rewrite(kept, paths), rule.location)
 
 
 _CARRIED: Final = frozenset(

@@ -11,10 +11,10 @@ step by step (`kyaml/yaml/walk`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
-from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.workspace import (
     Indexed,
     Schema,
@@ -138,8 +138,10 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None, work: Workspa
 
 def _chosen_object(target: Json, patch: Json) -> Json:
     if is_absent(target):
-        if _added_directive(patch) is _Directive.DELETE:
-            return MISSING
+        # A directive that is not known stays in an object that is new.
+        with suppress(PatchError):
+            if _object_directive(patch) is _Directive.DELETE:
+                return MISSING
         return KEPT_NULL if patch is MISSING and target is None else patch
     if patch is None:
         return MISSING
@@ -150,14 +152,6 @@ def _directed(target: Json, patch: Json, directive: _Directive) -> Json:
     if directive is _Directive.DELETE:
         return MISSING
     return patch if directive is _Directive.REPLACE else target
-
-
-def _added_directive(patch: Json) -> _Directive:
-    """The directive of an object that is new; one that is not known stays where it is."""
-    try:
-        return _object_directive(patch)
-    except PatchError:
-        return _Directive.MERGE
 
 
 def _object_directive(patch: Json) -> _Directive:
@@ -217,31 +211,18 @@ def _join(target: list[Json], patch: Json, schema: Schema, work: Workspace) -> l
     regular = _join_regular(target, patch, keys, schema, work)
     if regular is not None:
         return regular
-    _count_stepwise(target, patch, schema, work.budget)
-    if not work.shares or target is patch:
-        return _join_stepwise(target, patch, keys, schema, work)
-    joined = _join_stepwise(copied(target), patch, keys, schema, work)
-    # Kept apart by everything that JSON and the order of keys tell.
-    return target if repr(joined) == repr(target) else joined
-
-
-def _count_stepwise(target: list[Json], patch: Json, schema: Schema, budget: Budget) -> None:
     count = len(target) + (0 if is_absent(patch) else len(patch))
     if count > _MOST_IRREGULAR:
         raise PatchError(
             f"a list of more than {_MOST_IRREGULAR} elements has some without "
             f"{', '.join(schema.keys) if schema.keys else 'a value'} or with the same"
         )
-    budget.spend(count * count, "a list whose elements have no keys of their own")
-
-
-def _ordered(
-    made: dict[Texts, Json], old: dict[Texts, Json], keys: Sequence[str]
-) -> dict[Texts, Json]:
-    if len(keys) > 1:
-        # With several keys, each element of the target is taken out and put at the end.
-        made = {key: element for key, element in made.items() if key not in old}
-    return {**made, **old}
+    work.budget.spend(count * count, "a list whose elements have no keys of their own")
+    if not work.shares or target is patch:
+        return _join_stepwise(target, patch, keys, schema, work)
+    joined = _join_stepwise(copied(target), patch, keys, schema, work)
+    # Kept apart by everything that JSON and the order of keys tell.
+    return target if repr(joined) == repr(target) else joined
 
 
 def _join_regular(
@@ -269,7 +250,10 @@ def _join_regular(
             old[key] = here if merged is there else merged
         if there is not MISSING or merged is not here:
             unsettled.append(key)
-    joined = _ordered(made, old, keys)
+    if len(keys) > 1:
+        # With several keys, each element of the target is taken out and put at the end.
+        made = {key: element for key, element in made.items() if key not in old}
+    joined = {**made, **old}
     result = list(joined.values())
     result = target if unchanged(target, result) else result
     if work.shares and (new or known is not None):

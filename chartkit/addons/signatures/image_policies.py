@@ -40,7 +40,7 @@ from chartkit.addons.signatures.trust.trusted_root import Trust, TrustedRoots, r
 from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import LookupFailed
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.network.registry.artifacts import Artifacts
 
 _FAILED: Final = "failed to verify cosign signatures"
@@ -214,7 +214,7 @@ def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
 
 
 def _read(body: Body, trust: TrustedRoots) -> Attestor:
-    source, log = _object(body, "source"), _object(body, "ctlog")
+    source, log = mapping_at(body, "source"), mapping_at(body, "ctlog")
     repository = repository_of(_text(source, "repository"))
     is_keyless = bool(body.get("keyless"))
     ignores_log = bool(log.get("insecureIgnoreTlog"))
@@ -227,12 +227,12 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
         checks = replace(checks, trust=_trust(body, log, trust))
     if chain := _text(log, "tsaCertChain"):
         checks = replace(checks, clock=read_authority(chain))
-    key = _object(body, "key")
+    key = mapping_at(body, "key")
     return Attestor(
         _signed_by(body, key, checks, trust.keys),
         repository,
         _text(source, "tagPrefix"),
-        {name: str(value) for name, value in _object(body, "annotations").items()},
+        {name: str(value) for name, value in mapping_at(body, "annotations").items()},
         _text(key, "hashAlgorithm"),
     )
 
@@ -256,7 +256,7 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
         )
     if log and not log.get("insecureIgnoreTlog") and not log.get("url"):
         raise SignatureError("getting Rekor public keys:  rekor URL must be provided")
-    own = _text(_object(body, "trustedRoot"), "value")
+    own = _text(mapping_at(body, "trustedRoot"), "value")
     what = "failed to resolve trusted material"
     if (size := len(own.encode())) > _LARGEST:
         raise SignatureError(
@@ -275,7 +275,7 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
 
 
 def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> CheckOptions:
-    keyless = _object(body, "keyless")
+    keyless = mapping_at(body, "keyless")
     if keyless:
         if roots := _text(keyless, "roots"):
             pool_of(roots, "failed to load Root certificates")
@@ -283,15 +283,12 @@ def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> 
         read = [_identity(identity) for identity in identities if isinstance(identity, dict)]
         return replace(checks, identities=read)
     if key:
-        return replace(checks, verifier=_key(key, keys)) if _names_key(key) else _any(checks)
-    certificate = _object(body, "certificate")
+        is_named = key.get("data") or key.get("kms")
+        return replace(checks, verifier=_key(key, keys)) if is_named else _any(checks)
+    certificate = mapping_at(body, "certificate")
     if certificate:
         return _certified(certificate, checks)
     raise SignatureError("cosign verifier needs to have one key, keyless or certificate fields set")
-
-
-def _names_key(key: Body) -> bool:
-    return bool(key.get("data") or key.get("kms"))
 
 
 def _any(checks: CheckOptions) -> CheckOptions:
@@ -311,8 +308,8 @@ def _key(key: Body, keys: KeySource) -> KeyVerifier:
 
 
 def _certified(body: Body, checks: CheckOptions) -> CheckOptions:
-    own = _text(_object(body, "cert"), "value")
-    chain = _text(_object(body, "certChain"), "value")
+    own = _text(mapping_at(body, "cert"), "value")
+    chain = _text(mapping_at(body, "certChain"), "value")
     if own:
         certificate = read_signer(own)
         if not chain:
@@ -332,11 +329,5 @@ def _identity(body: Body) -> Identity:
     )
 
 
-def _object(body: Body, key: str) -> Body:
-    value: Json = body.get(key)
-    return value if isinstance(value, dict) else {}
-
-
 def _text(body: Body, key: str) -> str:
-    value: Json = body.get(key)
-    return text_of(value)
+    return text_of(body.get(key))

@@ -9,7 +9,7 @@ from cryptography.x509.oid import NameOID
 
 from chartkit.addons.signatures.cosign.checks import CheckOptions, logged_at, verify_certificate
 from chartkit.addons.signatures.cosign.layers import SignedLayer, read_promise
-from chartkit.addons.signatures.trust.certificates import public_key, read_certificate
+from chartkit.addons.signatures.trust.certificates import extension, public_key, read_certificate
 from chartkit.addons.signatures.trust.keys import KeyVerifier, PublicKey, read_pem
 from chartkit.addons.signatures.trust.trusted_root import Trust
 from chartkit.engine.ports import LoggedBlob, SignatureError
@@ -58,7 +58,11 @@ def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | No
 def signer_name(certificate: x509.Certificate) -> str:
     """Return the name in a certificate (`GetNameInfoFromX509Cert`): an e-mail address, the common
     name, or else the last of its alternative names."""
-    names = _alternatives(certificate)
+    try:
+        extended = extension(certificate, x509.SubjectAlternativeName)
+    except ValueError:
+        extended = None
+    names = [] if extended is None else list(extended.value)
     found = [name.value for name in names if isinstance(name, x509.RFC822Name)]
     subject = certificate.subject
     found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
@@ -71,14 +75,6 @@ def signer_name(certificate: x509.Certificate) -> str:
     if isinstance(last, x509.DNSName | x509.UniformResourceIdentifier):
         return last.value
     raise LookupFailed("the signer is in a name of an unsupported kind")
-
-
-def _alternatives(certificate: x509.Certificate) -> list[x509.GeneralName]:
-    try:
-        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (x509.ExtensionNotFound, ValueError):
-        return []
-    return list(extension.value)
 
 
 def _first(text: str) -> x509.Certificate:

@@ -22,7 +22,7 @@ from chartkit.engine.ports import (
     Verified,
 )
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, text_of
+from chartkit.model import Body, Json, Location, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.artifacts import Artifacts
@@ -128,7 +128,7 @@ class Signatures:
             return notary.attested(artifacts, image, attestation, attestor)
         from chartkit.addons.signatures import image_policies
 
-        kind = _type(attestation, "intoto")
+        kind = text_of(mapping_at(attestation, "intoto").get("type"))
         return image_policies.fetch_statement(artifacts, image, kind, cosign, self.trusted())
 
     def _artifacts_of(self, attestor: Body, credentials: Credentials) -> Artifacts:
@@ -142,7 +142,8 @@ class Signatures:
             from chartkit.addons.signatures import notary
 
             artifacts = self.registries.artifacts(credentials)
-            return notary.payload(artifacts, image, _type(attestation, "referrer"))
+            kind = text_of(mapping_at(attestation, "referrer").get("type"))
+            return notary.payload(artifacts, image, kind)
 
     def trusted(self) -> TrustedRoots:
         """Return the trusted root and the keys of Secrets, for what policies leave out."""
@@ -187,19 +188,8 @@ def _read_root(path: Path) -> Trust:
 
 def _own(cosign: Body, credentials: Credentials) -> Credentials:
     """Return the credentials of an attestor's own `source`, or the policy's."""
-    source = cosign.get("source")
-    listed = source.get("PullSecrets") if isinstance(source, dict) else None
-    names = [
-        one["name"]
-        for one in (listed if isinstance(listed, list) else ())
-        if isinstance(one, dict) and isinstance(one.get("name"), str)
-    ]
+    listed = mappings_at(cosign, "source", "PullSecrets")
+    names = [one["name"] for one in listed if isinstance(one.get("name"), str)]
     if not names:
         return credentials
     return Credentials(secrets=tuple(names), insecure=credentials.insecure)
-
-
-def _type(attestation: Body, key: str) -> str:
-    found = attestation.get(key)
-    kind = found.get("type") if isinstance(found, dict) else None
-    return text_of(kind)

@@ -14,7 +14,6 @@ from typing import Final
 
 from chartkit.addons.signatures.bundles.protojson import MessageError, load
 from chartkit.addons.signatures.bundles.reader import (
-    IN_TOTO,
     Bundle,
     Envelope,
     read_bundle,
@@ -23,6 +22,7 @@ from chartkit.addons.signatures.bundles.signers import Signer, check_identity
 from chartkit.addons.signatures.bundles.verifier import BundlePolicy, Clock, verify
 from chartkit.addons.signatures.cosign.cluster_policies import verifier_of
 from chartkit.addons.signatures.cosign.layers import asked, manifest_at
+from chartkit.addons.signatures.cosign.payloads import IN_TOTO
 from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.keys import HASHES, load_key, read_public_key
@@ -35,7 +35,7 @@ from chartkit.engine.scalars.image_reference import (
     parse_reference,
 )
 from chartkit.errors import LookupFailed
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mappings_at
 from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
@@ -125,8 +125,7 @@ def _find(
 def _layers(artifacts: Artifacts, reference: RegistryReference, digest: str) -> Sequence[Body]:
     with within("failed to fetch referrer image"):
         manifest = manifest_at(artifacts, reference, digest)
-    layers = manifest.get("layers") if isinstance(manifest, dict) else None
-    return [one for one in layers if isinstance(one, dict)] if isinstance(layers, list) else []
+    return mappings_at(manifest, "layers")
 
 
 def _content(artifacts: Artifacts, reference: RegistryReference, layer: Body) -> bytes:
@@ -169,14 +168,12 @@ def _decoded(statement: Body) -> Body:
     return {
         "_type": statement.get("_type", ""),
         "predicateType": kind,
-        "subject": [_subject(one) for one in subjects] if isinstance(subjects, list) else None,
+        "subject": [{"name": one.get("name", ""), "digest": one.get("digest")} for one in subjects]
+        if isinstance(subjects, list)
+        else None,
         "predicate": statement.get("predicate"),
         "type": kind,
     }
-
-
-def _subject(subject: Body) -> Json:
-    return {"name": subject.get("name", ""), "digest": subject.get("digest")}
 
 
 def _checks(

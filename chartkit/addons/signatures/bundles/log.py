@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from chartkit.addons.signatures.bundles.entries import REKOR_2, InclusionProof, LogEntry
 from chartkit.addons.signatures.bundles.reader import Bundle
@@ -191,14 +191,11 @@ def _note_key(host: str, key: PublicKey) -> bytes:
     """Return a checkpoint's hint of the key that signed it."""
     if isinstance(key, ec.EllipticCurvePublicKey):
         return hashlib.sha256(key_der(key)).digest()
-    named = (
-        b"\x01" + _raw(key) if isinstance(key, ed25519.Ed25519PublicKey) else _RSA + key_der(key)
-    )
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        named = b"\x01" + key.public_bytes_raw()
+    else:
+        named = _RSA + key_der(key)
     return hashlib.sha256(host.encode() + b"\n" + named).digest()
-
-
-def _raw(key: ed25519.Ed25519PublicKey) -> bytes:
-    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def _expected(bundle: Bundle, signer: Signer | None) -> bytes:

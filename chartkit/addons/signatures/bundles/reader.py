@@ -16,7 +16,6 @@ from chartkit.addons.signatures.bundles.protojson import Message, MessageError, 
 from chartkit.addons.signatures.errors import within
 from chartkit.engine.ports import SignatureError
 
-IN_TOTO: Final = "application/vnd.in-toto+json"
 _BASE: Final = "application/vnd.dev.sigstore.bundle"
 _OLD: Final = {f"{_BASE}+json;version=0.{minor}": (0, minor, 0) for minor in (1, 2, 3)}
 _NEW: Final = re.compile(

@@ -16,10 +16,12 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, ssh_key_fingerprint
 
 from chartkit.addons.signatures.bundles.reader import Bundle, Envelope
+from chartkit.addons.signatures.cosign.payloads import encoded
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.trust.certificates import (
     Identity,
     alternative_names,
+    extension,
     public_key,
     read_certificate,
 )
@@ -106,9 +108,8 @@ class Signer:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Return the pre-authentication encoding of a DSSE envelope, which is what is signed."""
-    kind, payload = envelope.payload_type.encode(), envelope.payload
-    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+    """Return what is signed of a DSSE envelope."""
+    return encoded(envelope.payload_type, envelope.payload)
 
 
 def _fingerprint(key: PublicKey) -> str:
@@ -184,8 +185,8 @@ def summary(certificate: x509.Certificate) -> tuple[str, str]:
     """Return the identity of a certificate and its issuer; raises SignatureError for one that
     cannot be read."""
     issuer = ""
-    for extension in certificate.extensions:
-        identifier, value = extension.oid.dotted_string, extension.value
+    for each in certificate.extensions:
+        identifier, value = each.oid.dotted_string, each.value
         if not isinstance(value, x509.UnrecognizedExtension):
             continue
         if identifier == _ISSUER:
@@ -219,10 +220,10 @@ _TEXT_KINDS: Final[Sequence[Callable[[bytes], str]]] = (
 
 def _subject(certificate: x509.Certificate) -> str:
     """Return the first URI, or the first address, or Fulcio's own kind of name."""
-    try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
+    extended = extension(certificate, x509.SubjectAlternativeName)
+    if extended is None:
         return ""
+    names = extended.value
     for kind in (x509.UniformResourceIdentifier, x509.RFC822Name):
         if found := names.get_values_for_type(kind):
             return str(found[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from cryptography import x509
@@ -109,13 +110,11 @@ class Layers:
                 left -= size
                 if left < 0:
                     raise LookupFailed(f"signatures of one image are more than {_ALL:,} bytes")
-                content = self._content(artifacts, digest, size, descriptor.get("data"))
-                yield read_layer(content, descriptor)
+                data = descriptor.get("data")
+                blob = partial(artifacts.blob, self.repository, digest, size, _LARGEST, data)
+                yield read_layer(asked(blob), descriptor)
             except (SignatureError, UndecidedError) as error:
                 yield error
-
-    def _content(self, artifacts: Artifacts, digest: str, size: int, data: Json) -> bytes:
-        return asked(lambda: artifacts.blob(self.repository, digest, size, _LARGEST, data))
 
 
 def tagged_layers(

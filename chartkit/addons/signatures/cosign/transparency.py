@@ -23,7 +23,7 @@ from chartkit.addons.signatures.trust.keys import (
     verify_digest,
 )
 from chartkit.engine.ports import SignatureError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,11 @@ def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None
 
 
 def _rekord(spec: Body) -> RekorEntry:
-    signature = _member(spec, "signature")
-    hashed = _member(_member(spec, "data"), "hash")
-    return _entry(hashed, signature.get("content"), _member(signature, "publicKey").get("content"))
+    signature = mapping_at(spec, "signature")
+    hashed = mapping_at(spec, "data", "hash")
+    return _entry(
+        hashed, signature.get("content"), mapping_at(signature, "publicKey").get("content")
+    )
 
 
 def _hashedrekord(spec: Body) -> RekorEntry:
@@ -114,17 +116,13 @@ def _signer(pem: str) -> PublicKey:
 
 def _dsse(spec: Body) -> RekorEntry:
     first = _only(spec.get("signatures"))
-    return _entry(_member(spec, "envelopeHash"), first.get("signature"), first.get("verifier"))
-
-
-def _intoto(spec: Body) -> RekorEntry:
-    return _entry(_member(_member(spec, "content"), "hash"), "", spec.get("publicKey"))
+    return _entry(mapping_at(spec, "envelopeHash"), first.get("signature"), first.get("verifier"))
 
 
 def _intoto_2(spec: Body) -> RekorEntry:
-    content = _member(spec, "content")
-    first = _only(_member(content, "envelope").get("signatures"))
-    return _entry(_member(content, "hash"), first.get("sig"), first.get("publicKey"))
+    content = mapping_at(spec, "content")
+    first = _only(mapping_at(content, "envelope").get("signatures"))
+    return _entry(mapping_at(content, "hash"), first.get("sig"), first.get("publicKey"))
 
 
 def _only(value: Json) -> Body:
@@ -143,15 +141,12 @@ def _entry(hashed: Body, signature: Json, verifier: Json) -> RekorEntry:
     return RekorEntry(str(algorithm), str(digest), str(signature), from_base64(str(verifier)))
 
 
-def _member(body: Body, key: str) -> Body:
-    value = body.get(key)
-    return value if isinstance(value, dict) else {}
-
-
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Body], RekorEntry]]] = {
     ("hashedrekord", "0.0.1"): _hashedrekord,
     ("rekord", "0.0.1"): _rekord,
     ("dsse", "0.0.1"): _dsse,
-    ("intoto", "0.0.1"): _intoto,
+    ("intoto", "0.0.1"): lambda spec: _entry(
+        mapping_at(spec, "content", "hash"), "", spec.get("publicKey")
+    ),
     ("intoto", "0.0.2"): _intoto_2,
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -22,7 +22,7 @@ from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsag
 
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.notary.words import name_text, subject
-from chartkit.addons.signatures.trust.certificates import public_key
+from chartkit.addons.signatures.trust.certificates import extension, public_key
 from chartkit.engine.ports import SignatureError
 
 _SOUND: Final = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
@@ -42,7 +42,6 @@ _EXCLUDED: Final = {
     ExtendedKeyUsageOID.TIME_STAMPING: "Timestamping",
     ExtendedKeyUsageOID.OCSP_SIGNING: "OCSPSigning",
 }
-Kind = TypeVar("Kind", bound=x509.ExtensionType)
 
 
 def check_code_signing(chain: Sequence[x509.Certificate]) -> None:
@@ -225,14 +224,6 @@ def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
     if not found.critical and not stamps:
         raise SignatureError(f"{whom}marked critical")
     return found.value
-
-
-def extension(certificate: x509.Certificate, kind: type[Kind]) -> x509.Extension[Kind] | None:
-    """Return an extension of a certificate that was read; None where it has none of the kind."""
-    try:
-        return certificate.extensions.get_extension_for_class(kind)
-    except x509.ExtensionNotFound:
-        return None
 
 
 def asks_elsewhere(certificate: x509.Certificate) -> bool:

@@ -134,18 +134,7 @@ def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUn
     Raises SignatureError; returns what is unknown of the time stamp itself."""
     if trust.clocks:
         return _check_stamp(content, trust.clocks)
-    for one in content.chain:
-        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
-        if at.nanoseconds < first.nanoseconds:
-            raise SignatureError(
-                f"verification time is before certificate {subject(one)} validity period, it will "
-                f"be valid from {quote(shown(first))}"
-            )
-        if at.nanoseconds > last.nanoseconds:
-            raise SignatureError(
-                f"verification time is after certificate {subject(one)} validity period, it was "
-                f"expired at {quote(shown(last))}"
-            )
+    _check_validity(content.chain, at.nanoseconds, at.nanoseconds, "verification time is")
     return None
 
 
@@ -162,19 +151,24 @@ def _check_stamp(
         check_time_stamping(chain)
     middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
     accuracy = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
-    for one in content.chain:
-        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
-        if middle - accuracy < first.nanoseconds:
-            raise SignatureError(
-                f"timestamp can be before certificate {subject(one)} validity period, it will be "
-                f"valid from {quote(shown(first))}"
-            )
-        if middle + accuracy > last.nanoseconds:
-            raise SignatureError(
-                f"timestamp can be after certificate {subject(one)} validity period, it was "
-                f"expired at {quote(shown(last))}"
-            )
+    _check_validity(content.chain, middle - accuracy, middle + accuracy, "timestamp can be")
     return _unasked(chain, "timestamping")
+
+
+def _check_validity(
+    chain: Sequence[x509.Certificate], earliest: int, latest: int, what: str
+) -> None:
+    """Require certificates to be valid between two times, in nanoseconds; what: the words about
+    these."""
+    for one in chain:
+        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
+        period = f"certificate {subject(one)} validity period"
+        if earliest < first.nanoseconds:
+            raise SignatureError(
+                f"{what} before {period}, it will be valid from {quote(shown(first))}"
+            )
+        if latest > last.nanoseconds:
+            raise SignatureError(f"{what} after {period}, it was expired at {quote(shown(last))}")
 
 
 def _trusted_part(

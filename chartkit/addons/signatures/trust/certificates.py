@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -29,6 +29,8 @@ from cryptography.x509.verification import (
 from chartkit.addons.signatures.errors import UndecidedError
 from chartkit.addons.signatures.trust.keys import PublicKey, read_pem, supported
 from chartkit.engine.ports import SignatureError
+
+Kind = TypeVar("Kind", bound=x509.ExtensionType)
 
 CODE_SIGNING: Final = ExtendedKeyUsageOID.CODE_SIGNING
 TIME_STAMPING: Final = ExtendedKeyUsageOID.TIME_STAMPING
@@ -74,7 +76,7 @@ def read_certificate(content: bytes) -> x509.Certificate:
         public_key(certificate)
         _ = certificate.extensions, certificate.subject, certificate.issuer
         _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        critical = {extension.oid for extension in certificate.extensions if extension.critical}
+        critical = {each.oid for each in certificate.extensions if each.critical}
     except (*_BROKEN, UnsupportedAlgorithm):
         raise SignatureError("x509: malformed certificate") from None
     for kind, name in _NEVER_CRITICAL.items():
@@ -131,20 +133,22 @@ def certificate_pem(certificate: x509.Certificate) -> str:
 def _may_issue(certificate: x509.Certificate) -> bool:
     """Tell whether it is an authority's, and its key may sign certificates, if it restricts its
     use."""
-    try:
-        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
-    except x509.ExtensionNotFound:
-        return is_authority(certificate)
-    return usage.key_cert_sign and is_authority(certificate)
+    usage = extension(certificate, x509.KeyUsage)
+    return (usage is None or usage.value.key_cert_sign) and is_authority(certificate)
 
 
 def is_authority(certificate: x509.Certificate) -> bool:
     """Tell whether a certificate claims to be an authority's."""
+    constraints = extension(certificate, x509.BasicConstraints)
+    return constraints is not None and constraints.value.ca
+
+
+def extension(certificate: x509.Certificate, kind: type[Kind]) -> x509.Extension[Kind] | None:
+    """Return an extension of a certificate that was read; None where it has none of the kind."""
     try:
-        extension = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+        return certificate.extensions.get_extension_for_class(kind)
     except x509.ExtensionNotFound:
-        return False
-    return extension.value.ca
+        return None
 
 
 def verify_chain(
@@ -344,10 +348,10 @@ def _rfc3339(moment: datetime) -> str:
 
 def alternative_names(certificate: x509.Certificate) -> list[str]:
     """Return the alternative names of a certificate, in sigstore's order."""
-    try:
-        name = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
+    found = extension(certificate, x509.SubjectAlternativeName)
+    if found is None:
         return []
+    name = found.value
     names = [*name.get_values_for_type(x509.DNSName)]
     names += name.get_values_for_type(x509.RFC822Name)
     names += [str(one) for one in name.get_values_for_type(x509.IPAddress)]
@@ -363,6 +367,6 @@ def alternative_names(certificate: x509.Certificate) -> list[str]:
 def extension_values(certificate: x509.Certificate) -> Mapping[str, str]:
     """Return the certificate's extensions by object identifier, their bytes taken as text."""
     return {
-        extension.oid.dotted_string: extension.value.public_bytes().decode(errors="replace")
-        for extension in certificate.extensions
+        each.oid.dotted_string: each.value.public_bytes().decode(errors="replace")
+        for each in certificate.extensions
     }

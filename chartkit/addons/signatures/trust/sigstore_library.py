@@ -34,6 +34,7 @@ from sigstore_models.rekor.v1 import (
     TransparencyLogEntry as ListedEntry,
 )
 
+from chartkit.addons.signatures.trust.certificates import extension
 from chartkit.addons.signatures.trust.keys import PublicKey, key_der
 from chartkit.engine.ports import SignatureError
 
@@ -92,11 +93,8 @@ def verify_checkpoint(*, checkpoint: str, root_hash: bytes, log_id: bytes, key: 
 
 def certificate_timestamps(certificate: x509.Certificate) -> Sequence[SignedCertificateTimestamp]:
     """Return the promises of certificate logs that a certificate contains."""
-    kind = x509.PrecertificateSignedCertificateTimestamps
-    try:
-        return list(certificate.extensions.get_extension_for_class(kind).value)
-    except x509.ExtensionNotFound:
-        return ()
+    found = extension(certificate, x509.PrecertificateSignedCertificateTimestamps)
+    return () if found is None else list(found.value)
 
 
 def verify_certificate_timestamp(

@@ -25,6 +25,7 @@ from rfc3161_client import (
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.trust.certificates import (
     TIME_STAMPING,
+    extension,
     is_authority,
     read_certificate,
     read_certificates,
@@ -191,10 +192,7 @@ def _check_signer(signer: x509.Certificate) -> None:
             f"{failed}: TSA certificate must be an end-entity certificate, not a CA"
         )
     with _wrong(failed):
-        try:
-            usages = signer.extensions.get_extension_for_class(x509.ExtendedKeyUsage)
-        except x509.ExtensionNotFound:
-            usages = None
+        usages = extension(signer, x509.ExtendedKeyUsage)
     if usages is None or not usages.critical:
         raise SignatureError(f"{failed}: certificate must set EKU to critical")
     failed = "failed to verify EKU on leaf certificate"

@@ -168,10 +168,10 @@ def _all(body: Body, key: str, read: Callable[[Body], Read]) -> list[Read]:
 def _log(body: Body) -> Log:
     if body.get("hashAlgorithm") != "SHA2_256":
         raise SignatureError(f"unsupported tlog hash algorithm: {body.get('hashAlgorithm', '')}")
-    identifier = _bytes(_member(body, "logId").get("keyId"))
+    identifier = _bytes(mapping_at(body, "logId").get("keyId"))
     if not identifier:
         raise SignatureError("tlog missing log ID")
-    given = _member(body, "publicKey")
+    given = mapping_at(body, "publicKey")
     raw = _bytes(given.get("rawBytes"))
     if not raw:
         raise SignatureError("tlog missing public key raw bytes")
@@ -202,15 +202,11 @@ def _clock(body: Body) -> Authority:
 
 
 def _chain(body: Body) -> list[x509.Certificate]:
-    listed = _member(body, "certChain").get("certificates")
+    listed = mapping_at(body, "certChain").get("certificates")
     if not isinstance(listed, list) or not 0 < len(listed) <= _MOST:
         raise SignatureError("CertificateAuthority cert chain is empty")
     with within(f"failed to parse certificate for {body.get('uri', '')}", " "):
         return [read_certificate(_bytes(mapping_at(one).get("rawBytes"))) for one in listed]
-
-
-def _member(body: Body, key: str) -> Body:
-    return mapping_at(body.get(key))
 
 
 def _bytes(value: Json) -> bytes:
@@ -223,7 +219,7 @@ def _bytes(value: Json) -> bytes:
 
 
 def _period(body: Body) -> tuple[datetime | None, datetime | None]:
-    period = _member(body, "validFor")
+    period = mapping_at(body, "validFor")
     return _time(period.get("start")), _time(period.get("end"))
 
 

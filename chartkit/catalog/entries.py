@@ -22,7 +22,7 @@ from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.policies import CEL_FILE, METADATA_FILE, POLICY_FILE
 from chartkit.library.upstream import is_policy, read_policy_text, references
-from chartkit.model import Body, Location, list_of, mapping_at
+from chartkit.model import Body, Location, list_of, mapping_at, mappings_at
 from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
 
 _ANNOTATION: Final = "policies.kyverno.io/"
@@ -81,7 +81,7 @@ def _named(folder: str, found: Sequence[tuple[str, Document]]) -> Iterator[Entry
 
 def _plain(reference: str, file: str, document: Document) -> Entry:
     body = document.body
-    annotations = mapping_at(mapping_at(body.get("metadata")).get("annotations"))
+    annotations = mapping_at(body, "metadata", "annotations")
     name = _name(body)
 
     def about(key: str) -> str:
@@ -144,7 +144,7 @@ def kinds_of(body: Body) -> list[Kind]:
     kind = FORMS[body["kind"]]
     if kind is not None:
         return [kind]
-    rules = map(mapping_at, list_of(body["spec"].get("rules")))
+    rules = mappings_at(body["spec"], "rules")
     return _ordered(RULES[key] for rule in rules for key in RULES if key in rule)
 
 
@@ -154,7 +154,7 @@ def _ordered(found: Iterable[Kind]) -> list[Kind]:
 
 
 def _name(body: Body) -> str:
-    return one_line(str(mapping_at(body.get("metadata")).get("name") or ""))
+    return one_line(str(mapping_at(body, "metadata").get("name") or ""))
 
 
 def _subjects(text: str) -> tuple[str, ...]:
@@ -164,13 +164,12 @@ def _subjects(text: str) -> tuple[str, ...]:
 def matched(body: Body) -> list[str]:
     """The kinds that a policy matches (in CEL the resources, as they are named there)."""
     spec = body["spec"]
-    constraints = mapping_at(spec.get("matchConstraints"))
-    rules = [mapping_at(rule) for rule in list_of(constraints.get("resourceRules"))]
+    rules = mappings_at(spec, "matchConstraints", "resourceRules")
     lists = [rule.get("resources") for rule in rules]
-    for one in (spec, *map(mapping_at, list_of(spec.get("rules")))):
-        match = mapping_at(one.get("match"))
-        for block in (match, *list_of(match.get("any")), *list_of(match.get("all"))):
-            lists.append(mapping_at(mapping_at(block).get("resources")).get("kinds"))
+    for one in (spec, *mappings_at(spec, "rules")):
+        match = mapping_at(one, "match")
+        for block in (match, *mappings_at(match, "any"), *mappings_at(match, "all")):
+            lists.append(mapping_at(block, "resources").get("kinds"))
     texts = [one_line(str(text)) for each in lists for text in list_of(each)]
     return list(dict.fromkeys(text.rpartition("/")[2] for text in texts))
 

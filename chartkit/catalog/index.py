@@ -1,28 +1,26 @@
 """Every policy of a library, folder by folder; what did not change is not read again.
 
-The cache between runs is one file a library in the user's cache folder, never with the library,
+The cache between runs is one value a library in the user's cache folder, never with the library,
 which others write. What it says of a folder counts only while every file there has the size and
-times that it had, and only where it has the shape that this version writes: everything else is read
-anew.
+times that it had: everything else is read anew.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from chartkit import __version__
-from chartkit.cache_folder import cache_folder
+from chartkit.cache_folder import Store, digest_of
 from chartkit.catalog.model import Entry
 from chartkit.errors import system_errors
-from chartkit.model import Body, Json
+from chartkit.model import Json
 
 SUFFIXES: Final = (".yaml", ".yml")
 _OWN_FORMAT: Final = {"policy.yaml", "metadata.yaml"}
@@ -52,29 +50,24 @@ def read_index(name: str, root: Path) -> IndexedLibrary:
     """
     resolved = root.resolve()
     read_at = time.time_ns()
-    known = _load(resolved)
+    shape = [field.name for field in fields(Entry)]
+    store, key = Store("catalog"), digest_of(__version__, shape, str(resolved))
+    known = _known(store.load(key))
     units: dict[str, Unit] = {}
     for folder, stamps in _folders(resolved):
         unit = known.get(folder)
         if unit is None or unit.stamps != stamps:
-            unit = _read(folder, stamps, resolved)
+            unit = _unit(folder, stamps, resolved)
         units[folder] = unit
     if units != known:
-        # Remembers a library; where that cannot be done, the next run reads it again.
-        from chartkit.atomic import replacing  # costs a search that has nothing to save
-
         old = read_at - RECENT
         settled = {
             name: asdict(unit)
             for name, unit in units.items()
             if all(max(stamp[1:]) < old for stamp in unit.stamps.values())
         }
-        text = json.dumps({"about": _about(resolved), "units": settled}, ensure_ascii=False)
-        file = _file(resolved)
-        with contextlib.suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(file, _PRIVATE) as out:
-                out.write(text.encode("utf-8"))
+        text = json.dumps(settled)
+        store.save(key, [digest_of(text), text])
     return _indexed(name, root, units)
 
 
@@ -93,7 +86,7 @@ def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> IndexedLib
         if _CHART in contents or any(_CHART in keys or keys >= _OWN_FORMAT for keys in above):
             continue
         stamps = {file: (len(content), 0, 0) for file, content in contents.items()}
-        units[folder] = _unit(folder, stamps, root, contents.__getitem__)
+        units[folder] = _unit(folder, stamps, root, contents)
     return _indexed(name, root, units)
 
 
@@ -139,12 +132,11 @@ def _folders(root: Path) -> Iterator[tuple[str, dict[str, Stamp]]]:
             waiting.extend(sorted(folders, reverse=True))
 
 
-def _read(folder: str, stamps: Mapping[str, Stamp], root: Path) -> Unit:
-    return _unit(folder, stamps, root, lambda file: (root / folder / file).read_bytes())
-
-
 def _unit(
-    folder: str, stamps: Mapping[str, Stamp], root: Path, read: Callable[[str], bytes]
+    folder: str,
+    stamps: Mapping[str, Stamp],
+    root: Path,
+    contents: Mapping[str, bytes] | None = None,
 ) -> Unit:
     from chartkit.catalog.entries import read_folder
 
@@ -157,7 +149,7 @@ def _unit(
             problems.append(f"{place}: is larger than {_LARGEST:,} bytes")
             continue
         try:
-            content = read(name)
+            content = place.read_bytes() if contents is None else contents[name]
             texts[name] = content.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError):
             problems.append(f"{place}: cannot be read as text")
@@ -167,8 +159,6 @@ def _unit(
     return Unit(dict(stamps), digests, tuple(entries), (*problems, *unread))
 
 
-_FORMAT: Final = 1
-_PRIVATE: Final = 0o600
 RECENT: Final = 100_000_000
 """Nanoseconds: a file changed so shortly before it was read may change again unseen."""
 
@@ -190,53 +180,20 @@ class Unit:
     problems: tuple[str, ...] = ()
 
 
-def _load(root: Path) -> dict[str, Unit]:
-    """Return the cached part of a library by folder; empty where nothing usable is cached."""
-    try:
-        body = json.loads(_file(root).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(body, dict) or body.get("about") != _about(root):
-        return {}
-    try:
-        return {str(name): _cached_unit(unit) for name, unit in body["units"].items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return {}
+def _known(kept: Json) -> dict[str, Unit]:
+    """Return the folders of a library as they were kept; none unless the text is as it was
+    written."""
+    match kept:
+        case [digest, str(text)] if digest == digest_of(text):
+            units: dict[str, Json] = json.loads(text)
+            return {name: _unit_of(unit) for name, unit in units.items()}
+        case _:
+            return {}
 
 
-def _file(root: Path) -> Path:
-    return cache_folder() / "catalog" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:24]}.json"
-
-
-def _about(root: Path) -> Body:
-    return {"format": _FORMAT, "version": __version__, "root": str(root)}
-
-
-def _cached_unit(body: Json) -> Unit:
-    """Raises KeyError, TypeError or ValueError for what is none."""
-    return Unit(
-        {str(name): _stamp(*stamp) for name, stamp in body["stamps"].items()},
-        {str(name): str(digest) for name, digest in body["digests"].items()},
-        tuple(_entry(entry) for entry in body["entries"]),
-        tuple(str(problem) for problem in body["problems"]),
-    )
-
-
-def _stamp(size: Json, changed: Json, entered: Json) -> Stamp:
-    return int(size), int(changed), int(entered)
-
-
-_FIELDS: Final = frozenset(field.name for field in fields(Entry))
-_LISTS: Final = frozenset({"subjects", "kinds", "forms"})
-
-
-def _entry(body: Json) -> Entry:
-    if body.keys() != _FIELDS:
-        raise ValueError("no entry")
-    texts = {key: value for key, value in body.items() if key not in ("line", "own", *_LISTS)}
-    lists = {key: tuple(body[key]) for key in _LISTS}
-    every = [*texts.values(), *(text for each in lists.values() for text in each)]
-    if not all(isinstance(text, str) for text in every) or not isinstance(body["line"], int):
-        raise TypeError("no entry")
-    known: dict[str, Any] = {**texts, **lists, "line": body["line"], "own": body["own"] is True}
-    return Entry(**known)
+def _unit_of(body: Json) -> Unit:
+    stamps = {name: tuple(stamp) for name, stamp in body["stamps"].items()}
+    lists = ("subjects", "kinds", "forms")
+    entries = (entry | {key: tuple(entry[key]) for key in lists} for entry in body["entries"])
+    entries_read = tuple(Entry(**entry) for entry in entries)
+    return Unit(stamps, body["digests"], entries_read, tuple(body["problems"]))

@@ -298,14 +298,10 @@ def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
         if other.root.resolve() != each.root.resolve():
             hint = "write their pages to folders of their own, one after the other"
             raise InputError(f"there are two libraries '{each.name}'", Location(name), hint)
-        found[each.name] = _together(other, each)
+        entries = {entry.reference: entry for entry in (*other.entries, *each.entries)}
+        ordered = sorted(entries.values(), key=lambda entry: entry.reference)
+        found[each.name] = replace(other, entries=tuple(ordered))
     return list(found.values())
-
-
-def _together(one: DocumentedLibrary, other: DocumentedLibrary) -> DocumentedLibrary:
-    entries = {entry.reference: entry for entry in (*one.entries, *other.entries)}
-    ordered = sorted(entries.values(), key=lambda entry: entry.reference)
-    return replace(one, entries=tuple(ordered))
 
 
 def _named(name: str, known: Sequence[LibraryFolder]) -> DocumentedLibrary:

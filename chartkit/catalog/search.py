@@ -134,12 +134,12 @@ def _fits(entry: Entry, query: Query) -> bool:
         and (not query.subject or query.subject.lower() in map(str.lower, entry.subjects))
         and (not query.kind or query.kind.lower() in map(str.lower, (*entry.kinds, *entry.forms)))
         and (not query.library or query.library == entry.library)
-        and (query.kyverno is None or _runs(entry, query.kyverno))
+        and (
+            query.kyverno is None
+            or not entry.minimum
+            or parse_version(entry.minimum, "Kyverno") <= query.kyverno
+        )
     )
-
-
-def _runs(entry: Entry, kyverno: Version) -> bool:
-    return not entry.minimum or parse_version(entry.minimum, "Kyverno") <= kyverno
 
 
 def _score(entry: Entry, words: Sequence[str]) -> int:

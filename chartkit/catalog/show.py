@@ -19,7 +19,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.library.policies import BAD_FILE, CEL_FILE, GOOD_FILE, METADATA_FILE, PARAMETERS_FILE
 from chartkit.library.policy import Control
-from chartkit.model import Body, Json, Resource, texts_of
+from chartkit.model import Body, Resource, mapping_at, mappings_at, texts_of
 from chartkit.report.blocks import Block, Code
 from chartkit.report.command_report import CommandReport
 
@@ -62,10 +62,9 @@ def details(entry: Entry, root: Path) -> Details:
     if entry.own:
         metadata = _mapping(file.parent / METADATA_FILE)
         shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
-        named = _names(metadata, "sharedParameters")
+        named = texts_of(metadata.get("sharedParameters"))
         found = {name: shared[name] for name in named if name in shared}
-        own = metadata.get("parameters")
-        found.update(own if isinstance(own, dict) else {})
+        found.update(mapping_at(metadata, "parameters"))
         parameters = {str(name): body for name, body in found.items() if isinstance(body, dict)}
         cel = file.parent / CEL_FILE
         if cel.is_file():
@@ -76,7 +75,7 @@ def details(entry: Entry, root: Path) -> Details:
         tuple(sources),
         examples_of(entry, root),
         one_line(str(metadata.get("remediation") or "")),
-        tuple(one_line(name) for name in _names(metadata, "counterpart")),
+        tuple(one_line(name) for name in texts_of(metadata.get("counterpart"))),
         _control(metadata),
     )
 
@@ -88,16 +87,9 @@ def _control(metadata: Body) -> Control | None:
     return Control(one_line(str(body.get("name"))), one_line(str(body["source"])))
 
 
-def _names(metadata: Body, key: str) -> list[str]:
-    """The texts of a list; none where something else stands there, which `check` tells."""
-    named = metadata.get(key)
-    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-
-
 def _mapping(file: Path) -> Body:
     documents = read_file(file)
-    body = documents[0].body if documents else None
-    return body if isinstance(body, dict) else {}
+    return mapping_at(documents[0].body) if documents else {}
 
 
 def _text(shown: Details, width: int | None) -> Iterator[Block]:
@@ -181,12 +173,11 @@ def _value(shown: Details) -> Body:
         "parameters": shown.parameters,
         "needs": needs_json(shown.entry),
         "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
-        "examples": {name: _example(resource) for name, resource in examples.items()},
+        "examples": {
+            name: {"location": str(found.location), "object": found.body} if found else None
+            for name, found in examples.items()
+        },
     }
-
-
-def _example(one: Resource | None) -> Json:
-    return None if one is None else {"location": str(one.location), "object": one.body}
 
 
 def report(shown: Details) -> CommandReport:
@@ -267,10 +258,7 @@ def _tested(entry: Entry, file: Path, root: Path) -> ShownExample:
 
 def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tuple[str, Resource]]:
     """Return the results of a test with the objects that they are about."""
-    results = test.get("results")
-    for result in results if isinstance(results, list) else ():
-        if not isinstance(result, dict):
-            continue
+    for result in mappings_at(test, "results"):
         if str(result.get("policy")).rpartition("/")[2] != entry.name:
             continue
         for name in texts_of(result.get("resources")):

@@ -3,15 +3,15 @@
 import json
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chartkit.cache_folder import cache_folder
 from chartkit.catalog import index
 from chartkit.catalog.entries import libraries, read_catalogue
-from chartkit.catalog.index import RECENT, Stamp, Unit, read_index
+from chartkit.catalog.index import RECENT, Unit, read_index
 from chartkit.catalog.model import Entry, Kind
 from chartkit.errors import InputError
 from tests.unit.catalog.library_files import CEL_POLICY, POLICY, write_lock, write_plain
@@ -178,13 +178,13 @@ def test_what_did_not_change_is_not_read_again(
     _settle(tmp_path)
     before = read_index("lib", tmp_path)
     read: list[str] = []
-    real = index._read
+    real = index._unit
 
-    def counting(folder: str, stamps: Mapping[str, Stamp], root: Path) -> Unit:
+    def counting(folder: str, *rest: Any) -> Unit:
         read.append(folder)
-        return real(folder, stamps, root)
+        return real(folder, *rest)
 
-    monkeypatch.setattr(index, "_read", counting)
+    monkeypatch.setattr(index, "_unit", counting)
     assert read_index("lib", tmp_path) == before
     assert read == []
     changed.write_text(changed.read_text().replace("Title", "title"))
@@ -215,7 +215,7 @@ def test_a_file_that_was_just_written_is_not_remembered(
     monkeypatch.setattr(time, "time_ns", lambda: written + RECENT)
     read_index("lib", tmp_path)
     (file,) = (cache_folder() / "catalog").iterdir()
-    assert json.loads(file.read_text())["units"] == {}
+    assert json.loads(file.read_text())["value"][1] == "{}"
 
 
 @pytest.mark.parametrize(
@@ -223,12 +223,12 @@ def test_a_file_that_was_just_written_is_not_remembered(
     [
         lambda text: text[: len(text) // 2],
         lambda text: text[:0] + "[]",
-        lambda text: text.replace('"format": 1', '"format": 0'),
-        lambda text: text.replace('"units": {', '"units": [{').replace("}}}", "}}]}"),
-        lambda text: text.replace('"line": 1', '"line": "1"'),
-        lambda text: text.replace('"title": "B"', '"title": ["B"]'),
-        lambda text: text.replace('"stamps"', '"marks"'),
-        lambda text: text.replace('"own"', '"more"'),
+        lambda text: text.replace('"key": "', '"key": "0'),
+        lambda text: text.replace('"value": [', '"value": [0, '),
+        lambda text: text.replace(r"line\": 1", r"line\": 2"),
+        lambda text: text.replace(r"title\": \"B\"", r"title\": [\"B\"]"),
+        lambda text: text.replace(r"stamps\"", r"marks\""),
+        lambda text: text.replace(r"own\"", r"more\""),
     ],
 )
 def test_a_damaged_memory_is_not_believed(tmp_path: Path, damage: object) -> None:

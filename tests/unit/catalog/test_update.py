@@ -206,7 +206,7 @@ def test_the_first_search_need_not_read(vendored: Path, monkeypatch: pytest.Monk
     def refuse(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(index, "_read", refuse)
+    monkeypatch.setattr(index, "_unit", refuse)
     assert len(read_index("lib", vendored / "vendor" / "lib").entries) == 3
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import StringIO
-from typing import TextIO
+from typing import Final, TextIO
 
 from chartkit.addons.satisfy.fix import kustomizations, manifests
 from chartkit.addons.satisfy.fix.charts import ChartEdits
 from chartkit.addons.satisfy.fix.files import SourceFiles, diff, write
 from chartkit.addons.satisfy.fix.judging import FIXABLE, Judging
 from chartkit.addons.satisfy.fix.model import Batch, Reason, Subject, edited, most_of
-from chartkit.addons.satisfy.fix.report import batch_lines, open_lines
 from chartkit.addons.satisfy.fix.solving import solve
 from chartkit.addons.satisfy.wants.rules import key_of
 from chartkit.documents.input_files import read_stdin
@@ -21,7 +20,10 @@ from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.helm.kustomize.places import BuiltPlaces
 from chartkit.helm.template_places import TemplatePlaces
+from chartkit.model import Location, single_line
+from chartkit.report.model import resource_id
 from chartkit.report.outputs import Output
+from chartkit.safe_text import shown
 from chartkit.scan.cluster_source import recordings_among
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gate.baseline import open_baseline
@@ -32,6 +34,7 @@ from chartkit.scan.options import ScanOptions
 from chartkit.scan.reporting import Console, Reporting
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
+from chartkit.wording import counted
 
 
 def prepare(
@@ -94,7 +97,7 @@ class Fixer:
                 texts = (file.after for file in files if file.path is None)
                 self.out.write(next(texts, self.stdin))
         verb = "would fix" if self.is_diff else "fixed"
-        lines = [*batch_lines(batches, verb), *open_lines(subjects)]
+        lines = [*_batch_lines(batches, verb), *_open_lines(subjects)]
         is_text = Output("text") in reporting.outputs and not reporting.console.quiet
         for line in lines:
             if is_text:
@@ -221,3 +224,65 @@ class FixRun:
     def _judging_of(self, requests: Requests) -> Judging:
         completion = requests.completion(self._environment)
         return Judging(requests.policies.policies, self._context_of(requests), completion)
+
+
+_MOST: Final = 1_000
+"""The most lines of reasons."""
+_MOST_ALONE: Final = 2
+"""The violations with one reason that have lines of their own."""
+
+
+def _batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:
+    """Yield what was fixed and the files, together those of one batch; verb: `fixed` or
+    `would fix`."""
+    for batch in batches:
+        fixed = [subject for subject in batch.subjects if subject.edits]
+        violations = counted(sum(subject.fixed for subject in fixed), "violation")
+        fields = counted(sum(len(subject.edits) for subject in fixed), "field")
+        counts = f"{violations} of {counted(len(fixed), 'object')}, {fields}"
+        names = [shown(file.name) for file in batch.files]
+        if len(names) == 1:
+            yield f"{verb} {names[0]}: {counts}"
+        elif names:
+            yield f"{verb} {len(names)} files: {counts}"
+            yield from (f"  {name}" for name in names)
+
+
+def _open_lines(subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield what a person decides, then what is not fixed; of many that stay for one
+    reason, their number in each file."""
+    for title, is_decision in (("a person decides:", True), ("not fixed:", False)):
+        lines = [*_lines(subjects, is_decision)]
+        if lines:
+            yield title
+            yield from lines[:_MOST]
+            if len(lines) > _MOST:
+                yield f"  and {counted(len(lines) - _MOST, 'more line')}"
+
+
+def _lines(subjects: Sequence[Subject], is_decision: bool) -> Iterator[str]:
+    kinds: dict[str, list[tuple[str, str, Location]]] = {}
+    for subject in subjects:
+        name = shown(resource_id(subject.given))
+        for (policy, rule), reason in subject.open.items():
+            if reason.is_decision is is_decision:
+                of_rule = f"{policy.rpartition('/')[2]}/{rule}".rstrip("/")
+                row = (name, of_rule, reason.location)
+                kinds.setdefault(single_line(reason.text), []).append(row)
+    for text, rows in kinds.items():
+        if len(rows) > _MOST_ALONE:
+            yield f"  {text}:"
+            yield from _by_file(rows)
+            continue
+        for name, of_rule, location in rows:
+            yield f"  {name} {of_rule}: {text}"
+            yield f"    {location}"
+
+
+def _by_file(rows: Sequence[tuple[str, str, Location]]) -> Iterator[str]:
+    files: dict[str, list[str]] = {}
+    for name, _, location in rows:
+        files.setdefault(location.file, []).append(name)
+    for file, names in files.items():
+        objects = counted(len(set(names)), "object")
+        yield f"    {shown(file)}: {counted(len(names), 'violation')} of {objects}"

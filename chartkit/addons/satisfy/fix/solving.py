@@ -6,7 +6,7 @@ kept before is no fix.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,7 +14,6 @@ from typing import Final
 
 from chartkit.addons.satisfy.changes import DELETE, Change, Repair, repairs
 from chartkit.addons.satisfy.fix.judging import Judging, Verdict
-from chartkit.addons.satisfy.fix.known_fields import hardened, is_dodge, is_labelled
 from chartkit.addons.satisfy.fix.model import (
     Edit,
     NoPlaceError,
@@ -27,6 +26,7 @@ from chartkit.addons.satisfy.fix.model import (
 from chartkit.addons.satisfy.wants.rules import RuleKey, key_of
 from chartkit.engine import RunnablePolicy
 from chartkit.model import (
+    Json,
     Location,
     Resource,
     RuleResult,
@@ -93,14 +93,14 @@ class _Search:
         if policy is None:
             return self._reason(result, "the definition of its kind refuses it")
         found = repairs(verdict.resource, policy, result)
-        ways = [way for way in found if not is_dodge(way)]
+        ways = [way for way in found if not _is_dodge(way)]
         certain = [
             way
             for way in ways
-            if all(change.certain for change in way) and (len(ways) == 1 or not is_labelled(way))
+            if all(change.certain for change in way) and (len(ways) == 1 or not _is_labelled(way))
         ]
         reasons: list[Reason] = []
-        for changes in filter(None, (*certain, hardened(result))):
+        for changes in filter(None, (*certain, _hardened(result))):
             outcome = self._tried(changes, result, verdict, edits)
             if not isinstance(outcome, Reason):
                 return outcome
@@ -199,3 +199,57 @@ def _in_order(change: Change) -> tuple[int, list[int]]:
     if change.value is not DELETE:
         return 0, []
     return 1, [-(item_number(step) or 0) for step in pointer_steps(change.pointer)]
+
+
+_VALUES: Final[Mapping[tuple[str, str], Json]] = {
+    ("securityContext", "allowPrivilegeEscalation"): False,
+    ("securityContext", "privileged"): False,
+    ("securityContext", "readOnlyRootFilesystem"): True,
+    ("securityContext", "runAsNonRoot"): True,
+    ("securityContext", "runAsUser"): DELETE,
+    ("securityContext", "capabilities"): {"drop": ["ALL"]},
+    ("securityContext", "seccompProfile"): {"type": "RuntimeDefault"},
+    ("capabilities", "drop"): ["ALL"],
+    ("seccompProfile", "type"): "RuntimeDefault",
+    ("spec", "automountServiceAccountToken"): False,
+    ("spec", "hostIPC"): False,
+    ("spec", "hostNetwork"): False,
+    ("spec", "hostPID"): False,
+}
+"""By the last two steps of a field (https://kubernetes.io/docs/concepts/security/pod-security-standards/)."""
+
+
+_ADDED: Final = ("capabilities", "add")
+_IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+_OS: Final = (("spec", "os"), ("spec", "os", "name"))
+"""The last steps of the fields by which a Pod is one for Windows."""
+
+
+def _is_dodge(repair: Repair) -> bool:
+    """Report whether changes make an object another one, which a rule may pass over."""
+    paths = [pointer_steps(change.pointer) for change in repair]
+    return any(path in _IDENTITY or path[-2:] in _OS or path[-3:] in _OS for path in paths)
+
+
+def _is_labelled(repair: Repair) -> bool:
+    """Report whether changes are about labels or annotations. Where a rule takes something else as
+    well, these may be a way around it, on which a person decides."""
+    paths = [pointer_steps(change.pointer) for change in repair]
+    return any("labels" in path or "annotations" in path for path in paths)
+
+
+def _hardened(result: RuleResult) -> Repair:
+    """Return the changes of the fields that a failure names to the values of the standards; none
+    where it names others only. The engine tells whether they help."""
+    place = Location("")
+    return tuple(
+        Change(pointer, value, True, "", result.policy, result.rule, place)
+        for pointer in result.fields
+        if (value := _value(pointer_steps(pointer))) is not None
+    )
+
+
+def _value(path: Sequence[str]) -> Json:
+    if path[-1:] == ("hostPort",) or path[-3:-1] == _ADDED:
+        return DELETE
+    return next((value for steps, value in _VALUES.items() if path[-2:] == steps), None)

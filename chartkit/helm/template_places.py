@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from json import dumps
@@ -29,6 +29,7 @@ from chartkit.temporary import temporary_folder
 _ROUNDS: Final = 4
 """Renders, each without the comments that became part of a value in the one before."""
 _SUBCHART: Final = re.compile(r"charts/([^/]+)/")
+_IN_CHARTS: Final = re.compile(r"((?:charts/[^/]+/)*)(charts/[^/]+/.+)")
 _MISSING: Final = object()
 
 
@@ -155,8 +156,27 @@ class ChartPlaces:
         """Return the values of the chart or subchart that a template is in."""
         scope = tuple(_SUBCHART.findall(template))
         if scope not in self._values:
-            self._values[scope] = _scoped_values(self._inputs, scope, self._path)
+            self._values[scope] = self._scoped_values(scope)
         return self._values[scope]
+
+    def _scoped_values(self, scope: tuple[str, ...]) -> ScopedValues:
+        inputs = self._inputs
+        layers = [(document, 0) for document in inputs.documents]
+        merged: Json = dict(inputs.values)
+        inside = ""
+        for above, name in enumerate(("", *scope)):
+            inside += f"charts/{name}/" if name else ""
+            merged = merged.get(name) if name else merged
+            values = f"{inside}values.yaml"
+            file = self._path(values)
+            for document in read_file(file)[:1] if is_file(file) else ():
+                shown = Source(self.file(values), document.source.text)
+                layers.insert(0, (replace(document, source=shown), above))
+                if isinstance(document.body, dict):
+                    merged = merge(document.body, merged if isinstance(merged, dict) else {})
+            if not isinstance(merged, dict):
+                break
+        return ScopedValues(scope, merged, layers)
 
     @cached_property
     def _templates(self) -> list[list[TemplateLine]]:
@@ -165,6 +185,20 @@ class ChartPlaces:
     def text(self, name: str) -> str:
         """Return the text of a template, by its path in the chart."""
         return read_source(self._path(name))
+
+    def file(self, name: str) -> str:
+        """Return what messages call the file of a path in the chart."""
+        folder, path = self._inputs.folder, self._path(name)
+        if path == folder / name:
+            return str(self.shown / name)
+        return os.path.normpath(self.shown / os.path.relpath(path, os.path.realpath(folder)))
+
+    def is_vendored(self, name: str) -> bool:
+        """Report whether a template is part of a chart in the `charts/` of another, not beside."""
+        found = _IN_CHARTS.fullmatch(name)
+        if found is None:
+            return False
+        return self._path(name) == self._path(f"{found[1]}Chart.yaml").parent / found[2]
 
     def _path(self, name: str) -> Path:
         """Return the file of a path in the chart, which a chart beside it may have."""
@@ -294,30 +328,6 @@ class ScopedValues:
             return Location("<values>", path=pointer)
         document, steps = found
         return replace(document.locate(*steps), path=pointer)
-
-
-def _scoped_values(
-    inputs: RenderInputs, scope: tuple[str, ...], path: Callable[[str], Path]
-) -> ScopedValues:
-    layers = [(document, 0) for document in inputs.documents]
-    merged: Json = dict(inputs.values)
-    inside = ""
-    for above, name in enumerate(("", *scope)):
-        inside += f"charts/{name}/" if name else ""
-        merged = merged.get(name) if name else merged
-        file = path(f"{inside}values.yaml")
-        named = inputs.shown / inside / "values.yaml"
-        if file != inputs.folder / inside / "values.yaml":
-            beside = os.path.relpath(file, os.path.realpath(inputs.folder))
-            named = Path(os.path.normpath(inputs.shown / beside))
-        for document in read_file(file)[:1] if is_file(file) else ():
-            shown = Source(str(named), document.source.text)
-            layers.insert(0, (replace(document, source=shown), above))
-            if isinstance(document.body, dict):
-                merged = merge(document.body, merged if isinstance(merged, dict) else {})
-        if not isinstance(merged, dict):
-            break
-    return ScopedValues(scope, merged, layers)
 
 
 def _at(value: Json, path: Sequence[str]) -> Json:

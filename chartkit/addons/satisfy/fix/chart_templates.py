@@ -16,7 +16,6 @@ from chartkit.helm.syntax import OPEN
 from chartkit.helm.template_places import FieldPlace
 from chartkit.model import Json, pointed_at, pointer_steps
 
-_SUBCHARTS: Final = "charts/"
 _ITEM: Final = 2
 _COMMENT: Final = re.compile(r"\s*#")
 _BLOCK: Final = ("|", ">", "&", "*", "!")
@@ -110,7 +109,11 @@ class _Writer:
             text = indent(dump_yaml({name: value}).rstrip("\n"), " " * width)
             shown = (line["value"] or "").strip()
             if not line["dash"]:
-                at = self._before(place)
+                # The line, from 0, at which what is about a field begins: its comments.
+                at = place.line.number - 1
+                lines = places_of(self.subject.given).chart.text(place.template).split("\n")
+                while at and _COMMENT.match(lines[at - 1]):
+                    at -= 1
                 return self._edit(place, (at, at), text, edits)
             if shown and not shown.startswith(_BLOCK) and not place.line.is_open:
                 at = place.line.number
@@ -127,28 +130,20 @@ class _Writer:
         return self._edit(place, (place.line.number - 1, place.line.number), text, edits)
 
     def _place(self, steps: Sequence[str]) -> FieldPlace | None:
-        """Return the place of a field in a template of the chart itself."""
+        """Return the place of a field in a template of the chart, or of a chart beside it."""
         places = places_of(self.subject.given)
         path = (*pointer_steps(self.subject.given.location.path), *steps)
         found = places.chart.find(places.name, places.number, path)
-        if found is None or found.path != path or found.template.startswith(_SUBCHARTS):
+        if found is None or found.path != path or places.chart.is_vendored(found.template):
             return None
         return found
-
-    def _before(self, place: FieldPlace) -> int:
-        """Return the line, from 0, at which what is about a field begins: its comments."""
-        at = place.line.number - 1
-        lines = places_of(self.subject.given).chart.text(place.template).split("\n")
-        while at and _COMMENT.match(lines[at - 1]):
-            at -= 1
-        return at
 
     def _edit(
         self, place: FieldPlace, span: tuple[int, int], text: str, edits: Sequence[Edit]
     ) -> TemplateEdit | None:
         if OPEN in text:
             return None
-        file = str(places_of(self.subject.given).chart.shown / place.template)
+        file = places_of(self.subject.given).chart.file(place.template)
         lines = tuple(text.split("\n")) if text else ()
         users = tuple((self.subject, edit) for edit in edits)
         return TemplateEdit(file, place.template, *span, lines, users)

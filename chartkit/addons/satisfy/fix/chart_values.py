@@ -79,7 +79,7 @@ class Chart:
     def is_of(self, files: Container[str]) -> bool:
         """Report whether any of the files is a template or values file of the chart."""
         values = (document.source.file for document, _ in self._layers())
-        return any(file in files for file in (*values, *self._template_files()))
+        return any(file in files for file in (*values, *self._template_files().values()))
 
     def rendered(self, bodies: Bodies, templates: Mapping[str, str] = _NONE) -> list[Resource]:
         """Return the objects with edited values files, and templates with other texts; raise
@@ -90,8 +90,8 @@ class Chart:
             own = document.body if isinstance(document.body, dict) else {}
             before = merge(before, _nested(scope, own))
             after = merge(after, _nested(scope, bodies.get(document.source.file, own)))
-        own = self._template_files()
-        texts = {own[file]: text for file, text in templates.items() if file in own}
+        names = self._template_files()
+        texts = {name: templates[file] for name, file in names.items() if file in templates}
         edited = difference(after, before)
         if not texts:
             return self._render(self.places.inputs.folder, edited)
@@ -121,8 +121,8 @@ class Chart:
         return [each for each in found if isinstance(each.location.places, TemplatePlaces)]
 
     def _template_files(self) -> dict[str, str]:
-        """Return the paths in the chart of its templates, by the names that messages have."""
-        return {str(self.places.shown / name): name for name in self.places.templates}
+        """Return what messages call the templates, by their paths in the chart."""
+        return {name: self.places.file(name) for name in self.places.templates}
 
     def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:
         """Return the edits of values that make the edits of an object, and the reasons why others

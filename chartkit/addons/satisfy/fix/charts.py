@@ -73,9 +73,9 @@ class ChartEdits:
             subject.settle({steps: each for steps, each in failed.items() if steps not in done})
             made: list[_Unit] = [*found, *in_templates]
             for unit in made:
-                key = _key(unit)
-                users = (*units[key].users, *unit.users) if key in units else unit.users
-                units[key] = replace(unit, users=users)
+                first = units.setdefault(_key(unit), unit)
+                if first is not unit:
+                    units[_key(unit)] = replace(first, users=(*first.users, *unit.users))
         self._take([*units.values()])
         return Batch(subjects, self._texts, self._made)
 

@@ -58,29 +58,40 @@ def test_a_value_that_gives_all_of_a_mapping_gets_the_new_field(tmp_path: Path) 
     assert (folder / "templates/pod.yaml").read_text() == POD
 
 
-def test_the_files_of_a_chart_beside_another_are_edited(tmp_path: Path) -> None:
+_PLAIN = POD[: POD.index("      {{- with")].replace("{{ .Values.host }}", "true")
+
+
+@pytest.mark.parametrize(
+    ("pod", "file", "line"),
+    [(POD, "values", "host: false\n"), (_PLAIN, "templates/pod", "hostNetwork: false\n")],
+)
+def test_the_files_of_a_chart_beside_another_are_edited(
+    tmp_path: Path, pod: str, file: str, line: str
+) -> None:
     """A chart on which another depends is edited itself, and so is the plain YAML of both."""
-    plain = POD[: POD.index("      {{- with")].replace("{{ .Values.host }}", "true")
     beside = 'dependencies: [{name: sub, version: 1.0.0, repository: "file://../sub"}]\n'
     texts = {
         "web/Chart": CHART + beside,
-        "web/templates/pod": plain,
+        "web/templates/pod": _PLAIN,
         "sub/Chart": CHART.replace("web", "sub"),
-        "sub/templates/pod": POD.replace("name: web", "name: sub"),
+        "sub/templates/pod": pod.replace("name: web", "name: sub"),
         "sub/values": VALUES,
     }
     folder = written(tmp_path, **{f"objects/{name}": text for name, text in texts.items()})
     done = fix(folder)
     assert done.exit_code == 0, done.stdout
-    assert "host: false\n" in (folder / "sub/values.yaml").read_text()
+    assert "not fixed" not in done.stdout
+    edited = folder / f"sub/{file}.yaml"
+    assert line in edited.read_text()
     assert "hostNetwork: false" in (folder / "web/templates/pod.yaml").read_text()
     # With one of them alone, the other's file is named and stays.
-    (folder / "sub/values.yaml").write_text(VALUES)
+    before = texts[f"sub/{file}"]
+    edited.write_text(before)
     alone = fix(folder, path=str(folder / "web"))
     assert alone.exit_code == 1
     assert "the file is outside of the inputs" in alone.stdout
-    assert f"{folder}/sub/values.yaml" in alone.stdout
-    assert (folder / "sub/values.yaml").read_text() == VALUES
+    assert str(edited) in alone.stdout
+    assert edited.read_text() == before
 
 
 _EMPTY = "      securityContext: {}\n"

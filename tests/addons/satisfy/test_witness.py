@@ -166,3 +166,11 @@ def test_a_search_may_start_from_a_file(tmp_path: Path) -> None:
 def test_what_cannot_be_searched_is_refused(arguments: tuple[str, ...]) -> None:
     result = _run("-p", "pss-baseline", *arguments)
     assert isinstance(result.exception, InputError)
+
+
+def test_policies_that_are_all_broken_have_no_witness(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(POLICIES.replace("message: team", "frob: 1"))
+    result = _run("-p", str(broken), "--kind", "Namespace")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "frob" in result.stderr

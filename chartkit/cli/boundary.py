@@ -20,6 +20,9 @@ USAGE = 2
 INTERRUPTED = 130
 TERMINATED = 143
 """128 and the number of SIGTERM, as shells count."""
+_TRIAL = "--dry-run"
+_CARRIES_OUT = frozenset({"--yes", "--write"})
+"""Options without which a command changes nothing, or asks first."""
 _SYSTEM_SAYS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE}
     | {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
@@ -98,6 +101,10 @@ def _usage(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return f"chartkit: {message}"
+    if isinstance(error, click.NoSuchOption) and error.option_name == _TRIAL:
+        for option in context.command.params:
+            if isinstance(option, click.Option) and not _CARRIES_OUT.isdisjoint(option.opts):
+                message += f" {option.opts[0]}: {option.help}"
     return f"{context.command_path}: {message} (`{context.command_path} --help` shows the usage)"
 
 

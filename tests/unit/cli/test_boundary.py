@@ -60,6 +60,20 @@ def test_a_wrong_command_line_is_one_line(capsys: pytest.CaptureFixture[str]) ->
     assert said[0].endswith("(`chartkit x --help` shows the usage)")
 
 
+def test_a_command_that_only_prints_says_so_for_a_dry_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    @click.command()
+    @click.option("--yes", is_flag=True, help="Do it; without this option it is only printed.")
+    def command(yes: bool) -> None: ...
+
+    def call() -> None:
+        command.main(["--dry-run"], prog_name="chartkit x", standalone_mode=False)
+
+    assert boundary.run(call) == 2
+    assert "'--dry-run'. --yes: Do it; without this" in capsys.readouterr().err
+
+
 def test_a_full_disk_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(OSError(errno.ENOSPC, "No space left on device")) == 2
     assert capsys.readouterr().err == "the output: No space left on device\n"

@@ -13,10 +13,6 @@ Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
 
 
-def _one(_key: object, _outcome: object) -> int:
-    return 1
-
-
 class Memory(Generic[Key, Found]):
     """Outcomes by key, failures included. The least recently used ones are forgotten first, but
     never the last one."""
@@ -26,7 +22,7 @@ class Memory(Generic[Key, Found]):
     def __init__(
         self,
         room: float = math.inf,
-        size: Callable[[Key, Found | ChartkitError], int] = _one,
+        size: Callable[[Key, Found | ChartkitError], int] = lambda _key, _outcome: 1,
     ) -> None:
         """Create an empty memory. room: the sum of the sizes that are kept; size: of a key with its
         outcome, 1 for each by default."""

@@ -94,11 +94,6 @@ class Cluster:
         return f"{self.context or _IN_CLUSTER} ({host})"
 
     @property
-    def connection(self) -> Any:
-        """The client's own connection, for those who read what this class has no method for."""
-        return self._api
-
-    @property
     def credentials(self) -> dict[str, str]:
         """The headers by which the API server knows the user; plugins may renew them."""
         settings = self._api.configuration.auth_settings().values()
@@ -224,22 +219,36 @@ class Cluster:
             return mapping_in(parse_json(answer.data))
 
     def _send(self, method: str, path: str, what: str, body: Body | None = None) -> Any:
-        """Send a request by path: the client's own types would refuse what a server has besides."""
+        with self._explained(what):
+            return self.send(method, path, body)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Body | None = None,
+        *,
+        timeout: tuple[float, float] = _TIMEOUT,
+        preload: bool = True,
+    ) -> Any:
+        """Return the response to a request by path, as urllib3 has it: the client's own types would
+        refuse what a server has besides. timeout: seconds to connect, and to wait for each part of
+        the response; preload: whether its body is read at once. Raises urllib3's errors."""
         from urllib3.util import Timeout
 
-        headers = {"Accept": "application/json", **self.credentials}
+        headers = {"Accept": "application/json", "User-Agent": "chartkit", **self.credentials}
         if body is not None:
             headers["Content-Type"] = _MEDIA.get(method, "application/json")
-        with self._explained(what):
-            return self._api.rest_client.pool_manager.request(
-                "PATCH" if method == "APPLY" else method,
-                f"{self.server.rstrip('/')}{path}",
-                headers=headers,
-                body=None if body is None else json.dumps(body),
-                timeout=Timeout(*_TIMEOUT),
-                redirect=False,
-                retries=False,
-            )
+        return self._api.rest_client.pool_manager.request(
+            "PATCH" if method == "APPLY" else method,
+            f"{self.server.rstrip('/')}{path}",
+            headers=headers,
+            body=None if body is None else json.dumps(body),
+            timeout=Timeout(*timeout),
+            preload_content=preload,
+            redirect=False,
+            retries=False,
+        )
 
     @contextmanager
     def _explained(self, what: str) -> Iterator[None]:

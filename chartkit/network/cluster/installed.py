@@ -135,13 +135,10 @@ def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> l
         group, _, kind = served.kind
         if group in PASSED_OVER_GROUPS or (group, kind) in PASSED_OVER:
             continue
-        speaking = {index for index, policy in enumerate(policies) if _concerns(policy, served)}
+        request = Request(Resource(sample(served)), plural=served.plural)
+        speaking = {index for index, policy in enumerate(policies) if policy.concerns(request)}
         known = spoken.setdefault((group, kind), set())
         if speaking - known:
             known |= speaking
             chosen.append(served)
     return chosen
-
-
-def _concerns(policy: RunnablePolicy, served: ApiResource) -> bool:
-    return policy.concerns(Request(Resource(sample(served)), plural=served.plural))

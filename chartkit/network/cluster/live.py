@@ -51,8 +51,7 @@ class LiveSource:
     def __init__(self, cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -> None:
         self.name = cluster.shown
         self.fault: SourceError | None = None
-        self._server = cluster.server.rstrip("/")
-        self._connection = cluster.connection
+        self._cluster = cluster
         self._sleep = sleep
 
     def get(self, path: str, /) -> Body:
@@ -86,34 +85,21 @@ class LiveSource:
 
     def _ask(self, path: str) -> _Answer:
         from urllib3.exceptions import HTTPError
-        from urllib3.util import Timeout
 
-        try:
-            response = self._connection.rest_client.pool_manager.request(
-                "GET",
-                f"{self._server}{path}",
-                headers=self._headers(),
-                timeout=Timeout(connect=_CONNECT, read=_ANSWER),
-                preload_content=False,
-                redirect=False,
-                retries=False,
+        if not all(map(is_sendable, self._cluster.credentials.values())):
+            # They may have been renewed since the kubeconfig was read.
+            raise self._broken(
+                "the credentials contain characters that a request cannot send", None
             )
+        try:
+            times = (_CONNECT, _ANSWER)
+            response = self._cluster.send("GET", path, timeout=times, preload=False)
             try:
                 return _Answer(response.status, self._read(response), _pause(response.headers))
             finally:
                 response.release_conn()
         except HTTPError as error:
             raise self._unanswered(error) from None
-
-    def _headers(self) -> dict[str, str]:
-        settings = self._connection.configuration.auth_settings()
-        given = {each["key"]: each["value"] for each in settings.values() if each["value"]}
-        if not all(map(is_sendable, given.values())):
-            # They may have been renewed since the kubeconfig was read.
-            raise self._broken(
-                "the credentials contain characters that a request cannot send", None
-            )
-        return {"Accept": "application/json", "User-Agent": "chartkit", **given}
 
     @staticmethod
     def _read(response: Any) -> bytes:
@@ -156,7 +142,7 @@ class LiveSource:
             return ""
         said = body.get("message") if isinstance(body, dict) else None
         text = " ".join(said.split()) if isinstance(said, str) else ""
-        for value in self._headers().values():
+        for value in self._cluster.credentials.values():
             for secret in value.split()[-1:] if " " in value else ():
                 text = text.replace(secret, "***")
         return text[:_MOST_SAID]
@@ -230,21 +216,11 @@ class Watches:
 
     def _follow(self, path: str, version: str) -> str:
         """Read a watch to its end, and return the version to go on from, empty for the present."""
-        from urllib3.util import Timeout
-
         query = {"watch": "1", "timeoutSeconds": str(_LASTS), "allowWatchBookmarks": "true"}
         if version:
             query["resourceVersion"] = version
-        cluster = self._cluster
-        response = cluster.connection.rest_client.pool_manager.request(
-            "GET",
-            f"{cluster.server.rstrip('/')}{with_query(path, query)}",
-            headers={"Accept": "application/json", **cluster.credentials},
-            timeout=Timeout(connect=_CONNECT, read=_LASTS + 2 * _CONNECT),
-            preload_content=False,
-            redirect=False,
-            retries=False,
-        )
+        times = (_CONNECT, _LASTS + 2 * _CONNECT)
+        response = self._cluster.send("GET", with_query(path, query), timeout=times, preload=False)
         try:
             if response.status != _OK:
                 raise ValueError(f"status {response.status}")

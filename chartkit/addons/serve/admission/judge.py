@@ -50,27 +50,23 @@ def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
             else:
                 yield {"op": "add", "path": pointer_of(*path, key), "value": value}
     elif isinstance(before, list) and isinstance(after, list):
-        yield from _lists(before, after, path)
+        shorter = min(len(before), len(after))
+        first = 0
+        while first < shorter and same(before[first], after[first]):
+            first += 1
+        last = 0
+        while last < shorter - first and same(before[-1 - last], after[-1 - last]):
+            last += 1
+        old, new = before[first : len(before) - last], after[first : len(after) - last]
+        common = min(len(old), len(new))
+        for index in range(common):
+            yield from patch(old[index], new[index], (*path, first + index))
+        for index in reversed(range(common, len(old))):
+            yield {"op": "remove", "path": pointer_of(*path, first + index)}
+        for index in range(common, len(new)):
+            yield {"op": "add", "path": pointer_of(*path, first + index), "value": new[index]}
     elif not same(before, after):
         yield {"op": "replace", "path": pointer_of(*path), "value": after}
-
-
-def _lists(before: list[Json], after: list[Json], path: FieldPath) -> Iterator[Body]:
-    shorter = min(len(before), len(after))
-    first = 0
-    while first < shorter and same(before[first], after[first]):
-        first += 1
-    last = 0
-    while last < shorter - first and same(before[-1 - last], after[-1 - last]):
-        last += 1
-    old, new = before[first : len(before) - last], after[first : len(after) - last]
-    common = min(len(old), len(new))
-    for index in range(common):
-        yield from patch(old[index], new[index], (*path, first + index))
-    for index in reversed(range(common, len(old))):
-        yield {"op": "remove", "path": pointer_of(*path, first + index)}
-    for index in range(common, len(new)):
-        yield {"op": "add", "path": pointer_of(*path, first + index), "value": new[index]}
 
 
 _MOST_PATHS = 1000

@@ -29,16 +29,16 @@ class Source(Protocol):
         ...
 
 
-def _uncounted(_is_used: bool) -> None:
-    return None
-
-
 class PolicyReloader:
     """Loads policies, looks for changes in a thread of its own, and keeps the last set that could
     be used."""
 
     def __init__(
-        self, source: Source, log: Log, poll: float, reloaded: Callable[[bool], None] = _uncounted
+        self,
+        source: Source,
+        log: Log,
+        poll: float,
+        reloaded: Callable[[bool], object] = lambda _is_used: None,
     ) -> None:
         """poll: seconds between looks; reloaded: called for each new set, with whether it is used.
         Raise ChartkitError where there is none to begin with."""

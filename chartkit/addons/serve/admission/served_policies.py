@@ -17,10 +17,6 @@ FAIL: Final = "Fail"
 IGNORE: Final = "Ignore"
 
 
-def _offline() -> World:
-    return OFFLINE
-
-
 @dataclass(frozen=True, slots=True)
 class Served:
     """Policies and their surroundings, replaced as a whole.
@@ -34,7 +30,7 @@ class Served:
 
     policies: tuple[RunnablePolicy, ...]
     request: Callable[[Resource], Request] = Request
-    world: Callable[[], World] = _offline
+    world: Callable[[], World] = lambda: OFFLINE
     roles: RoleBindings = field(default_factory=RoleBindings)
     filtered: Callable[[Resource, str], bool] | None = None
     facts: Mapping[str, PolicyFacts] = field(default_factory=dict)

@@ -29,10 +29,6 @@ def _write(line: bytes) -> None:
         pass  # Nobody reads any more, and no review is to fail for that.
 
 
-def _uncounted(_part: str) -> None:
-    return None
-
-
 class Log:
     """A log of one process; lines below its level are left out."""
 
@@ -42,7 +38,7 @@ class Log:
         self,
         level: str,
         write: Callable[[bytes], object] = _write,
-        count: Callable[[str], object] = _uncounted,
+        count: Callable[[str], object] = lambda _part: None,
     ) -> None:
         """count: called with the part of the server in which something failed (`guarded`)."""
         self._least = LEVELS.index(level)

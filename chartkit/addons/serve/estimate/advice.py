@@ -197,6 +197,6 @@ def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
     return notes
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which takes an s."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, one: str, more: str = "") -> str:
+    """Return a number with its noun; more: the plural, if not with an s."""
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"

@@ -58,7 +58,7 @@ def estimate(
     """
     from chartkit.addons.serve.estimate.report import report
     from chartkit.addons.serve.estimate.run import estimate as estimated
-    from chartkit.addons.serve.estimate.sources import open_input
+    from chartkit.addons.serve.estimate.run import open_input
     from chartkit.scan.cluster_source import ClusterSource
 
     output.parsed()

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from chartkit.addons.serve.estimate.advice import counted
 from chartkit.addons.serve.estimate.measurements import (
     MEBIBYTE,
     MEGABYTE,
     OPERATIONS,
     Estimate,
-    KindLoad,
     Measured,
     measurements,
 )
@@ -62,14 +62,9 @@ def _text(found: Estimate) -> Iterator[Block]:
 
 def _headline(found: Estimate) -> str:
     whose = f"{shown(found.environment)}: " if found.environment else ""
-    objects = _count(found.objects, "object", "objects")
-    policies = _count(found.policies, "policy", "policies")
-    hooks = _count(len(found.webhooks), "webhook", "webhooks")
+    objects, hooks = counted(found.objects, "object"), counted(len(found.webhooks), "webhook")
+    policies = counted(found.policies, "policy", "policies")
     return f"{whose}{objects} under {policies}, with {hooks}; AdmissionReviews are the fewest"
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
 
 
 def _rows(found: Estimate) -> Iterator[tuple[str, ...]]:
@@ -120,7 +115,17 @@ def _json(found: Estimate) -> Body:
         "webhooks": [
             {"name": name, "policies": list(names)} for name, names in found.webhooks.items()
         ],
-        "kinds": [_kind(kind_load) for kind_load in found.kinds],
+        "kinds": [
+            {
+                "kind": load.kind,
+                "made": load.made,
+                "measured": load.is_measured,
+                "objects": load.objects,
+                "reviews": _by_operation(load.reviews.by_operation),
+                "reports": load.reports,
+            }
+            for load in found.kinds
+        ],
         "reviews": {
             **_by_operation(found.reviews.by_operation),
             "aDay": round(found.reviews.a_day, 1),
@@ -139,17 +144,6 @@ def _json(found: Estimate) -> Body:
             for advice in found.advice
         ],
         "notes": list(found.notes),
-    }
-
-
-def _kind(load: KindLoad) -> Body:
-    return {
-        "kind": load.kind,
-        "made": load.made,
-        "measured": load.is_measured,
-        "objects": load.objects,
-        "reviews": _by_operation(load.reviews.by_operation),
-        "reports": load.reports,
     }
 
 

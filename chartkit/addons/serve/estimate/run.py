@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final
+from pathlib import Path
+from typing import Final, TextIO
 
 from chartkit.addons.serve.estimate.advice import advice_for, notes_for
 from chartkit.addons.serve.estimate.measurements import (
@@ -42,10 +44,22 @@ from chartkit.engine import Operation, Reason, Request, RunnablePolicy, as_submi
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.configuration import RESOURCE_FILTERS
 from chartkit.engine.kubernetes.kinds import CustomNames, kind_of
+from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
+from chartkit.network.cluster.recording import is_recording
+from chartkit.scan.cluster import Survey, open_cluster, served_names
+from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.inputs import Note
 from chartkit.scan.policies import PolicySet
+from chartkit.scan.requests import (
+    RequestOptions,
+    load_named_policies,
+    load_requests,
+    load_surroundings,
+)
 from chartkit.scan.run import ScanContext, run_scan
+from chartkit.scan.user_inputs import load_user_inputs
 
 _GROUPS: Final = {
     "Pod": "",
@@ -286,3 +300,48 @@ def _judge(given: EstimateInput, settings: EngineSettings, tally: _Tally) -> Non
         total.revisions += kept_revisions(given_object)
 
     run_scan(policies, objects(), sink, given.context)
+
+
+@contextmanager
+def open_input(
+    options: RequestOptions,
+    live: ClusterSource | None,
+    environment: ProjectEnvironment | None,
+    nodes: int | None,
+    stdin: TextIO,
+    note: Note,
+) -> Iterator[tuple[EstimateInput, list[str]]]:
+    """Yield what to estimate, with a line for everything that could not be read; live: the cluster
+    to read, None for the paths. Raise InputError, and SourceError where a cluster does not
+    answer."""
+    recordings = [path for path in map(Path, options.inputs.paths) if is_recording(path)]
+    if recordings and (len(options.inputs.paths) > 1 or live is not None):
+        raise InputError("a recording is read alone", hint="leave the other PATHs out")
+    if live is not None and options.inputs.paths:
+        raise InputError("--cluster and PATH do not go together", hint="leave one of them out")
+    if recordings:
+        live = ClusterSource(recording=recordings[0], namespace=options.inputs.only_namespace)
+    if live is None:
+        requests = load_requests(options, stdin, note, environment=environment)
+        context = requests.context(requests.world())
+        policies, objects = requests.policies, requests.objects
+        yield (
+            EstimateInput(policies, objects, context, requests.names, False, environment, nodes),
+            [],
+        )
+        return
+    with open_cluster(live) as reader:
+        survey = Survey(reader, load_surroundings(options, note))
+        if environment is not None:
+            policies = environment.policies(survey.around)
+        else:
+            policies = load_named_policies(options, survey.around)
+        for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
+            note(diagnostic)
+        inputs = load_user_inputs(options.world, note)
+        context = survey.context(policies, inputs)
+        running = [policy for policy in policies.policies if not policy.judges_json]
+        objects = list(survey.objects(running))
+        names = served_names(reader)
+        estimate_input = EstimateInput(policies, objects, context, names, True, environment, nodes)
+        yield estimate_input, list(survey.unread())

@@ -33,6 +33,7 @@ from chartkit.engine.cluster_policy.pattern.scalar import (
     Range,
     compile_operation,
     compile_scalar,
+    literal,
     read_alternatives,
     read_operation,
 )
@@ -160,7 +161,7 @@ def scalar_tests(pattern: Json) -> Iterator[Test]:
         yield Test(in_words(pattern), holds, probes, is_closed=True, is_safe=True)
         return
     alternatives = read_alternatives(pattern)
-    literals = [each[0] for each in alternatives if len(each) == 1 and _is_literal(each[0])]
+    literals = [each[0] for each in alternatives if len(each) == 1 and literal(each[0]) is not None]
     if len(literals) == len(alternatives) > 1:
         # One test for a choice of texts: its first is taken where nothing speaks against it.
         holds = _elementwise(compile_scalar(pattern))
@@ -233,20 +234,6 @@ def _single_test(text: str, operation: Operation, holds: Json) -> Test:
     return Test(
         text, holds, probes, is_closed=True, is_safe=True, languages=(language,), is_positive=True
     )
-
-
-def _is_literal(text: str) -> bool:
-    operation = read_operation(text)
-    return (
-        isinstance(operation, Operation)
-        and not operation.prefix
-        and not has_wildcard(operation.operand)
-        and not _is_size(operation.operand)
-    )
-
-
-def _is_size(text: str) -> bool:
-    return quantity_or_none(text) is not None or duration_or_none(text) is not None
 
 
 def order_of(points: tuple[str, ...]) -> str:

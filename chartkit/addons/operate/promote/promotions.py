@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.addons.operate.promote.model import Plan, PlannedPolicy, Verdict
-from chartkit.documents.reader import parse_yaml, read_file, read_text
-from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+from chartkit.output.yaml_edit import rewritten
 
 FILE_NAME: Final = "promotions.yaml"
 _LIST: Final = "promotions"
@@ -117,20 +117,8 @@ def last_promotion(entries: Sequence[Body], environment: str, policy: str) -> Bo
 
 def with_entry(file: Path, entry: Body) -> str:
     """Return the text of the file with one entry more, and all else as it was; raise InputError
-    where it cannot be added to."""
+    where it cannot be edited."""
     text = file.read_text("utf-8") if file.is_file() else _HEAD
     before = parse_yaml(text)
     wanted = {**before, _LIST: [*(before.get(_LIST) or ()), entry]}
-    text = text.rstrip("\n") + "\n"
-    added = text + "".join(f"  {line}\n" for line in dump_yaml([entry]).rstrip("\n").split("\n"))
-    if _value(added) != wanted:
-        hint = f"keep '{_LIST}' the last key, as a list in blocks, indented by two spaces"
-        raise InputError("cannot be added to", Location(str(file)), hint)
-    return added
-
-
-def _value(text: str) -> Json:
-    try:
-        return read_text(text)[0].body
-    except InputError:
-        return None
+    return rewritten(text, wanted, file, f"write '{_LIST}' without anchors")

@@ -176,10 +176,22 @@ def test_a_record_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
         read_decisions(file)
 
 
-def test_a_record_that_cannot_be_added_to_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", ["promotions: []\n", "promotions:\n- {environment: x, policies: {}}\n# why\na: 1\n"]
+)
+def test_an_entry_is_added_to_a_record_of_any_shape(tmp_path: Path, text: str) -> None:
     file = tmp_path / "promotions.yaml"
-    file.write_text("promotions: []\n")
-    with pytest.raises(InputError, match="cannot be added to"):
+    file.write_text(text)
+    before, entry = parse_yaml(text), {"environment": "prd", "policies": {}}
+    edited = with_entry(file, entry)
+    assert parse_yaml(edited) == {**before, "promotions": [*before["promotions"], entry]}
+    assert ("# why\na: 1\n" in edited) is ("# why" in text)
+
+
+def test_a_record_of_two_documents_stays(tmp_path: Path) -> None:
+    file = tmp_path / "promotions.yaml"
+    file.write_text("promotions: []\n---\na: 1\n")
+    with pytest.raises(InputError):
         with_entry(file, {"environment": "prd", "policies": {}})
 
 

@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -33,18 +35,9 @@ def test_go_texts_floats(text: str, number: float) -> None:
     assert parse_float(text) == number
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "_1", "1__0", "0x10", "1e", "١", "1e400", "."])
-def test_no_floats(text: str) -> None:
-    with pytest.raises(NumberError):
-        parse_float(text)
-
-
 def test_go_texts_integers() -> None:
     assert parse_int("+0042") == 42
     assert parse_int("-9223372036854775808") == -(2**63)
-    for text in ("9223372036854775808", "1" * 5000, "1.0", "", "١"):
-        with pytest.raises(NumberError):
-            parse_int(text)
     assert truncate_to_int64(-1.9) == -1
     assert truncate_to_int64(math.nan) == truncate_to_int64(1e19) == -(2**63)
 
@@ -106,18 +99,6 @@ def test_json_round_trip(value: object) -> None:
 )
 def test_version_ranges(version: str, version_range: str, inside: bool) -> None:
     assert parse_range(version_range)(parse_version(version)) is inside
-
-
-@pytest.mark.parametrize("text", ["", "~1.2.0", "^1.2.0", "1.2", "01.2.3", "|| 1.0.0", "abc"])
-def test_no_version_ranges(text: str) -> None:
-    with pytest.raises(SemverError):
-        parse_range(text)
-
-
-@pytest.mark.parametrize("text", ["", "v1.2.3", "1.2", "1.2.3-01", "1.2.3-", "1.2.3+", "1.02.3"])
-def test_go_texts_no_versions(text: str) -> None:
-    with pytest.raises(SemverError):
-        parse_version(text)
 
 
 def test_go_texts_images() -> None:
@@ -183,10 +164,30 @@ def test_go_texts_times(layout: str, text: str, shown: str) -> None:
     assert str(parse_time(layout, text)) == shown
 
 
-@pytest.mark.parametrize("text", ["", "2024-13-01T00:00:00Z", "2024-02-30T00:00:00Z", "2024-01-01"])
-def test_no_times(text: str) -> None:
-    with pytest.raises(TimeError):
-        parse_time(RFC3339, text)
+@pytest.mark.parametrize(
+    ("parse", "refusal", "texts"),
+    [
+        (parse_float, NumberError, ["", " 1", "1 ", "_1", "1__0", "0x10", "1e", "١", "1e400", "."]),
+        (parse_int, NumberError, ["9223372036854775808", "1" * 5000, "1.0", "", "١"]),
+        (parse_range, SemverError, ["", "~1.2.0", "^1.2.0", "1.2", "01.2.3", "|| 1.0.0", "abc"]),
+        (
+            parse_version,
+            SemverError,
+            ["", "v1.2.3", "1.2", "1.2.3-01", "1.2.3-", "1.2.3+", "1.02.3"],
+        ),
+        (
+            partial(parse_time, RFC3339),
+            TimeError,
+            ["", "2024-13-01T00:00:00Z", "2024-02-30T00:00:00Z", "2024-01-01"],
+        ),
+    ],
+)
+def test_other_texts_are_refused(
+    parse: Callable[[str], object], refusal: type[Exception], texts: Sequence[str]
+) -> None:
+    for text in texts:
+        with pytest.raises(refusal):
+            parse(text)
 
 
 def test_regular_expressions() -> None:

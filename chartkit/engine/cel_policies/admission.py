@@ -10,6 +10,7 @@ from typing import Final
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment, Variable
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.interpreter.program import Program
@@ -233,6 +234,32 @@ class AdmissionExpressions:
     def programs(self) -> Mapping[str, Program]:
         """Return the programs of the variables that compile."""
         return {name: one.program for name, one in self._variables.items() if one.program}
+
+
+def known_conditions(policy: CelPolicy) -> list[tuple[NamedExpression, Program]]:
+    """Return the match conditions of a policy of Kyverno's with their programs; none if an API
+    server cannot compile one of them, and Kyverno alone looks at them."""
+    expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
+    found = []
+    for condition in policy.conditions:
+        program = expressions.compile(condition.expression, (types.BOOL,)).program
+        if program is None:
+            return []
+        found.append((condition, program))
+    return found
+
+
+def has_own_webhook(policy: CelPolicy) -> bool:
+    """Return whether Kyverno makes a webhook of a policy alone, because that has something to say:
+    match conditions that an API server knows, a timeout, `matchPolicy: Exact`
+    (`buildWebhookRules` in `pkg/controllers/webhook/validating.go`)."""
+    timeout = mapping_at(policy.spec, "webhookConfiguration").get("timeoutSeconds")
+    return is_exact(policy) or timeout is not None or bool(known_conditions(policy))
+
+
+def is_exact(policy: CelPolicy) -> bool:
+    """Return whether a policy asks for requests of exactly its versions alone."""
+    return mapping_at(policy.spec, "matchConstraints").get("matchPolicy") == "Exact"
 
 
 @lru_cache(maxsize=512)

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.printing import no_conversion, show, text_of
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, Value
-from chartkit.engine.cel_policies.admission import AdmissionExpressions
+from chartkit.engine.cel_policies.admission import has_own_webhook
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Deferred
-from chartkit.model import Body, Json, RuleResult, Status, value_at, with_value
+from chartkit.model import Body, Json, RuleResult, Status, mapping_at, value_at, with_value
 
 _GO_NAME: Final = "v1alpha1.Attestor"
 _COMPUTED: Final = (
@@ -255,26 +254,13 @@ class RequestEvidence:
 def call_of(policy: CelPolicy) -> str:
     """Return the key of the call in which a cluster asks a policy.
 
-    A policy has a webhook of its own where that has something to say: match conditions that an
-    API server knows, a timeout, `matchPolicy: Exact`. All others of a kind share one with those of
-    the same selectors (`buildWebhookRules` in `pkg/controllers/webhook/validating.go`). Any JSON
-    is judged at once.
+    A policy may have a webhook of its own; all others of a kind share one with those of the same
+    selectors. Any JSON is judged at once.
     """
     if policy.json:
         return ""
-    constraints: Body = policy.spec.get("matchConstraints") or {}
-    webhook: Body = policy.spec.get("webhookConfiguration") or {}
-    is_exact = constraints.get("matchPolicy") == "Exact"
-    if is_exact or webhook.get("timeoutSeconds") is not None or _tells_the_server(policy):
+    if has_own_webhook(policy):
         return policy.id
+    constraints = mapping_at(policy.spec, "matchConstraints")
     selectors = [constraints.get(name) or {} for name in ("namespaceSelector", "objectSelector")]
     return f"{policy.kind_name} {json.dumps(selectors, sort_keys=True)}"
-
-
-def _tells_the_server(policy: CelPolicy) -> bool:
-    """Return whether a policy has match conditions, and none that names what only Kyverno has."""
-    if not policy.conditions:
-        return False
-    server = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
-    compiled = [server.compile(one.expression, (types.BOOL,)) for one in policy.conditions]
-    return all(expression.program is not None for expression in compiled)

@@ -23,11 +23,8 @@ from chartkit.addons.serve.admission.webhooks.cluster_policies import (
     sorted_rules,
 )
 from chartkit.engine.cel.ast import Ident, nodes
-from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.shapes import own_kind
-from chartkit.engine.cel.types import BOOL
-from chartkit.engine.cel_policies.admission import AdmissionExpressions
+from chartkit.engine.cel_policies.admission import has_own_webhook, is_exact, known_conditions
 from chartkit.engine.cel_policies.autogen import can_extend
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
@@ -36,7 +33,6 @@ from chartkit.engine.kubernetes.kinds import NAMESPACED, CelKind
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Body, list_of, mapping_at, mappings_at
 
-_EXACT: Final = "Exact"
 _RULES: Final = ("matchConstraints", "resourceRules")
 
 
@@ -76,7 +72,7 @@ class _Family:
         """Yield their webhooks."""
         shared: dict[str, list[CompiledCelPolicy]] = {}
         for policy in policies:
-            if _is_fine_grained(policy.policy):
+            if has_own_webhook(policy.policy):
                 yield self._fine_grained(policy)
             else:
                 shared.setdefault(_digest(*self._selectors(policy.policy)), []).append(policy)
@@ -103,8 +99,8 @@ class _Family:
             settings["timeoutSeconds"] = min(given, LONGEST)
         if conditions := _match_conditions(forms):
             settings["matchConditions"] = conditions
-        if self.side is Webhook.VALIDATING and _is_exact(policy):
-            settings["matchPolicy"] = _EXACT
+        if self.side is Webhook.VALIDATING and is_exact(policy):
+            settings["matchPolicy"] = "Exact"
         path = f"{self.root}/{policy.name}"
         failure, rules = failure_policy(compiled), self._rules(forms)
         return self._webhook(failure, suffix, path, [compiled], rules, settings)
@@ -171,28 +167,6 @@ def _digest(*selectors: Body | None) -> str:
     return hashlib.sha256(json.dumps(ordered, separators=(",", ":")).encode("utf-8")).hexdigest()
 
 
-def _is_exact(policy: CelPolicy) -> bool:
-    return mapping_at(policy.spec, "matchConstraints").get("matchPolicy") == _EXACT
-
-
-def _is_fine_grained(policy: CelPolicy) -> bool:
-    timeout = mapping_at(policy.spec, "webhookConfiguration").get("timeoutSeconds")
-    return bool(_compiled(policy)) or _is_exact(policy) or timeout is not None
-
-
-def _compiled(policy: CelPolicy) -> list[tuple[Body, Program]]:
-    """Return the match conditions of a policy; none if an API server cannot compile one of them,
-    and Kyverno alone looks at them."""
-    expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
-    found = []
-    for condition in mappings_at(policy.spec, "matchConditions"):
-        program = expressions.compile(str(condition.get("expression") or ""), (BOOL,)).program
-        if program is None:
-            return []
-        found.append((condition, program))
-    return found
-
-
 def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
     """Return the match conditions of a webhook: those of each form are for its kinds alone; those
     about a namespace, which API servers do not know there, are left to Kyverno."""
@@ -203,8 +177,8 @@ def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
         prefix, guard = "autogen", " || ".join(_kinds_of(form))
         if form is not forms[0]:
             prefix += "-cronjobs" if "'CronJob'" in guard else "-defaults"
-        for condition, program in _compiled(form):
-            name, text = condition.get("name"), condition.get("expression")
+        for condition, program in known_conditions(form):
+            name, text = condition.name, condition.expression
             if is_extended:
                 name, text = f"{prefix}-{name}", f"!({guard}) || ({text})"
             names = {each.name for each in nodes(program.root) if isinstance(each, Ident)}

@@ -56,6 +56,38 @@ def accepted_rules(legacy: Resource) -> tuple[Resource, Mapping[int, NotConverti
     return legacy, {}
 
 
+_CONNECTIONS: Final = {
+    "PodAttachOptions": "Pod/attach",
+    "PodExecOptions": "Pod/exec",
+    "PodPortForwardOptions": "Pod/portforward",
+    "PodProxyOptions": "Pod/proxy",
+    "NodeProxyOptions": "Node/proxy",
+    "ServiceProxyOptions": "Service/proxy",
+}
+"""By kind of what connections send: their subresource, which Kyverno knows them by since 1.10."""
+_BLOCKS: Final = frozenset(("match", "exclude"))
+
+
+def with_connections(legacy: Resource) -> Resource:
+    """Return a policy that names the kinds of connections by their subresources; the same policy
+    where it names none."""
+    rules = [
+        {**rule, **{key: _by_subresource(rule[key]) for key in _BLOCKS & rule.keys()}}
+        if isinstance(rule, dict)
+        else rule
+        for rule in rules_of(legacy)
+    ]
+    return legacy if rules == rules_of(legacy) else _with_rules(legacy, rules)
+
+
+def _by_subresource(value: Json, *, is_kind: bool = False) -> Json:
+    if isinstance(value, dict):
+        return {key: _by_subresource(each, is_kind=key == "kinds") for key, each in value.items()}
+    if isinstance(value, list):
+        return [_by_subresource(each, is_kind=is_kind) for each in value]
+    return _CONNECTIONS.get(value, value) if is_kind and isinstance(value, str) else value
+
+
 def rules_of(legacy: Resource) -> Sequence[Json]:
     """Return the rules of a policy as they are written."""
     return list_of(mapping_at(legacy.body, "spec").get("rules"))

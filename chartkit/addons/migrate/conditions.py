@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeGuard
 
-from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.conversion import NotConvertible, about
 from chartkit.addons.migrate.differences import (
     CONDITION_MESSAGES,
     EMPTY_SEARCHES,
@@ -16,12 +16,14 @@ from chartkit.addons.migrate.differences import (
 )
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
+    EVERYTHING,
     INT_OR_TEXT,
     QUANTITY,
     TEXT,
     TIME,
     UNKNOWN,
     Place,
+    takes_everything,
 )
 from chartkit.addons.migrate.expressions.presence import cannot_fail, fits, fits_value
 from chartkit.addons.migrate.expressions.verdict import (
@@ -53,6 +55,7 @@ from chartkit.addons.migrate.operators import (
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import (
+    Binary,
     Call,
     Ident,
     ListLiteral,
@@ -68,7 +71,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     FlatList,
     parse_conditions,
 )
-from chartkit.engine.context.variables.syntax import OPEN
+from chartkit.engine.context.variables.syntax import OPEN, has_variable
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
@@ -169,9 +172,10 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
     test = _OPERATORS.get(condition.operator)
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
-    key = _as_text(term_of(condition.key, names))
-    value = _as_text(term_of(condition.value, replace(names, taken=names.taken | _loops(key))))
-    held = _held(condition.operator, test, key, value)
+    with about(next(filter(has_variable, map(str, (condition.key, condition.value))), "")):
+        key = _as_text(term_of(condition.key, names))
+        value = _as_text(term_of(condition.value, replace(names, taken=names.taken | _loops(key))))
+        held = _held(condition.operator, test, key, value)
     if isinstance(value, Constant) and str(value.value).startswith("[") and type_of(value) == TEXT:
         names.note(LISTS_AS_TEXTS)
     if isinstance(value, Stream) and str(condition.value).count(OPEN) > 1:
@@ -286,9 +290,21 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
             return is_one_of(replace(place, root=as_text(place), optional=(), type=TEXT), texts)
         if place.type not in (TEXT, UNKNOWN):
             raise NotConvertible("an object or a list is looked for in a list")
-        return is_one_of(place, texts)
+        return _or_everything(place, is_one_of(place, texts))
 
     return test
+
+
+def _or_everything(place: Place, test: Expr) -> Expr:
+    """Return a test that a `*` of a role meets, too, which conditions take for a pattern."""
+    if not takes_everything(place.path):
+        return test
+    match test:
+        case Binary("in", value, ListLiteral(texts)):
+            return Binary("in", value, ListLiteral((*texts, Literal(EVERYTHING))))
+        case Binary("==", value, Literal() as text):
+            return cel.contains(ListLiteral((text, Literal(EVERYTHING))), value)
+    return disjunction(test, cel.equal(place.value, EVERYTHING))
 
 
 def _range(text: str) -> Callable[[Place], Expr] | None:
@@ -297,10 +313,12 @@ def _range(text: str) -> Callable[[Place], Expr] | None:
         return None
 
     def test(place: Place) -> Expr:
-        if place.type != "int":
+        if place.type not in ("int", "double"):
             raise NotConvertible("a range is compared with a value that is not a number")
-        least = cel.compare(">=", place.value, int(low))
-        return conjunction(least, cel.compare("<=", place.value, int(high)))
+        least, most = (float(each) if place.type == "double" else int(each) for each in (low, high))
+        return conjunction(
+            cel.compare(">=", place.value, least), cel.compare("<=", place.value, most)
+        )
 
     return test
 
@@ -373,7 +391,9 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
                 # The keys of an object.
                 return value.generators[0].elements.child(str(constant)).is_present()
             case Stream():
-                return value.exists(lambda item: equals_constant(item, constant))
+                return value.exists(
+                    lambda item: _or_everything(item, equals_constant(item, constant))
+                )
             case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
                 test = fits(cel.ident("item"), str(constant))
                 return cel.macro(place.value, "exists", "item", test)
@@ -402,9 +422,11 @@ def _in(*, every: bool, negated: bool) -> Test:
                 found = _constant_in(value)(scalar)
                 return cel.negate(found) if negated else found
             case Value(place) if place.is_list:
-                item = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
-                inner = _member(value)(item)
+                type_, path = place.type.removeprefix("[]"), f"{place.path}[]"
+                inner = _member(value)(Place(cel.ident("item"), (), type_, path))
                 body = cel.negate(inner) if negated else inner
+                if body == cel.TRUE and not every:
+                    return cel.compare(">", cel.method(place.value, "size"), 0)
                 return cel.macro(place.value, "all" if every else "exists", "item", body)
             case Value(place) if place.is_map:
                 # Objects are not keys.

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, Location, Resource, mapping_at, text_of
+from chartkit.model import (
+    Body,
+    Json,
+    Location,
+    Resource,
+    mapping_at,
+    pointer_of,
+    text_of,
+    texts_below,
+)
 
 
 class NotConvertible(ChartkitError):  # noqa: N818 - a statement about a rule, no fault
@@ -15,13 +25,25 @@ class NotConvertible(ChartkitError):  # noqa: N818 - a statement about a rule, n
 
     message: the reason, as a table shows it; path: the JSON pointer of the part in the policy's
     document that has no form (`/spec/rules/0/context/1`), empty for the rule itself; nearest: the
-    nearest CEL, for a comment; empty for none.
+    nearest CEL, for a comment; empty for none; query: that of the policy that it is about, empty
+    for none.
     """
 
     def __init__(self, reason: str, path: str = "", nearest: str = "", hint: str = "") -> None:
         super().__init__(reason, hint=hint)
         self.path = path
         self.nearest = nearest
+        self.query = ""
+
+
+@contextmanager
+def about(query: str) -> Iterator[None]:
+    """Note the query that a reason is about, unless it is about one within it."""
+    try:
+        yield
+    except NotConvertible as reason:
+        reason.query = reason.query or query
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +80,28 @@ class RuleOutcome:
 
 def left(legacy: Resource, type_: str, reason: NotConvertible) -> RuleOutcome:
     """Return the outcome of an object without rules that is left to be done by hand."""
-    return _left("", type_, replace(legacy.location, path=""), "/spec", reason)
+    location = replace(legacy.location, path="")
+    return _left("", type_, legacy.body.get("spec"), location, "/spec", reason)
 
 
 def left_rule(rule: Json, location: Location, reason: NotConvertible) -> RuleOutcome:
     """Return the outcome of a rule that is left to be done by hand."""
     body = rule if isinstance(rule, dict) else {}
-    return _left(text_of(body.get("name")), type_of(body), location, location.path, reason)
+    return _left(text_of(body.get("name")), type_of(body), body, location, location.path, reason)
 
 
 def _left(
-    name: str, type_: str, location: Location, root: str, reason: NotConvertible
+    name: str, type_: str, body: Json, location: Location, root: str, reason: NotConvertible
 ) -> RuleOutcome:
-    if reason.path:
-        location = replace(location, path=f"{root}/{reason.path}")
-    return RuleOutcome(name, type_, location, reason=reason.message, nearest=reason.nearest)
+    pointer, message, query = reason.path and f"/{reason.path}", reason.message, reason.query
+    if query:
+        places = (pointer_of(*path) for path, text in texts_below(body) if query in text)
+        pointer = next(places, pointer)
+        is_short = len(query) <= _LONGEST and "\n" not in query
+        message = f"{message}, in {query}" if is_short and query not in message else message
+    if pointer:
+        location = replace(location, path=f"{root}{pointer}")
+    return RuleOutcome(name, type_, location, reason=message, nearest=reason.nearest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +134,8 @@ class Conversion:
         return replace(self, outcomes=tuple(outcomes)) if remarks else self
 
 
+_LONGEST: Final = 100
+"""The most characters of a query that a reason quotes."""
 CLEANUP: Final = "cleanup"
 EXCEPTION: Final = "exception"
 UNKNOWN_TYPE: Final = "unknown"

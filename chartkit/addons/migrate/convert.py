@@ -12,6 +12,7 @@ from chartkit.addons.migrate.acceptance import (
     refusal,
     remaining_policy,
     rules_of,
+    with_connections,
 )
 from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policies, changes_of
 from chartkit.addons.migrate.assembly import Made, assemble, by_action
@@ -25,6 +26,7 @@ from chartkit.addons.migrate.conversion import (
 )
 from chartkit.addons.migrate.differences import (
     ACTS_NOWHERE,
+    CONNECTIONS,
     DELETIONS,
     PROPERTIES,
     REMARKS,
@@ -78,6 +80,9 @@ _NO_POLICY: Final = (
 )
 
 
+_NONE: Final[Mapping[int, NotConvertible]] = {}
+
+
 def convert(legacy: Resource) -> Conversion:
     """Convert a legacy object on its own; raises what `Batch.convert` raises."""
     return Batch([legacy]).convert(legacy)
@@ -117,14 +122,14 @@ class Batch:
         """Another process needs what depends on each other alone."""
         return Batch, (self._together, self._target, self._names)
 
-    def convert(self, legacy: Resource) -> Conversion:
-        """Convert one of them.
+    def convert(self, legacy: Resource, left: Mapping[int, NotConvertible] = _NONE) -> Conversion:
+        """Convert one of them; left: why rules of it are left, by their index.
 
         Raises CompileError for one that Kyverno refuses whole, and NotConvertible for a cleanup
         policy whose new form it would refuse.
         """
         if legacy.kind in POLICY_KINDS:
-            return self._policy(legacy)[0]
+            return self._policy(legacy, left)[0]
         if legacy.kind == EXCEPTION:
             return convert_exception(legacy, self._takeover)
         conversion = convert_cleanup(legacy)
@@ -159,14 +164,19 @@ class Batch:
                 raise NotConvertible(f"policy {key}: {error.message}", "exceptions") from None
         return self._takeovers[key]
 
-    def _policy(self, legacy: Resource) -> tuple[Conversion, Takeover]:
-        accepted, refused = accepted_rules(legacy)
+    def _policy(
+        self, legacy: Resource, left: Mapping[int, NotConvertible] = _NONE
+    ) -> tuple[Conversion, Takeover]:
+        read = with_connections(legacy)
+        accepted, refused = accepted_rules(read)
         policy = read_policy(accepted)
         indexes = (index for index in range(len(rules_of(legacy))) if index not in refused)
         rules = dict(zip(indexes, policy.rules, strict=True))
         parts: dict[int, list[Made]] = {}
-        reasons = dict(refused)
+        reasons = {**refused, **left}
         for index, rule in rules.items():
+            if index in left:
+                continue
             excepted = excepting(policy, rule, self._exceptions)
             try:
                 converted = self._converted(rule, policy)
@@ -192,6 +202,7 @@ class Batch:
             else:
                 rule = rules[index]
                 more = [*said.get(rule.name, ()), *([ACTS_NOWHERE] if refused else [])]
+                more += [CONNECTIONS] if body != rules_of(read)[index] else []
                 outcome = self._outcome(rule, location, parts[index], documents, more)
                 outcomes.append(replace(outcome, refuses_updates=refuses_updates(rule, policy)))
         takeover = Takeover(
@@ -200,9 +211,8 @@ class Batch:
             tuple(rule for index, rule in rules.items() if index in reasons),
         )
         bodies = tuple(body for body, _ in documents)
-        remaining, standing = (
-            remaining_policy(legacy, sorted(some)) for some in (reasons, reasons.keys() - refused)
-        )
+        remaining = remaining_policy(legacy, sorted(reasons))
+        standing = remaining_policy(read, sorted(reasons.keys() - refused))
         conversion = Conversion(legacy, bodies, tuple(outcomes), remaining, accepted, standing)
         return conversion, takeover
 

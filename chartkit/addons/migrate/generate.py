@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,13 +13,13 @@ from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
-from chartkit.addons.migrate.jmespath.terms import expression_of
+from chartkit.addons.migrate.jmespath.terms import computed, expression_of
 from chartkit.addons.migrate.matching.facts import Operations
 from chartkit.addons.migrate.rule import ConvertedRule, Variable, asked_of_writes
 from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
-from chartkit.engine.cel.syntax.tree import Binary, Call, Literal, children
+from chartkit.engine.cel.syntax.tree import Binary, Call, Literal, Select, children, count, replaced
 from chartkit.engine.cel_policies.generation import TemplateError, read_documents, scan, value_of
 from chartkit.engine.cluster_policy.generate import split_kind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
@@ -261,8 +261,9 @@ def _clone(body: Body, clone: Body, names: Names, namespace: str) -> Step:
 
 def _elsewhere(target: Expr, origin: Expr, source: Variable) -> Step:
     """Return the step that copies a source into a namespace, unless that is where it is."""
-    call = applied("", target, [cel.variable(source.name)])
-    expression = cel.any_of((cel.equal(target, origin), call))
+    expression = applied("", target, [cel.variable(source.name)])
+    if not (isinstance(target, Literal) and isinstance(origin, Literal) and target != origin):
+        expression = cel.any_of((cel.equal(target, origin), expression))
     return Step({"expression": expression}, (expression,), (source,))
 
 
@@ -295,30 +296,58 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         # Without a list, nothing is generated: not by the other loops either.
         stream = stream.required()
     variables = {generator.variable for generator in stream.generators}
+    sources = dict[str, Variable]()
 
     def made(item: Place) -> Expr:
         inner = Names(names.objects, names.others, names.taken | variables)
-        inner = inner.with_others(element=Value(item))
-        call = _applied(loop, inner, namespace)
+        index = computed(cel.ident(_INDEX), "int")
+        inner = inner.with_others(element=Value(item), elementIndex=index)
+        call, found = _applied(loop, inner, namespace, variables)
+        sources.update({each.name: each for each in found})
         if loop.get("preconditions") is None:
             return call
         return disjunction(cel.negate(conditions_hold(loop["preconditions"], inner)), call)
 
-    expression = stream.all(made)
-    yield Step({"expression": expression}, (expression,))
+    expression = _numbered(stream.all(made), path)
+    yield Step({"expression": expression}, (expression,), tuple(sources.values()))
 
 
-def _applied(loop: Body, names: Names, namespace: str) -> Expr:
-    if (loop.get("clone") or {}).get("name") or (loop.get("cloneList") or {}).get("kinds"):
-        raise NotConvertible("clones for each element of a list", "generate/foreach")
+def _numbered(loop: Expr, path: str) -> Expr:
+    """Return a loop as one over the numbers of its elements, where its body names these."""
+    index = cel.ident(_INDEX)
+    match loop:
+        case Call("all", Call() | Select() as elements, (variable, body)) if count(body, index):
+            if isinstance(body, Call) and body.function == "all":
+                raise NotConvertible("the number of an element of several lists", f"{path}/list")
+            numbers = cel.method(cel.ident("lists"), "range", cel.method(elements, "size"))
+            inner = replaced(body, variable, cel.index(elements, index))
+            return cel.macro(numbers, "all", _INDEX, inner)
+    return loop
+
+
+def _applied(
+    loop: Body, names: Names, namespace: str, variables: Collection[str]
+) -> tuple[Expr, Sequence[Variable]]:
+    """Return the call that generates what a loop makes of an element, and the variables that it
+    needs; variables: those of the loop."""
+    if (loop.get("cloneList") or {}).get("kinds"):
+        raise NotConvertible("lists of clones for each element of a list", "generate/foreach")
+    if (loop.get("clone") or {}).get("name"):
+        step = _clone(loop, loop["clone"], names, namespace)
+        ((source,), (call,)) = step.variables, step.expressions
+        read = source.expression
+        if isinstance(read, str) or not any(count(read, cel.ident(name)) for name in variables):
+            return call, step.variables
+        return replaced(call, cel.variable(source.name), read), ()
     made = object_of(loop, names, namespace)
     kind = (made["apiVersion"], made["kind"])
     target = target_namespace(loop, kind, names, namespace)
     made["metadata"].pop("namespace", None)
     body = certain(term_of(made, names))
-    return applied(namespace, cel.literal("") if target is None else target, [body])
+    return applied(namespace, cel.literal("") if target is None else target, [body]), ()
 
 
+_INDEX: Final = "index"
 _ACCOUNT: Final = "parseServiceAccount"
 _KEPT: Final = (
     "before the old policy is deleted, set orphanDownstreamOnPolicyDelete: true in its rule: "

@@ -272,6 +272,10 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
                 raise NotConvertible("an order of a size and a duration")
             return cel.FALSE
         return cel.compare(sign, _compared_sizes(place, cel.call("quantity", limit)), 0)
+    is_text = isinstance(limit, str) and read_duration(limit) is None
+    if place.type in ("int", "double") and is_text and read_float(limit) is None:
+        # A number is in no order with what reads as none, such as a size.
+        return cel.FALSE
     if place.type == "double" and number is not None:
         return cel.compare(sign, place.value, float(number))
     if place.type in (QUANTITY, INT_OR_TEXT) and number is not None:

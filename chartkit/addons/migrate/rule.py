@@ -12,7 +12,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import FETCHED_DEFAULTS, NO_DATA
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
-from chartkit.addons.migrate.expressions.presence import where_read
+from chartkit.addons.migrate.expressions.presence import cannot_fail, where_read
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.comparisons import chosen, for_each
 from chartkit.addons.migrate.jmespath.terms import Choice, computed, expression_of, is_path, type_of
@@ -160,9 +160,14 @@ def context_of(entries: Json, names: Names, namespace: str) -> Context:
 
 
 def with_entries(
-    entries: Json, names: Names, namespace: str, hold: Hold = lambda _name, expression: expression
+    entries: Json,
+    names: Names,
+    namespace: str,
+    hold: Hold = lambda _name, expression: expression,
+    path: str = "context",
 ) -> Names:
-    """Return the names with context entries; hold: by default, an entry is its expression.
+    """Return the names with context entries; hold: by default, an entry is its expression; path:
+    of the entries in the rule.
 
     Raises `NotConvertible`.
     """
@@ -170,18 +175,19 @@ def with_entries(
         name = str(entry.get("name") or "")
         own = _variable_name(name)
         try:
-            term, path = _term(entry, names, namespace)
-            if path.startswith("{"):
+            term, query = _term(entry, names, namespace)
+            if query.startswith("{"):
                 # An object of several values: what they come from is computed once.
-                held = resolved_query(path, names, _held(own, term, hold))
+                held = resolved_query(query, names, _held(own, term, hold))
             else:
-                found = resolved_query(path, names, term) if path else term
+                found = resolved_query(query, names, term) if query else term
                 held = _held(own, found, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})
             names = names.with_others(**{name: held})
         except NotConvertible as reason:
-            raise NotConvertible(reason.message, f"context/{index}") from None
+            reason.path = f"{path}/{index}"
+            raise
     return names
 
 
@@ -263,7 +269,7 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
             return chosen(presence, replace(found, presence=cel.TRUE), default)
         case Value(place) if is_path(place.root) and not place.is_known:
             return Value(Place(place.or_value(expression_of(default)), (), UNKNOWN))
-        case Value(place) if is_path(place.root) or place.given != cel.TRUE:
+        case Value(place) if _tells_absence(place):
             alike = type_of(default) in (place.type, UNKNOWN) and place.given == cel.TRUE
             if alike and default != Constant(None):
                 return computed(place.or_value(expression_of(default)), place.type)
@@ -275,6 +281,12 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
             if is_read is not None:
                 return chosen(is_read, Value(place.settled()), default)
     raise NotConvertible("a default of an expression that may fail")
+
+
+def _tells_absence(place: Place) -> bool:
+    """Return whether a value can be absent, and asking for it is no error then."""
+    is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root))
+    return is_careful or place.given != cel.TRUE
 
 
 def _config_map(body: Body, names: Names, namespace: str) -> Term:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs, unquote
 
-from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.conversion import NotConvertible, about
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, OBJECT, TEXT, Place, list_type
 from chartkit.addons.migrate.expressions.verdict import loop_variable
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.call import (
+    is_embedded,
     joined,
     placeholder,
     text_of_term,
@@ -107,6 +108,11 @@ def _or_blank(term: Term) -> Term:
 def _text(text: str, names: Names, adapt: Callable[[Term], Term] = lambda term: term) -> Term:
     if has_reference(text):
         raise NotConvertible("a reference in a text with variables")
+    with about(text):
+        return _resolved(text, names, adapt)
+
+
+def _resolved(text: str, names: Names, adapt: Callable[[Term], Term]) -> Term:
     while variables := _variables(text):
         if any(variable.shallow for variable in variables):
             raise NotConvertible("a variable that is not searched for others")
@@ -121,7 +127,8 @@ def _text(text: str, names: Names, adapt: Callable[[Term], Term] = lambda term: 
 
 def query_term(query: str, names: Names, current: Term | None = None) -> Term:
     """Return what a query gives, variables within it as texts; current: the value of `@`."""
-    return Translator(names).text(with_json_literals(query), current)
+    with about("" if is_embedded(query) else query):
+        return Translator(names).text(with_json_literals(query), current)
 
 
 def resolved_query(query: str, names: Names, current: Term) -> Term:
@@ -187,8 +194,8 @@ def resource_call(body: Body, names: Names, namespace: str) -> Place:
         name = text_expression(address.name, names)
         return Place(cel.method(resource, "Get", *arguments, name), (), kind)
     labels, fields = _selectors(query)
-    wanted = {key: text_expression(text, names) for key, text in labels.items()}
-    more = [cel.map_of(wanted)] if wanted else []
+    wanted = mixed(computed(text_expression(text, names)) for text in labels.values())
+    more = [cel.map_of(dict(zip(labels, wanted, strict=True)))] if wanted else []
     listed = cel.call("dyn", cel.method(resource, "List", *arguments, *more))
     if fields:
         listed = cel.map_of({"items": _with_fields(cel.path(listed, "items"), fields, names)})
@@ -241,10 +248,10 @@ def _selectors(query: str) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
         raise NotConvertible(f"objects are asked for with the parameters {unquote(query)}")
     required: dict[str, str] = {}
     for requirement in labels[0].split(",") if labels else ():
-        key, equals, text = requirement.replace("==", "=").partition("=")
-        if not equals or key.endswith("!") or " " in requirement or not key:
+        match = _LABEL.fullmatch(requirement.strip())
+        if match is None:
             raise NotConvertible(f"objects are selected by {labels[0]}")
-        required[key] = text
+        required[match[1]] = match[2]
     return required, list(map(_field, fields[0].split(",") if fields else ()))
 
 
@@ -256,6 +263,7 @@ _SELECTED: Final = frozenset(
 )
 """Fields that an API server selects by."""
 _SIGNS: Final = {"=": "==", "==": "==", "!=": "!="}
+_LABEL: Final = re.compile(r"([^\s!={}]+)==?(.*)")
 _FIELD: Final = re.compile(r"([\w.]+)(==|!=|=)(.*)")
 
 

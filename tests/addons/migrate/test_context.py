@@ -53,6 +53,20 @@ def _entry(entry: str, key: str = "{{ x }}") -> str:
             "object.?data.?team.hasValue() ? object.data.team.lowerAscii() : 'nobody'",
         ),
         (
+            "variable: {jmesPath: \"request.object.metadata.finalizers[?starts_with(@, 'a=')] | "
+            '[0]", default: a=1}',
+            "{{ x }}",
+            "object.metadata.?finalizers.orValue([])"
+            ".filter(finalizer, finalizer.startsWith('a='))[?0].orValue('a=1')",
+        ),
+        (
+            "apiCall: {urlPath: '/api/v1/pods?labelSelector=a={{ request.name }},b==c',"
+            " jmesPath: 'items[0].kind'}",
+            '{{ x || `""` }}',
+            "dyn(resource.List('v1', 'pods', '', {'a': dyn(request.name), 'b': dyn('c')}))"
+            ".items[?0].?kind.orValue(null)",
+        ),
+        (
             "apiCall: {urlPath: '/api/v1/namespaces', jmesPath: 'length(items)'}",
             "{{ to_string(x) }}",
             "dyn(resource.List('v1', 'namespaces', '')).items.size()",

@@ -12,7 +12,7 @@ from chartkit.addons.migrate.convert import Batch, convert
 from chartkit.addons.migrate.files.report import report
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import CompileError
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Location, Resource, mapping_at
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import in_format
 
@@ -68,6 +68,40 @@ def test_of_rules_that_share_a_policy_the_bad_one_is_left() -> None:
     assert _verdicts(conversion) == {"good": True, "bad": False, "fine": True}
     (new,) = conversion.documents
     assert len(new["spec"]["validations"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "reason"),
+    [
+        (
+            {"deny": {"conditions": {"any": [{}, {"key": "{{ random('a') }}"}]}}},
+            "/validate/deny/conditions/any/1/key",
+            "the function random has no form in CEL yet, in random('a')",
+        ),
+        (
+            {"deny": {"conditions": {"any": [{"value": "{{ request.object.metadata }}"}]}}},
+            "/validate/deny/conditions/any/0/value",
+            "the values of a condition have a type that is not known, in "
+            "{{ request.object.metadata }}",
+        ),
+        (
+            {
+                "foreach": [
+                    {"list": "zip(request.object.a, @)", "deny": {"conditions": {"any": []}}}
+                ]
+            },
+            "/validate/foreach/0/list",
+            "in zip(request.object.a, @)",
+        ),
+    ],
+)
+def test_a_reason_names_its_query_and_place(rule: Body, path: str, reason: str) -> None:
+    plain = {"key": "a", "operator": "AnyIn", "value": ["a"]}
+    for body in mapping_at(rule, "deny", "conditions").get("any", ()):
+        body.update({key: value for key, value in plain.items() if key not in body})
+    (outcome,) = convert(_policy(_rule("left", validate={"message": "m", **rule}))).outcomes
+    assert outcome.location.path == f"/spec/rules/0{path}"
+    assert outcome.reason.endswith(reason)
 
 
 def test_a_rule_that_kyverno_refuses_is_left_alone() -> None:

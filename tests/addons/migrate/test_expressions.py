@@ -56,6 +56,13 @@ def _pod(image: str = "a:1", **metadata: object) -> Body:
             "object.spec.nodeSelector[label] == object.metadata.labels[label])",
         ),
         (
+            "{{ label_match({team: 'a', tier: 'b'}, request.object.metadata.labels) }}",
+            "Equals",
+            "true",
+            "object.metadata.labels.?team.orValue(null) != 'a' || "
+            "object.metadata.labels.?tier.orValue(null) != 'b'",
+        ),
+        (
             "{{ request.userInfo.username }}",
             "AnyNotIn",
             "\"{{ request.userInfo.groups[].join('-', [@, '*']) }}\"",
@@ -81,6 +88,28 @@ def test_conditions(key: str, operator: str, value: str, expression: str) -> Non
     found = converted(deny(key, operator, value), "Pod")
     assert found.reason == ""
     assert found.expressions == [expression]
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [("a-1", "refused"), ("a-99", "refused"), ("a-100", "allowed"), ("a-x", "allowed")],
+)
+@pytest.mark.parametrize(("operator", "value"), [("AnyIn", "1-99"), ("LessThanOrEquals", "99")])
+def test_numbers_that_texts_are_read_as(operator: str, value: str, name: str, result: str) -> None:
+    key = "{{ to_number(split(request.object.metadata.name, '-')[1]) }}"
+    rule = deny(key, operator, value)
+    assert same_result(rule, _pod(name=name)) == result
+    assert same_result(rule, _pod(name="a")) == "allowed"
+
+
+def test_a_number_is_in_no_order_with_a_size() -> None:
+    key = "{{ length(request.object.spec.volumes || `[]`) }}"
+    rule = f'{{key: "{key}", operator: %s, value: %s}}'
+    either = f"{rule % ('GreaterThan', '1Gi')}, {rule % ('GreaterThan', '3')}"
+    deny_any = f"validate: {{message: m, deny: {{conditions: {{any: [{either}]}}}}}}"
+    assert converted(deny_any, "Pod").expressions == [
+        "object.spec.?volumes.orValue([]).size() <= 3"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -306,6 +306,41 @@ def test_a_loop_without_a_list_lets_no_other_generate() -> None:
     assert agree(legacy, [_object("Service", "web", "a", spec=each) for each in specs], []) == 2
 
 
+@pytest.mark.parametrize(
+    ("loop", "count"),
+    [
+        (
+            "apiVersion: v1, kind: ConfigMap, name: 'c-{{ elementIndex }}', namespace: x, "
+            "data: {data: {port: '{{ element.port }}'}}",
+            3,
+        ),
+        (
+            "apiVersion: v1, kind: ConfigMap, name: base, namespace: 'n-{{ element.port }}', "
+            "clone: {namespace: default, name: base}",
+            3,
+        ),
+        (
+            "apiVersion: v1, kind: Secret, name: '{{ element.name || `\"none\"` }}', namespace: x, "
+            "clone: {namespace: default, name: '{{ element.name || `\"none\"` }}'}",
+            1,
+        ),
+    ],
+)
+def test_loops_number_their_elements_and_clone(loop: str, count: int) -> None:
+    generate = f"{{foreach: [{{list: request.object.spec.ports, {loop}}}]}}"
+    sources = [*WORLD, _object("Secret", "http", "default", type="Opaque")]
+    assert agree(policy(generate, kinds="Service"), TRIGGERS, sources) == count
+
+
+def test_the_number_of_an_element_of_several_lists_is_left() -> None:
+    loop = (
+        "{list: 'request.object.spec.containers[].ports[]', apiVersion: v1, kind: ConfigMap, "
+        "name: 'c-{{ elementIndex }}', namespace: x, data: {data: {a: b}}}"
+    )
+    (outcome,) = convert(policy(f"{{foreach: [{loop}]}}", kinds="Pod")).outcomes
+    assert "of several lists" in outcome.reason
+
+
 def test_a_loop_over_namespaces_has_a_variable_that_is_no_word_of_cel() -> None:
     generate = """
     foreach:

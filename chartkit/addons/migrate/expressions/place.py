@@ -41,6 +41,8 @@ OBJECT: Final = "object"
 _ALWAYS: Final = {"apiVersion": TEXT, "kind": TEXT, "metadata": "meta.v1.ObjectMeta"}
 ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
 ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
+EVERYTHING: Final = "*"
+_OF_ROLES: Final = tuple(f"rules[].{name}[]" for name in ("apiGroups", "resources", "verbs"))
 IMAGE: Final = "image"
 """The type of what a registry knows of an image."""
 CONFIG_MAP: Final = "read ConfigMap"
@@ -270,6 +272,11 @@ def _fields(type_name: str) -> Mapping[str, Field]:
             if name in other
         }
     return fields
+
+
+def takes_everything(path: str) -> bool:
+    """Return whether a `*` at a path is no pattern, but means everything, as in roles."""
+    return path.endswith(_OF_ROLES)
 
 
 def either(one: str, other: str) -> str:

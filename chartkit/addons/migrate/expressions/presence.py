@@ -354,7 +354,7 @@ def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
         tests.insert(0, cel.equal(text, literals[0]))
     elif literals:
         tests.insert(0, cel.contains(cel.list_of(literals), text))
-    return cel.any_of(tests)
+    return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
 
 
 def fits_value(text: Expr, pattern: Expr) -> Expr:

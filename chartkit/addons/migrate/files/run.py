@@ -15,6 +15,7 @@ from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
 from chartkit.addons.migrate.differences import DELETIONS
 from chartkit.addons.migrate.existing import with_violations
+from chartkit.addons.migrate.files.differing import without_differing
 from chartkit.addons.migrate.files.kustomize.carried import Carried, carried
 from chartkit.addons.migrate.files.own_tests import objects_of_tests, rewritten, test_files
 from chartkit.addons.migrate.files.printed import difference_sentence
@@ -36,6 +37,7 @@ from chartkit.addons.migrate.plan.inventory import (
 from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, reads_context, wildcards_of
+from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.documents.reader import read_source, read_text
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
@@ -335,6 +337,13 @@ class Migrator:
             try:
                 conversion = self.batch.convert(resource).remarked(legacy.replaced)
                 proof = self._proof(legacy, conversion) if proves else None
+                if proof is not None and self._separates(conversion):
+                    conversion, proof = without_differing(
+                        conversion,
+                        proof,
+                        lambda one, left: self.batch.convert(one, left).remarked(legacy.replaced),
+                        lambda one, cases: self._proof(legacy, one, cases),
+                    )
                 old, _ = self.batch.exceptions_from(resource)
                 exceptions = read_exceptions(old).exceptions
                 conversion = with_violations(conversion, self.given, exceptions)
@@ -345,9 +354,20 @@ class Migrator:
             allowed = self.options.reasons.get(resource.name, "")
             return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
 
-    def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
-        """Return the proof of a conversion; the rules that are left are in both forms, and those
-        that Kyverno refuses in none. An exception says nothing by itself."""
+    def _separates(self, conversion: Conversion) -> bool:
+        """Return whether rules that differ are left without the others: not where exceptions name
+        the policy, whose new form names policies."""
+        resource = conversion.legacy
+        is_taken = resource.name in self.options.reasons
+        is_named = bool(self.batch.exceptions_from(resource)[0])
+        return self.options.target.splits and not (is_taken or is_named)
+
+    def _proof(
+        self, legacy: LegacyObject, conversion: Conversion, cases: Sequence[Case] = ()
+    ) -> Proof | None:
+        """Return the proof of a conversion, with given requests alone where there are some; the
+        rules that are left are in both forms, and those that Kyverno refuses in none. An exception
+        says nothing by itself."""
         if not conversion.documents or is_exception(legacy.resource):
             return None
         forms = [
@@ -363,8 +383,10 @@ class Migrator:
             legacy_attachments=read_exceptions(old),
             new_attachments=read_exceptions(new),
         )
+        if cases:
+            options = replace(options, most_requests=len(cases))
         accepted = conversion.accepted or conversion.legacy
-        return prove(accepted, forms, objects, options=options)
+        return prove(accepted, forms, objects, requests=cases, options=options)
 
 
 def proof_options(conversion: Conversion, seconds: float | None = None) -> ProofOptions:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import yaml
 
 from chartkit.addons.migrate.conversion import Conversion, RuleOutcome
+from chartkit.addons.migrate.files.differing import DIFFERS
 from chartkit.addons.migrate.files.printed import (
     Comment,
     comments_in,
@@ -51,7 +52,7 @@ _MOST: Final = 500
 """The most characters of a reason that is about all rules of an object."""
 _MORE: Final = "Kyverno's {controller} must be allowed to {verbs} {resource}"
 _FAULTS: Final = {
-    Verdict.DIFFERS: "the proof found a difference between both forms",
+    Verdict.DIFFERS: DIFFERS,
     Verdict.UNDECIDED: "not proved: no request made either form decide (--allow-difference takes "
     "it)",
 }

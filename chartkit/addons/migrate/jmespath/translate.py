@@ -14,6 +14,7 @@ from chartkit.addons.migrate.expressions.place import (
     IMAGE_REFERENCE,
     TEXT,
     TIME,
+    UNKNOWN,
     Place,
     not_extended,
 )
@@ -39,8 +40,10 @@ from chartkit.addons.migrate.jmespath.terms import (
     Term,
     Value,
     computed,
+    expression_of,
     falsy,
     is_truthy,
+    type_of,
 )
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.context.context import names_images
@@ -166,6 +169,10 @@ class Translator:
         """Return the entry of a map by a key that is computed."""
         if isinstance(term, Constant) and isinstance(term.value, Images):
             return term.value.of_container(key, self.names.others.get("element"))
+        if isinstance(term, Constant) and isinstance(term.value, dict):
+            types = {type_of(Constant(value)) for value in term.value.values()}
+            inner = types.pop() if len(types) == 1 else UNKNOWN
+            term = computed(expression_of(term), f"{{}}{inner}")
         if not isinstance(term, Value):
             raise NotConvertible("a key with a variable, of a value that is not an object")
         place = term.place.taken_for(ANY_MAP)

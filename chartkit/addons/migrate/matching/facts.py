@@ -231,10 +231,17 @@ def operations_in(preconditions: Json) -> Operations:
     return Operations(tuple(allowed), stated, left, preceding)
 
 
+CONNECTED: Final = frozenset(("attach", "exec", "portforward", "proxy"))
+"""The subresources that are asked for by a connection alone."""
+
+
 def leaves_deletions_open(rule: Rule) -> bool:
     """Return whether a rule is asked about deletions only since it names no operations."""
     filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
     is_named = all(resource_filter.operations for resource_filter in filters)
+    subresources = {parse_kind_selector(kind).subresource for kind in rule.match.kinds}
+    if subresources and subresources <= CONNECTED:
+        return False
     return not is_named and not any("DELETE" in each.operations for each in filters)
 
 

@@ -17,6 +17,7 @@ from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value
 from chartkit.addons.migrate.jmespath.lists import LISTS, Images
 from chartkit.addons.migrate.jmespath.terms import REQUEST_KIND, Members
 from chartkit.addons.migrate.matching.facts import (
+    CONNECTED,
     NAMESPACE,
     Facts,
     ObjectFacts,
@@ -39,8 +40,6 @@ from chartkit.schemas.kind_selectors import parse_kind_selector
 
 WRITES: Final = ("CREATE", "UPDATE")
 _CONNECT: Final = "CONNECT"
-_CONNECTED: Final = frozenset(("attach", "exec", "portforward", "proxy"))
-"""The subresources that are asked for by a connection alone."""
 _ANY: Final = "*"
 _ONE_VERSION: Final = ("", "apps")
 _VERSION: Final = "request.object.apiVersion"
@@ -98,8 +97,8 @@ def written_or_connected(rule: Rule, allowed: Sequence[str]) -> list[str]:
     """Return the operations of some at which objects are written, or subresources are connected
     to."""
     subresources = {parse_kind_selector(kind).subresource for kind in rule.match.kinds}
-    writes = WRITES if not subresources or subresources - _CONNECTED else ()
-    connects = (_CONNECT,) if subresources & _CONNECTED else ()
+    writes = WRITES if not subresources or subresources - CONNECTED else ()
+    connects = (_CONNECT,) if subresources & CONNECTED else ()
     return [name for name in allowed if name in (*writes, *connects)]
 
 

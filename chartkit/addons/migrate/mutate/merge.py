@@ -392,8 +392,11 @@ def _alternatives(query: str, names: Names) -> list[Place]:
         tree = parse(query)
     except JMESPathError:
         return []
-    terms = [Translator(names, strict=False).node(node, None) for node in _operands(tree)]
-    return [term.place for term in terms if isinstance(term, Value)] if len(terms) > 1 else []
+    nodes = _operands(tree)
+    if len(nodes) < 2:
+        return []
+    terms = [Translator(names, strict=False).node(node, None) for node in nodes]
+    return [term.place for term in terms if isinstance(term, Value)]
 
 
 def _operands(node: Node) -> list[Node]:

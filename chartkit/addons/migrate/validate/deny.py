@@ -11,8 +11,9 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.expressions.presence import path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.jmespath import Names, Translator, Value, stream_of
+from chartkit.addons.migrate.jmespath import Names, Value, stream_of
 from chartkit.addons.migrate.rule import bound, with_entries
+from chartkit.addons.migrate.texts import query_term
 from chartkit.addons.migrate.validate.cel_rule import with_variables
 from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.engine.cel.syntax import Expr
@@ -98,7 +99,7 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
     if loop.get("elementScope") is False:
         raise NotConvertible("elementScope: false", f"{path}/elementScope")
 
-    stream = stream_of(Translator(names).text(str(loop.get("list") or "").strip()), names)
+    stream = stream_of(query_term(str(loop.get("list") or "").strip(), names), names)
     first, *others = stream.generators
     first = replace(first, elements=_with_optional_steps(first.elements, names))
     stream = replace(stream, generators=(first, *others))
@@ -114,7 +115,7 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
 
         named = {"element": Value(item), f"element{level}": Value(item)}
         inner = replace(names, taken=names.taken | variables).with_others(**named)
-        inner = with_entries(loop.get("context"), inner, namespace, held)
+        inner = with_entries(loop.get("context"), inner, namespace, held, f"{path}/context")
         inner = replace(inner, taken=inner.taken | entries.keys())
         if loop.get("deny") is not None:
             refuse_messages(loop["deny"].get("conditions") or [])

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import OWN, in_format
 
 _CONVERT = Batch.convert
+_NONE: Mapping[int, Any] = {}
 _POLICY = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -42,9 +43,9 @@ def _folder(folder: Path, *names: str) -> Path:
     return folder
 
 
-def _wrong(batch: Batch, legacy: Resource) -> Conversion:
+def _wrong(batch: Batch, legacy: Resource, left: Mapping[int, Any] = _NONE) -> Conversion:
     """Convert a policy to one that lets everything through."""
-    right = _CONVERT(batch, legacy)
+    right = _CONVERT(batch, legacy, left)
     if legacy.kind == "PolicyException":
         return right
     body = right.documents[0]

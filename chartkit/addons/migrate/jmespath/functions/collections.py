@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -44,6 +44,7 @@ from chartkit.addons.migrate.jmespath.terms import (
     type_of,
 )
 from chartkit.engine.cel.syntax import Expr, tree
+from chartkit.model import Json
 
 ORDERED: Final = (TEXT, "int", "double")
 """The types of what both languages put in the same order."""
@@ -202,6 +203,13 @@ def _or_else(place: Place, other: Term) -> Term:
 def label_match(names: Names, args: Sequence[Term]) -> Term:
     """Return whether an object has all members of another."""
     wanted, labels = args
+    written = _written(wanted)
+    if written is not None:
+        place = there(_object(labels)).settled()
+        tests = (
+            cel.equal(place.child(key).or_value(cel.NULL), value) for key, value in written.items()
+        )
+        return computed(conjunction(*tests), "bool")
     if not isinstance(wanted, Value) or not isinstance(labels, Value):
         raise NotConvertible("label_match of values that are not objects")
     variable = "label"
@@ -212,6 +220,17 @@ def label_match(names: Names, args: Sequence[Term]) -> Term:
     same = cel.equal(cel.index(labels.place.value, label), cel.index(place.value, label))
     # Where either is not there, the query is an error, and so is this.
     return computed(cel.macro(place.value, "all", variable, conjunction(has, same)), "bool")
+
+
+def _written(term: Term) -> Mapping[str, Json] | None:
+    """Return an object whose members are all written out; None for another term."""
+    match term:
+        case Constant(dict() as members):
+            return members
+        case Constant(Members(terms, given)) if given == cel.TRUE:
+            members = {key: term.value for key, term in terms.items() if isinstance(term, Constant)}
+            return members if len(members) == len(terms) else None
+    return None
 
 
 _KEY, _VALUE, _ENTRIES = "key", "value", "entries"

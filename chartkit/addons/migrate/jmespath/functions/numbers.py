@@ -10,6 +10,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DECIMALS, DIVISION, TIMES
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, SPAN, TEXT, TIME, Place
+from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     FUNCTIONS,
     constant_text,
@@ -95,9 +96,13 @@ def to_number(names: Names, args: Sequence[Term]) -> Term:
     if isinstance(term, Value) and term.place.type in _NUMBERS:
         return term
     names.note(DECIMALS)
+    is_there: Expr = cel.TRUE
+    if isinstance(term, Value) and not term.strict:
+        is_there, term = term.place.is_present(), Value(term.place.settled())
     written = text_or_field(term)
     number = computed(cel.call("double", written), "double")
-    return Value(replace(number.place, given=cel.method(written, "matches", _IS_NUMBER)), False)
+    given = conjunction(is_there, cel.method(written, "matches", _IS_NUMBER))
+    return Value(replace(number.place, given=given), strict=False)
 
 
 def _arithmetic(name: str, operator: str, of_sizes: str = "") -> None:

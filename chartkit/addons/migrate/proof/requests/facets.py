@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final
 
+from chartkit.addons.migrate.expressions.place import EVERYTHING, takes_everything
 from chartkit.addons.migrate.proof.leaves.leaf import MOST_VALUES, Leaf, in_turns
 from chartkit.addons.migrate.proof.leaves.paths import (
     ABSENT,
@@ -69,7 +70,7 @@ _NAMES: Final[dict[Path, Path]] = {
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 _NONE: Final[Mapping[str, str]] = {}
 _USER_INFO: Final = "userInfo"
-_FREE_TEXTS: Final = ("annotations", "labels")
+_FREE_TEXTS: Final = ("annotations", "args", "command", "labels")
 """The fields whose texts have no wildcards of their own: conditions of a ClusterPolicy take these
 for patterns (`differences.OWN_WILDCARDS`). A * in roles and the like means everything."""
 _UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
@@ -149,9 +150,7 @@ def facets_of(
             allowed = allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
             if type_name == ANY and path[0] in _OBJECTS:
                 type_name = assumed.get(path_text(path[1:]), ANY)
-            if path[0] == _USER_INFO or any(step in _FREE_TEXTS for step in path):
-                met -= sum(map(_is_wildcard, values[:met]))
-                values = tuple(value for value in values if not _is_wildcard(value))
+            values, met = _with_wildcards(path, values, met)
             merged = found.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
             if type_name.startswith(LIST):
@@ -175,6 +174,17 @@ def facets_of(
             found.setdefault(path[:-1], _Merged(above[1], path[:-1]))
     found.update(_others_of_alternatives(root, found))
     return [merged.facet() for merged in found.values()], unknown
+
+
+def _with_wildcards(path: Path, values: tuple[Json, ...], met: int) -> tuple[tuple[Json, ...], int]:
+    """Return the values of a place without those that hardly any object has there, and with the
+    one that means everything in roles; met: how many of the first meet what a rule asks for."""
+    if takes_everything(path_text(path[1:])):
+        return (*values, EVERYTHING), met
+    if path[0] != _USER_INFO and not any(step in _FREE_TEXTS for step in path):
+        return values, met
+    kept = tuple(value for value in values if not _is_wildcard(value))
+    return kept, met - sum(map(_is_wildcard, values[:met]))
 
 
 def _is_wildcard(value: Json) -> bool:

@@ -1,0 +1,56 @@
+"""The rules of a policy of which a proof finds that their new form differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from chartkit.addons.migrate.acceptance import remaining_policy
+from chartkit.addons.migrate.conversion import Conversion, NotConvertible
+from chartkit.addons.migrate.files.printed import difference_sentence
+from chartkit.addons.migrate.proof import Proof
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.model import Resource
+
+DIFFERS: Final = "the proof found a difference between both forms"
+Left: TypeAlias = Mapping[int, NotConvertible]
+"""Why rules are left, by their index."""
+Convert: TypeAlias = Callable[[Resource, Left], Conversion]
+Prove: TypeAlias = Callable[[Conversion, Sequence[Case]], Proof | None]
+"""Proves a conversion with the requests of a proof, or with given ones alone."""
+
+
+def without_differing(
+    conversion: Conversion, proof: Proof, convert: Convert, prove: Prove
+) -> tuple[Conversion, Proof]:
+    """Return a conversion that leaves the rules which differ, and its proof; the same conversion
+    where these are all of its rules, or cannot be told from the others."""
+    whole, left, converted = (conversion, proof), dict[int, NotConvertible](), conversion
+    number = sum(outcome.converted for outcome in conversion.outcomes)
+    while cases := [each.case for each in proof.differences if each.stored]:
+        differing = _differing(converted, cases, convert, prove)
+        left |= differing
+        if not differing or len(left) == number:
+            return whole
+        converted = convert(conversion.legacy, left)
+        found = prove(converted, ())
+        if found is None:
+            return whole
+        proof = found
+    return (converted, proof) if proof.equal else whole
+
+
+def _differing(
+    conversion: Conversion, cases: Sequence[Case], convert: Convert, prove: Prove
+) -> dict[int, NotConvertible]:
+    """Return the rules that differ by themselves at requests, by their index."""
+    found: dict[int, NotConvertible] = {}
+    for index, outcome in enumerate(conversion.outcomes):
+        alone = remaining_policy(conversion.legacy, [index])
+        if not outcome.converted or alone is None:
+            continue
+        proof = prove(convert(Resource(alone, conversion.legacy.location), {}), cases)
+        stored = [each for each in proof.differences if each.stored] if proof is not None else []
+        if stored:
+            found[index] = NotConvertible(f"{DIFFERS}: {difference_sentence(stored[0])}")
+    return found

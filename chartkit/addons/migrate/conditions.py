@@ -16,14 +16,12 @@ from chartkit.addons.migrate.differences import (
 )
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
-    EVERYTHING,
     INT_OR_TEXT,
     QUANTITY,
     TEXT,
     TIME,
     UNKNOWN,
     Place,
-    takes_everything,
 )
 from chartkit.addons.migrate.expressions.presence import cannot_fail, fits, fits_value
 from chartkit.addons.migrate.expressions.verdict import (
@@ -49,13 +47,13 @@ from chartkit.addons.migrate.operators import (
     is_one_of,
     listed_in,
     natural,
+    or_everything,
     ordered,
     whole_number,
 )
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import (
-    Binary,
     Call,
     Ident,
     ListLiteral,
@@ -290,21 +288,9 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
             return is_one_of(replace(place, root=as_text(place), optional=(), type=TEXT), texts)
         if place.type not in (TEXT, UNKNOWN):
             raise NotConvertible("an object or a list is looked for in a list")
-        return _or_everything(place, is_one_of(place, texts))
+        return or_everything(place, is_one_of(place, texts))
 
     return test
-
-
-def _or_everything(place: Place, test: Expr) -> Expr:
-    """Return a test that a `*` of a role meets, too, which conditions take for a pattern."""
-    if not takes_everything(place.path):
-        return test
-    match test:
-        case Binary("in", value, ListLiteral(texts)):
-            return Binary("in", value, ListLiteral((*texts, Literal(EVERYTHING))))
-        case Binary("==", value, Literal() as text):
-            return cel.contains(ListLiteral((text, Literal(EVERYTHING))), value)
-    return disjunction(test, cel.equal(place.value, EVERYTHING))
 
 
 def _range(text: str) -> Callable[[Place], Expr] | None:
@@ -392,7 +378,7 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
                 return value.generators[0].elements.child(str(constant)).is_present()
             case Stream():
                 return value.exists(
-                    lambda item: _or_everything(item, equals_constant(item, constant))
+                    lambda item: or_everything(item, equals_constant(item, constant))
                 )
             case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
                 test = fits(cel.ident("item"), str(constant))

@@ -11,19 +11,21 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import (
+    EVERYTHING,
     INT_OR_TEXT,
     QUANTITY,
     SPAN,
     TEXT,
     UNKNOWN,
     Place,
+    takes_everything,
 )
 from chartkit.addons.migrate.expressions.presence import fits, fits_any, fits_any_value
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, Select
+from chartkit.engine.cel.syntax.tree import Binary, Call, ListLiteral, Literal, Select
 from chartkit.engine.cluster_policy.conditions.comparison import (
     read_duration,
     read_float,
@@ -213,6 +215,18 @@ def is_one_of(place: Place, texts: Sequence[str]) -> Expr:
         return fits_any(place.value, texts)
     kept = [text for text in texts if text in place.among]
     return cel.TRUE if set(kept) == set(place.among) else fits_any(place.value, kept)
+
+
+def or_everything(place: Place, test: Expr) -> Expr:
+    """Return a test that a `*` of a role meets, too, which conditions take for a pattern."""
+    if not takes_everything(place.path):
+        return test
+    match test:
+        case Binary("in", value, ListLiteral(texts)):
+            return Binary("in", value, ListLiteral((*texts, Literal(EVERYTHING))))
+        case Binary("==", value, Literal() as text):
+            return cel.contains(ListLiteral((text, Literal(EVERYTHING))), value)
+    return disjunction(test, cel.equal(place.value, EVERYTHING))
 
 
 def _is_plain(text: str) -> bool:

@@ -149,7 +149,7 @@ validate:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ("apiCall: {urlPath: /version}", "no path of a resource"),
+        ("apiCall: {urlPath: /version}", "is not a path of a resource"),
         ("apiCall: {urlPath: '/api/v1/pods?limit=1'}", "with the parameters"),
         ("apiCall: {urlPath: '/api/v1/pods?fieldSelector=a%3Db'}", "selected by the field a=b"),
         ("apiCall: {urlPath: '/api/v1/pods?labelSelector=a!%3Db'}", "are selected by"),

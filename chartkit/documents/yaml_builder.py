@@ -241,7 +241,7 @@ class Builder:
         self.nodes += weight
         self.aliased += weight
         if self.aliased > MAX_ALIASED:
-            raise self.error(f"its aliases stand for more than {MAX_ALIASED} values", event)
+            raise self.error(f"its aliases expand to more than {MAX_ALIASED} values", event)
         return value
 
     def _binary(self, event: Any) -> str:

@@ -131,7 +131,7 @@ def _checked(
         raise ChartError(f"has subcharts more than {_DEEPEST} deep", place)
     if _SCHEMA in files:
         for url in check_references(files[_SCHEMA], place + _SCHEMA):
-            unresolved.append(f"{place}{_SCHEMA} refers to {url}, which nobody resolves: {_OPEN}")
+            unresolved.append(f"{place}{_SCHEMA} refers to {url}, which is not resolved: {_OPEN}")
     crds = [name for name in files if name.startswith("crds/") and name.endswith(_MANIFESTS)]
     subcharts = _subcharts(files)
     full = above + _name(files) if crds or subcharts else ""

@@ -102,7 +102,7 @@ def _resolved(link: Path, shown: Path) -> Path:
         os.stat(link)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise InputError("is a link that leads nowhere", Location(str(shown))) from None
+            raise InputError("is a broken link", Location(str(shown))) from None
     return link.resolve()
 
 

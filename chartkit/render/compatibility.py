@@ -122,7 +122,7 @@ def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:
         message = f"no known Kyverno supports Kubernetes {kubernetes}"
         # The last one is beyond what any of them supports.
         first, *_, last, _ = compat.known_clusters(data)
-        hint = f"those that are known support {first} to {last}"
+        hint = f"the releases that chartkit knows support {first} to {last}"
         diagnostics = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message, None, hint),)
     return VersionCheck(
         f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, diagnostics

@@ -92,7 +92,7 @@ def _is_readable(path: Path, note: Note | None) -> bool:
     try:
         refuse_special(path)
         if note is not None and not is_there(path):
-            raise InputError("no such file", Location(str(path)), "the link leads nowhere")
+            raise InputError("no such file", Location(str(path)), "the link is broken")
     except InputError as error:
         if note is None:
             raise

@@ -92,7 +92,7 @@ def test_every_case_of_what_was_logged_was_answered() -> None:
 def test_nothing_passes_without_who_verifies(case: Case) -> None:
     status, message = _said(case.manifests, case.body, is_offline=True)
     assert status == "error"
-    assert message.endswith("there is nobody to verify it")
+    assert message.endswith("there is no verifier for it")
 
 
 NOBODY: list[Body] = [
@@ -109,7 +109,7 @@ def test_attestors_that_name_nobody_never_pass(entry: Body) -> None:
     """Kyverno takes whoever had a certificate logged."""
     status, message = _said(wants(entry), LOGGED["keyless-me"].body)
     assert status == "error"
-    assert "the attestor names nobody" in message
+    assert "the attestor names no identity" in message
     status, message = _said(wants(entry), CASES["one"].body)
     assert status == "error"
     assert "provide a key with --key or --sk" in message

@@ -33,8 +33,8 @@ from chartkit.model import Body, Resource
 __all__ = ["CLEANUP_KINDS", "convert_cleanup"]
 
 _ABSENT: Final = (
-    "{path} may be absent, and one of several alternatives cannot be told then: give it a default, "
-    "as in {{{{ … || '' }}}}"
+    "{path} may be absent, and which of several alternatives applies is unknown then: give it a "
+    "default, as in {{{{ … || '' }}}}"
 )
 
 

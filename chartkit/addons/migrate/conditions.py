@@ -336,7 +336,7 @@ def _text(place: Place) -> Expr:
     """Return a value that is a text; raises `NotConvertible`."""
     place = place.taken_for(TEXT)
     if place.type != TEXT:
-        raise NotConvertible("a value that is not a string is looked for among texts")
+        raise NotConvertible("a value that is not a string is looked for among strings")
     return place.value
 
 

@@ -98,7 +98,7 @@ class Signing:
             return self.attestors.name({"notary": notary}, "notary")
         method = next((name for name in METHODS if entry.get(name) is not None), None)
         if method is None:
-            raise NotConvertible("an attestor that names nobody", "verifyImages")
+            raise NotConvertible("an attestor that names no identity", "verifyImages")
         body: Body = entry[method]
         cosign: Body = {**_READERS[method](body, entry), "ctlog": _logs(body)}
         repository = entry.get("repository") or self.block.get("repository")

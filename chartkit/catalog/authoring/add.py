@@ -287,7 +287,7 @@ def _needs(added: AddResult) -> Iterator[str]:
     try:
         needs = needs_of(added.entry)
     except ChartkitError as error:
-        yield f"what it needs cannot be told: {error}"
+        yield f"what it needs is unknown: {error}"
         return
     for permission in needs.permissions:
         resource = f"{permission.resource}.{permission.group}".removesuffix(".")

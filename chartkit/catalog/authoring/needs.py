@@ -42,7 +42,7 @@ def as_lines(entry: Entry) -> Iterator[str]:
     try:
         found = needs_of(entry)
     except ChartkitError as error:
-        yield f"\nNeeds: cannot be told, {one_line(str(error))}"
+        yield f"\nNeeds: unknown, {one_line(str(error))}"
         return
     lines = list(_lines(found))
     if lines:

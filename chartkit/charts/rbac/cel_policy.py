@@ -97,7 +97,7 @@ def _resources(constraints: Json, path: FieldPath, found: Findings) -> list[Reso
                 if "*" in f"{group}{resource}":
                     place = (*path, "resourceRules", index)
                     shown = f"{group}/{resource}".removeprefix("/")
-                    found.note(f"'{shown}' stands for resources that are not named", place)
+                    found.note(f"'{shown}' matches resources that are not named", place)
                 else:
                     named.append(ResourceName(str(group), str(resource)))
     return named

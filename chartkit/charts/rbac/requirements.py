@@ -145,7 +145,7 @@ class Findings:
                 self.note(f"a variable says which resource: '{text}'", path)
                 return []
         if "*" in kind or "?" in kind:
-            self.note(f"'{kind}' stands for kinds that are not named", path)
+            self.note(f"'{kind}' matches kinds that are not named", path)
             return []
         if not _KIND.fullmatch(kind):
             self.note(f"'{kind}' is not a kind", path)

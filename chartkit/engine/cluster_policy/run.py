@@ -375,7 +375,7 @@ class BackgroundRule(CompiledRule):
             return self._left(request)
         if request.operation is Operation.DELETE:
             raise EvaluationError(
-                "what a deletion generates cannot be told: the object is gone",
+                "what a deletion generates is unknown: the object is gone",
                 hint="generate rules are evaluated for CREATE and UPDATE",
             )
         context = base.child()

@@ -185,7 +185,7 @@ class BlobSource(Protocol):
 
         Raises SignatureError where it did not, any other LookupFailed where that is not known.
         """
-        raise NoSource("there is nobody to verify it")
+        raise NoSource("there is no verifier for it")
 
     def logged(
         self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
@@ -198,7 +198,7 @@ class BlobSource(Protocol):
         checked. Raises SignatureError for a certificate that cannot be used, any other
         LookupFailed where that is not known.
         """
-        raise NoSource("there is nobody to verify it")
+        raise NoSource("there is no verifier for it")
 
 
 class _Unverified(BlobSource):

@@ -144,9 +144,7 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
                 if member.flag_bits & _ENCRYPTED:
                     raise InputError("the archive is encrypted", Location(source))
                 if member.compress_type not in _METHODS:
-                    raise InputError(
-                        "the archive is of no kind that is known here", Location(source)
-                    )
+                    raise InputError("the archive is of an unknown kind", Location(source))
                 collected.announce(0, member.file_size)
                 if member.is_dir():
                     continue
@@ -157,7 +155,7 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     except (zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
         raise _damaged(source) from None
     except (NotImplementedError, RuntimeError):
-        raise InputError("the archive is of no kind that is known here", Location(source)) from None
+        raise InputError("the archive is of an unknown kind", Location(source)) from None
     return collected.finish()
 
 

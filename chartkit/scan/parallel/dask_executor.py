@@ -30,7 +30,7 @@ def scheduler_address(text: str) -> str:
     InputError."""
     host, colon, port = text.removeprefix(SCHEME).rpartition(":")
     if not text.startswith(SCHEME) or not (host and colon and port.isdecimal()):
-        raise InputError(f"--executor '{text}' is none", hint="write dask://HOST:PORT")
+        raise InputError(f"--executor '{text}' is not valid", hint="write dask://HOST:PORT")
     return f"tcp://{host}:{port}"
 
 

@@ -139,7 +139,7 @@ def test_the_schedule_and_the_propagation_are_kept() -> None:
         (
             "match: {any: [{resources: {kinds: [Namespace], "
             "namespaceSelector: {matchLabels: {a: b}}}}]}",
-            "labels of namespaces",
+            "a namespaceSelector for kinds",
         ),
         (
             "match: {any: [{resources: {kinds: [Deployment]}}]}\nconditions: {any: "

@@ -222,7 +222,7 @@ def test_an_object_is_left_out_with_a_line() -> None:
 def test_a_bomb_of_aliases_is_bounded() -> None:
     levels = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
     answer = evaluated(POLICY, f"apiVersion: v1\nkind: Pod\na0: &a0 x\n{levels}")
-    assert "aliases stand for more than" in answer["problems"][0]["message"]
+    assert "aliases expand to more than" in answer["problems"][0]["message"]
 
 
 def test_migration_with_its_proof() -> None:

@@ -109,7 +109,7 @@ _MALFORMED = "failed to proto-json unmarshal trusted root: "
         ),
         (
             _changed("tlogs.0.publicKey.validFor.start", "soon"),
-            f"{_MALFORMED}a time is none",
+            f"{_MALFORMED}a time is not valid",
         ),
         (
             _changed("tlogs.0.publicKey.validFor.start", "2021-01-01T00:00:00"),

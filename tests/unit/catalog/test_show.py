@@ -161,5 +161,5 @@ def test_needs_of_a_template_that_is_broken(tmp_path: Path) -> None:
     file = folder / "policy.yaml"
     file.write_text(file.read_text().replace("not so", "<%= nothing %>"))
     shown = details(_only(tmp_path), tmp_path)
-    assert "\nNeeds: cannot be told, " in in_format(report(shown), "text")
+    assert "\nNeeds: unknown, " in in_format(report(shown), "text")
     assert str(file) in report(shown).value()["needs"]["error"]

@@ -175,7 +175,7 @@ def test_helm_lets_a_urn_pass_with_a_warning(chart: Write, backend: str, place: 
     for _ in range(2):
         (warning,) = render_chart(folder).warnings
         assert warning.message.startswith("Helm warns: values.schema.json refers to ")
-        assert warning.message.endswith(", which nobody resolves: any value is taken there")
+        assert warning.message.endswith(", which is not resolved: any value is taken there")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ PATCH: Final = "a kustomize patch of {name}, which the new policies do not get"
 _REPLACEMENT: Final = "a kustomize replacement in a policy, which the new policies do not get"
 _NAMES: Final = "names {name}, which the new policies replace"
 _HOLDS: Final = "holds {name}, which stays: policies in documents of their own convert"
-_GRANTS: Final = "a permission for {resources}, which is none for the new policies"
+_GRANTS: Final = "a permission for {resources}, which does not cover the new policies"
 _METRIC: Final = re.compile(r"\bkyverno_policy_(?:results|rule_info|execution_duration)\w+")
 _POLICY_NAME: Final = re.compile(r'\bpolicy_name\s*=~?\s*\\*"([^"\\]*)')
 _OF_CEL: Final = "kyverno_validating_policy_results_total"

@@ -125,11 +125,15 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
     for block, place in ((match, "match"), (exclude, "exclude")):
         filters = (*block.any, *block.all) if block is not None else ()
         if any(resource_filter.has_user for resource_filter in filters):
-            raise NotConvertible("it names users, and nobody asks for a deletion", place)
+            raise NotConvertible(
+                "it names users, and a deletion by a cleanup policy has none", place
+            )
         if any(resource_filter.namespace_selector is not None for resource_filter in filters):
             kinds = [kind for resource_filter in (filters or ()) for kind in resource_filter.kinds]
             if not kinds or not Facts(known=_Kinds(filters).known).namespaced:
-                raise NotConvertible("labels of namespaces of kinds that may be in none", place)
+                raise NotConvertible(
+                    "a namespaceSelector for kinds that may be cluster-scoped", place
+                )
     if exclude is not None and not (exclude.any or exclude.all):
         raise NotConvertible("it excludes everything", "exclude")
     blocks = [None if each is None else _of_any_operation(each) for each in (match, exclude)]

@@ -119,7 +119,7 @@ class Field:
     def _maps(self) -> list[MapSort]:
         maps = [sort.map for sort in self._sorts() if sort.map is not None]
         if len(maps) < len(self.applied):
-            raise NotConvertible(f"the patch has an object where {self.place.path} is none")
+            raise NotConvertible(f"the patch has an object, and {self.place.path} is not an object")
         return maps
 
 

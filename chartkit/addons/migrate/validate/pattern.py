@@ -289,7 +289,7 @@ def pattern_verdict(pattern: Json, place: Place, taken: frozenset[str] = frozens
             raise NotConvertible("a list of lists in a pattern")
         place = place.taken_for(ANY_LIST)
         if not place.is_list:
-            raise NotConvertible("the pattern has a list where the field is none")
+            raise NotConvertible("the pattern has a list, and the field is not a list")
         variable = loop_variable(place, taken)
         element = place.element(variable)
         inner = pattern_verdict(first, element, taken | {variable})
@@ -313,7 +313,7 @@ def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
             "a label or an annotation is compared with a value that is not a string"
         )
     if not place.is_map:
-        raise NotConvertible("the pattern has an object where the field is none")
+        raise NotConvertible("the pattern has an object, and the field is not an object")
     if any("{{" in key for key in pattern):
         raise NotConvertible("a variable in a key of a pattern")
     first, then = in_phases(pattern)

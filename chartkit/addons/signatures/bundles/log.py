@@ -184,7 +184,9 @@ def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
-        raise SignatureError(f"the address of the transparency log is none: {url[:100]}") from None
+        raise SignatureError(
+            f"the address of the transparency log is not valid: {url[:100]}"
+        ) from None
 
 
 def _note_key(host: str, key: PublicKey) -> bytes:

@@ -229,7 +229,7 @@ def _time(value: Json) -> datetime | None:
     try:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise _malformed("a time is none") from None
+        raise _malformed("a time is not valid") from None
     if moment.tzinfo is None:
         raise _malformed("a time has no zone")
     return moment

@@ -199,7 +199,7 @@ _BOTH: Final = (
     "provided"
 )
 _ANYBODY: Final = (
-    "the attestor names nobody, and Kyverno would take whoever had a certificate logged: name a "
+    "the attestor names no identity, and Kyverno would accept any logged certificate: name a "
     "key in publicKeys, a certificate in cert, or a subject"
 )
 _UNREAD: Final = (

@@ -31,6 +31,8 @@ cleanupController:
         for key, _ in metrics_services(subject, "NodePort"):
             policy = mapping_at(subject.values, key, "networkPolicy")
             if policy.get("enabled") is not True:
-                message = "the metrics are on a port of every node, open to whoever reaches a node"
+                message = (
+                    "the metrics are on a port of every node, open to anyone who can reach a node"
+                )
                 hint = f"set {key}.networkPolicy.enabled: true with metricsFrom, or type: ClusterIP"
                 yield self.warning(message, subject.locate((key, "metricsService", "type")), hint)

@@ -211,7 +211,7 @@ def test_what_else_policies_read() -> None:
         ("v1", "'{{ kind }}'", "a variable says which resource: '{{ kind }}'"),
         ("'{{ version }}'", "Secret", "a variable says which resource: '{{ version }}'"),
         ("'*'", "Widget", "no group is known for kind 'Widget'"),
-        ("v1", "'*'", "'*' stands for kinds that are not named"),
+        ("v1", "'*'", "'*' matches kinds that are not named"),
         ("example.com/v1", '"A\\nrules: []"', "'A\nrules: []' is not a kind"),
         ("'a b/v1'", "Widget", "the chart does not open widgets.a b"),
     ],
@@ -375,7 +375,7 @@ def test_generating_what_nobody_can_see() -> None:
 
 def test_wildcards_in_constraints_are_told() -> None:
     found = needs([cel("ValidatingPolicy", CONSTRAINTS % ("*", "widgets"))])
-    assert notes(found) == ["'*/widgets' stands for resources that are not named"]
+    assert notes(found) == ["'*/widgets' matches resources that are not named"]
 
 
 @pytest.mark.parametrize(

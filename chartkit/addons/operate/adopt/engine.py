@@ -11,6 +11,7 @@ from chartkit.addons.migrate.values.context import Outcome as Change
 from chartkit.addons.migrate.values.context import Step
 from chartkit.addons.migrate.values.run import Migration, migrate
 from chartkit.addons.operate.adopt.model import AdoptOptions, EngineValues, Estate, Outcome, Row
+from chartkit.addons.operate.rehearsal.facts import engine_releases
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
@@ -19,9 +20,6 @@ from chartkit.kyverno import releases
 from chartkit.kyverno.matrix import installed_by, matrix
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
-from chartkit.scan.gitops.model import Repository
-from chartkit.scan.gitops.releases import checkout_of, declared_releases
-from chartkit.scan.gitops.values import values_documents
 from chartkit.scan.inputs import Note
 from chartkit.values.moved.current import is_engine_values
 
@@ -118,14 +116,10 @@ def released_values(
     """Yield the values that Applications of Argo CD and HelmReleases of Flux give Kyverno's chart,
     the last one of a release wins; folders: in which files of values are looked for, besides the
     repository; note is called with what cannot be found."""
-    for release in declared_releases(objects, Repository(folders, checkout_of), note):
-        if not release.is_engine:
-            continue
-        for fault in release.faults:
-            note(fault)
+    for release, documents in engine_releases(objects, folders, note):
         owner = release.owner
         place = f"{owner.location} ({owner.kind} {owner.name})"
-        for each in values_documents(release):
+        for each in documents:
             if isinstance(each.body, dict) and each.body:
                 yield EngineValues(written_document(each.body, place), _version(release.version))
 

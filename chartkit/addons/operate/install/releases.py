@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import gzip
 import json
 import os
@@ -223,6 +222,7 @@ def _time(text: Any) -> datetime:
 
 
 _LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a release: more than any that fits into a Secret comes to."""
 
 
 def deployed_objects(
@@ -260,7 +260,7 @@ def stored(record: Body, kind: str, name: str) -> Body:
         content = unpacking.decompress(packed, _LARGEST)
         body: Body = parse_json(content)
         manifest = body["manifest"]
-    except (binascii.Error, zlib.error, ValueError, KeyError, TypeError):
+    except (zlib.error, ValueError, KeyError, TypeError, RecursionError):
         manifest = None
     if not isinstance(manifest, str):
         hint = "`chartkit uninstall --crds` removes the definitions, and needs no record"

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.model import Body, FieldPath, Json, Resource, mapping_at, mappings_at
@@ -129,22 +129,16 @@ def _differing(
         for key, value in wanted.items():
             yield from _differing(value, stored.get(key), (*path, key))
     elif isinstance(wanted, list) and isinstance(stored, list):
-        yield from _lists(wanted, stored, path)
+        if len(wanted) != len(stored):
+            yield path, wanted, stored
+        elif all(not isinstance(each, dict | list) for each in (*wanted, *stored)):
+            if Counter(map(str, wanted)) != Counter(map(str, stored)):
+                yield path, wanted, stored
+        else:
+            for position, (one, other) in enumerate(zip(wanted, stored, strict=True)):
+                yield from _differing(one, other, (*path, position))
     elif not _same(wanted, stored):
         yield path, wanted, stored
-
-
-def _lists(
-    wanted: list[Any], stored: list[Any], path: FieldPath
-) -> Iterator[tuple[FieldPath, Json, Json]]:
-    if len(wanted) != len(stored):
-        yield path, wanted, stored
-    elif all(not isinstance(each, dict | list) for each in (*wanted, *stored)):
-        if Counter(map(str, wanted)) != Counter(map(str, stored)):
-            yield path, wanted, stored
-    else:
-        for position, (one, other) in enumerate(zip(wanted, stored, strict=True)):
-            yield from _differing(one, other, (*path, position))
 
 
 def _same(wanted: Json, stored: Json) -> bool:

@@ -15,6 +15,7 @@ from chartkit.kyverno.versions import Release, Version, parse_release
 from chartkit.model import FieldPath, Location, Resource, value_at
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
+from chartkit.scan.gitops.model import DeclaredRelease, Repository
 from chartkit.scan.inputs import Note
 
 _ENGINE: Final = "kyverno"
@@ -140,14 +141,23 @@ def environment_values(project: Project, environment: Environment) -> Values:
 def declared_values(objects: Sequence[Resource], note: Note) -> Iterator[Values]:
     """Yield the values of each release of Kyverno's chart that objects of Argo CD or Flux declare;
     note: called for those that cannot be read."""
-    from chartkit.scan.gitops.model import Repository
+    folders = sorted({Path(each.location.file).parent for each in objects})
+    for _, documents in engine_releases(objects, folders, note):
+        if documents:
+            yield documents
+
+
+def engine_releases(
+    objects: Sequence[Resource], folders: Sequence[Path], note: Note
+) -> Iterator[tuple[DeclaredRelease, Values]]:
+    """Yield the releases of Kyverno's chart that objects of Argo CD or Flux declare, each with its
+    values; folders: in which files of values are looked for, besides the repository; note: called
+    for what cannot be read."""
     from chartkit.scan.gitops.releases import checkout_of, declared_releases
     from chartkit.scan.gitops.values import values_documents
 
-    folders = sorted({Path(each.location.file).parent for each in objects})
     for release in declared_releases(objects, Repository(folders, checkout_of), note):
         if release.is_engine:
             for fault in release.faults:
                 note(fault)
-            if documents := values_documents(release):
-                yield documents
+            yield release, values_documents(release)

@@ -272,9 +272,8 @@ def _notes(plan: Plan, before: Pair, after: Pair) -> Iterator[str]:
         version = change.release or version
         skipped = f" (with {version})" if version != str(after.kyverno) else ""
         yield f"{change.kind}{skipped}: {change.text}"
-    support = eks_support(plan.data).get(after.kubernetes)
     if plan.eks and before.kubernetes != after.kubernetes:
-        yield _eks_line(support, plan.today) if support else _eks_unknown(after)
+        yield _eks_line(plan, after)
 
 
 def _newest(plan: Plan, version: Version) -> Iterator[tuple[Release, str]]:
@@ -306,24 +305,19 @@ def _changes(plan: Plan, before: Pair, after: Pair) -> Iterator[tuple[str, Chang
 def _eks_start(plan: Plan) -> Iterator[str]:
     """Return the end of EKS' support for the cluster's first version."""
     if plan.eks:
-        support = eks_support(plan.data).get(plan.start.kubernetes)
-        line = _eks_line(support, plan.today) if support else _eks_unknown(plan.start)
+        line = _eks_line(plan, plan.start)
         yield f"Kubernetes {plan.start.kubernetes}, where it is now, on {line}"
 
 
-def _eks_line(support: EksSupport, today: date) -> str:
-    return (
-        f"EKS: standard support {_end(support.standard, today)}, "
-        f"extended {_end(support.extended, today)}"
+def _eks_line(plan: Plan, pair: Pair) -> str:
+    support = eks_support(plan.data).get(pair.kubernetes)
+    if support is None:
+        return f"EKS: no dates are known for Kubernetes {pair.kubernetes}"
+    standard, extended = (
+        f"{'ended' if plan.today >= day else 'ends'} {day}"
+        for day in (support.standard, support.extended)
     )
-
-
-def _end(day: date, today: date) -> str:
-    return f"{'ended' if today >= day else 'ends'} {day}"
-
-
-def _eks_unknown(pair: Pair) -> str:
-    return f"EKS: no dates are known for Kubernetes {pair.kubernetes}"
+    return f"EKS: standard support {standard}, extended {extended}"
 
 
 def _announced(plan: Plan) -> list[Announcement]:

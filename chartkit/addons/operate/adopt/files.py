@@ -276,7 +276,7 @@ class Sorter:
         elif group_of(resource) in (KYVERNO_GROUP, CEL_GROUP):
             message = "no chart of chartkit's carries this kind"
             hint = "go on installing it as you do now"
-            estate.rows.append(Row(Outcome.LEFT, piece.subject, message, resource.location, hint))
+            estate.rows.append(piece.row(Outcome.LEFT, message, hint))
         elif is_engine(resource):
             estate.engine.append(resource)
         elif group_of(resource) not in _REPORTED:

@@ -107,8 +107,8 @@ def _compared(
     policy: AdoptedPolicy, template: RenderedPolicy, budget: int, step: Callable[[], int]
 ) -> Iterator[Row]:
     resource, name = policy.piece.resource, template.policy.qualified
-    location = resource.location
-    equal = any(_says_the_same(resource.body, each) for each in _forms(template))
+    forms = (*template.bodies[:1], *template.cel_bodies[:1])
+    equal = any(_says_the_same(resource.body, each) for each in forms)
     proof = None if equal else _proof(resource, template, (), budget, step)
     if proof is None and not equal:
         return
@@ -117,7 +117,7 @@ def _compared(
         why = "its spec is equal" if equal else "no request was found that shows a difference"
         message = f"means the same as {name}: {why}"
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
-        yield Row(Outcome.NOTE, policy.piece.subject, message, location, hint)
+        yield policy.piece.row(Outcome.NOTE, message, hint)
         return
     if proof.faults:
         shown = _difference(proof.faults[0], is_legacy(resource))
@@ -131,11 +131,7 @@ def _compared(
         )
     else:
         message = f"has the name of {name}; whether it means the same was not shown"
-    yield Row(Outcome.NOTE, policy.piece.subject, message, location)
-
-
-def _forms(template: RenderedPolicy) -> tuple[Body, ...]:
-    return (*template.bodies[:1], *template.cel_bodies[:1])
+    yield policy.piece.row(Outcome.NOTE, message)
 
 
 def _says_the_same(body: Body, other: Body) -> bool:

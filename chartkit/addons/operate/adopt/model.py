@@ -70,6 +70,10 @@ class Piece:
         where = f"{self.resource.namespace}/" if self.resource.namespace else ""
         return f"{self.resource.kind} {where}{self.resource.name}"
 
+    def row(self, outcome: Outcome, message: str, hint: str = "", environment: str = "") -> Row:
+        """Return a row about the object."""
+        return Row(outcome, self.subject, message, self.resource.location, hint, environment)
+
 
 @dataclass(frozen=True, slots=True)
 class EngineValues:
@@ -129,7 +133,11 @@ def plain(body: Body) -> Body:
     kept: Body = {key: metadata[key] for key in _METADATA if key in metadata}
     for key in ("labels", "annotations"):
         if isinstance(kept.get(key), dict):
-            kept[key] = {name: each for name, each in kept[key].items() if not _is_mark(str(name))}
+            kept[key] = {
+                name: value
+                for name, value in kept[key].items()
+                if name not in _MARKS and not str(name).startswith(_MARK_PREFIXES)
+            }
         if not kept.get(key):
             kept.pop(key, None)
     first: Body = {key: body[key] for key in ("apiVersion", "kind") if key in body}
@@ -140,10 +148,6 @@ def plain(body: Body) -> Body:
 def text_of(piece: Piece) -> str:
     """Return the text of an object for a file of the project."""
     return piece.text or dump_yaml(plain(piece.resource.body))
-
-
-def _is_mark(name: str) -> bool:
-    return name in _MARKS or name.startswith(_MARK_PREFIXES)
 
 
 DEFAULT_ENVIRONMENT: Final = "prd"

@@ -197,7 +197,8 @@ def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) 
         seen: dict[str, Piece] = {}
         for piece in estate.policies:
             if not is_binding(piece.resource):
-                _take(piece, _bound(piece, bindings), estate, seen, inventory)
+                bound = tuple(binding for binding in bindings if _binds(binding, piece))
+                _take(piece, bound, estate, seen, inventory)
         inventory.rows += _unbound(bindings, estate)
     for policy in inventory.policies.values():
         inventory.rows += _settle(policy, find_substitute)
@@ -217,14 +218,15 @@ def _take(
     """Add a policy of an estate to the library, or a row."""
     name = piece.resource.name
     if (reason := _refusal(piece.resource)) is not None:
-        found.rows.append(_left(piece, estate, *reason))
+        found.rows.append(piece.row(Outcome.LEFT, *reason, estate.name))
         return
     other = seen.setdefault(name, piece)
     if other is not piece:
         if plain(other.resource.body) != plain(piece.resource.body):
-            message = f"another policy of this name is in use: {other.subject}"
+            there = f"{other.subject}, {other.resource.location}"
+            message = f"another policy of this name is in use: {there}"
             hint = "a chart names policies by their name alone: give one of them another"
-            found.rows.append(_left(piece, estate, f"{message}, {other.resource.location}", hint))
+            found.rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
         return
     known = found.policies.get(name)
     if known is None:
@@ -250,20 +252,19 @@ def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterato
         piece = policy.variants.pop(name)
         message = f"differs from that of {base}, which the project has, in {_fields(policy, piece)}"
         hint = "make both alike, or give one of them another name"
-        yield Row(Outcome.LEFT, piece.subject, message, piece.resource.location, hint, name)
+        yield piece.row(Outcome.LEFT, message, hint, name)
 
 
 def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
     """Put a policy of a library in the place of one in use, with a row for each environment."""
     given = (mapping_at(setting, "parameters") for setting in found.settings.values())
     names = " and ".join(dict.fromkeys(str(name) for each in given for name in each))
-    location = policy.piece.resource.location
     message = (
         f"→ {found.reference}, which means the same with {names} of each environment: no request "
         "was found that shows a difference"
     )
     hint = "its rules and messages have other names and words: `chartkit diff` shows each"
-    yield Row(Outcome.TAKEN, policy.piece.subject, message, location, hint)
+    yield policy.piece.row(Outcome.TAKEN, message, hint)
     for name, piece in list(policy.variants.items()):
         resource = replace(piece.resource, body=found.bodies[name])
         policy.variants[name] = replace(piece, resource=resource, text="")
@@ -301,15 +302,6 @@ def _refusal(resource: Resource) -> tuple[str, str] | None:
     return None
 
 
-def _left(piece: Piece, estate: Estate, message: str, hint: str) -> Row:
-    location = piece.resource.location
-    return Row(Outcome.LEFT, piece.subject, message, location, hint, estate.name)
-
-
-def _bound(piece: Piece, bindings: Iterable[Piece]) -> tuple[Piece, ...]:
-    return tuple(binding for binding in bindings if _binds(binding, piece))
-
-
 def _binds(binding: Piece, policy: Piece) -> bool:
     named = mapping_at(binding.resource.body, "spec").get("policyName")
     kind = f"{policy.resource.kind}Binding"
@@ -320,7 +312,8 @@ def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
     for piece in bindings:
         if not any(_binds(piece, policy) for policy in estate.policies):
             hint = "name the file of its policy as well"
-            yield _left(piece, estate, "binds a policy that was not found", hint)
+            message = "binds a policy that was not found"
+            yield piece.row(Outcome.LEFT, message, hint, estate.name)
 
 
 def _require_usable(found: PolicyInventory) -> None:
@@ -333,9 +326,7 @@ def _require_usable(found: PolicyInventory) -> None:
             reason = _unusable(library, policy.name, parent)
             if reason is not None:
                 del found.policies[policy.name]
-                location = policy.piece.resource.location
-                message, hint = reason
-                found.rows.append(Row(Outcome.LEFT, policy.piece.subject, message, location, hint))
+                found.rows.append(policy.piece.row(Outcome.LEFT, *reason))
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:
@@ -352,23 +343,22 @@ def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, s
 def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
     """Yield the rows about a policy that the project has."""
     piece = policy.piece
-    location = piece.resource.location
     actions = described_actions(piece.resource.body)
     if not policy.replaced_by:
         message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
-        yield Row(Outcome.TAKEN, piece.subject, message, location)
+        yield piece.row(Outcome.TAKEN, message)
     for name, settings in policy.settings.items():
         if settings:
-            yield Row(Outcome.TAKEN, piece.subject, described(settings), location, "", name)
+            yield piece.row(Outcome.TAKEN, described(settings), "", name)
     missing = [name for name in environments if name not in policy.variants]
     if missing:
         message = f"is switched off in {', '.join(missing)}, which did not have it"
-        yield Row(Outcome.TAKEN, piece.subject, message, location)
+        yield piece.row(Outcome.TAKEN, message)
     origin = origin_of(piece.resource, piece.chart)
     if origin.tool in _DEPLOYERS:
         message = f"is still installed by {origin}"
         hint = "take it out there without deleting the policy, before chartkit's chart has it"
-        yield Row(Outcome.NOTE, piece.subject, message, location, hint)
+        yield piece.row(Outcome.NOTE, message, hint)
 
 
 def settings_of(

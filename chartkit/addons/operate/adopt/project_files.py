@@ -74,11 +74,18 @@ class AdoptedProject:
         path of each file that moved."""
         moved: dict[str, str] = {}
         if len(self.environments) > 1:
-            moved |= self._moved([each.values for each in self.environments], _values_name)
+            moved |= self._moved(
+                [each.values for each in self.environments],
+                lambda name, at: (
+                    f"{name.partition('/')[0]}/values{f'-{at + 1}' if at else ''}.yaml"
+                ),
+            )
             folders = [f"{each.exceptions}/" for each in self.environments if each.exceptions]
             if len(folders) == len(self.environments):
                 names = [[n for n in self.texts if n.startswith(folder)] for folder in folders]
-                moved |= self._moved(names, _exceptions_name)
+                moved |= self._moved(
+                    names, lambda name, _at: f"{_SHARED_EXCEPTIONS}/{name.rpartition('/')[2]}"
+                )
         texts = {moved.get(name, name): text for name, text in self.texts.items()}
         self.texts = texts
         self.environments = [_after(environment, moved) for environment in self.environments]
@@ -228,14 +235,6 @@ def _in_common(bodies: Sequence[Body]) -> Body:
 def baseline_file(environment: str) -> str:
     """Return the path of an environment's baseline in the project."""
     return f"{_BASELINES}/{environment}.yaml"
-
-
-def _values_name(name: str, at: int) -> str:
-    return f"{name.partition('/')[0]}/values{f'-{at + 1}' if at else ''}.yaml"
-
-
-def _exceptions_name(name: str, _at: int) -> str:
-    return f"{_SHARED_EXCEPTIONS}/{name.rpartition('/')[2]}"
 
 
 def _after(environment: AdoptedEnvironment, moved: Mapping[str, str]) -> AdoptedEnvironment:

@@ -85,18 +85,17 @@ def _value(adoption: Adoption) -> Body:
     return {
         "summary": {str(outcome): counts[outcome] for outcome in Outcome},
         "files": sorted(adoption.files),
-        "rows": [_body(row) for row in rows],
-    }
-
-
-def _body(row: Row) -> Body:
-    return {
-        "outcome": str(row.outcome),
-        "subject": row.subject,
-        "environments": row.environment.split(", ") if row.environment else [],
-        "message": row.message,
-        "location": str(row.location) if row.location else None,
-        "hint": row.hint or None,
+        "rows": [
+            {
+                "outcome": str(row.outcome),
+                "subject": row.subject,
+                "environments": row.environment.split(", ") if row.environment else [],
+                "message": row.message,
+                "location": str(row.location) if row.location else None,
+                "hint": row.hint or None,
+            }
+            for row in rows
+        ],
     }
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TextIO
@@ -39,7 +36,7 @@ from chartkit.addons.operate.adopt.parameters import substitute
 from chartkit.addons.operate.adopt.policies import PolicyInventory, take_policies
 from chartkit.addons.operate.adopt.project_files import AdoptedEnvironment, AdoptedProject
 from chartkit.addons.operate.adopt.trial import try_out
-from chartkit.documents.reader import read_text, resources
+from chartkit.addons.operate.install.releases import manifest_objects, stored
 from chartkit.documents.unread import EXIT_CODE
 from chartkit.engine import NO_ATTACHMENTS, read_exceptions
 from chartkit.engine.kubernetes.kinds import group_of
@@ -49,6 +46,7 @@ from chartkit.library.policies import read_library, vendored_libraries
 from chartkit.library.upstream import is_policy_name
 from chartkit.model import Json, Location, Resource, Track, mapping_at, mappings_at, untracked
 from chartkit.network.cluster.discovery import SECRETS
+from chartkit.network.cluster.errors import ReleaseError
 from chartkit.network.cluster.installed import entry_objects, exception_objects
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
@@ -62,9 +60,6 @@ from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN
 
 _DEPLOYMENT: Final = ("apps", "Deployment")
-_LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of a Helm release: more than any that fits into a Secret comes to."""
-_GZIP: Final = 31
 
 
 def read_cluster(estate: Estate, reader: Reader) -> None:
@@ -108,28 +103,19 @@ def _release_values(deployment: Resource, estate: Estate, reader: Reader) -> Ite
         estate.rows += _unknown_values(subject, error.message, estate, deployment)
         return
     for secret in mappings_at(answer, "items")[:1]:
-        release = _decoded(mapping_at(secret, "data").get("release"))
-        if release is None:
+        try:
+            release = stored(secret, "secret", subject)
+        except ReleaseError:
             reason = "a recording has no Secrets" if reader.is_recorded else "its Secret is damaged"
             estate.rows += _unknown_values(subject, reason, estate, deployment)
             return
-        estate.release = _objects(release, subject)
+        with suppress(InputError):
+            estate.release = manifest_objects(release, subject) if release["manifest"] else None
         values = mapping_at(release, "config")
         version = mapping_at(release, "chart", "metadata").get("version")
         if values and not estate.values:
             document = written_document(values, subject)
             yield EngineValues(document, parse_version(version, "Kyverno's chart"))
-
-
-def _objects(release: Json, subject: str) -> list[Resource] | None:
-    """Return the objects of a release, None where they cannot be read."""
-    manifest = release.get("manifest") if isinstance(release, dict) else None
-    if not isinstance(manifest, str) or not manifest:
-        return None
-    try:
-        return resources(read_text(manifest, subject))
-    except InputError:
-        return None
 
 
 def _unknown_values(
@@ -139,18 +125,6 @@ def _unknown_values(
         hint = "save `helm get values RELEASE -o yaml` to a file, and name it with --values"
         message = f"its values are not known: {reason}"
         yield Row(Outcome.LEFT, subject, message, deployment.location, hint, estate.name)
-
-
-def _decoded(text: Json) -> Json:
-    """Return a release as Helm stores it: JSON, compressed, in base64 twice; None for what is
-    none."""
-    if not isinstance(text, str) or not text:
-        return None
-    try:
-        packed = base64.b64decode(base64.b64decode(text, validate=True), validate=True)
-        return json.loads(zlib.decompressobj(_GZIP).decompress(packed, _LARGEST))
-    except (ValueError, zlib.error, RecursionError):
-        return None
 
 
 _EXCEPTIONS: Final = "exceptions"
@@ -177,23 +151,27 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             read_exceptions([resource])
         except CompileError as error:
             message = f"Kyverno refuses it: {error.message}"
-            rows.append(_row(Outcome.LEFT, piece, message, error.hint or "", estate))
+            rows.append(piece.row(Outcome.LEFT, message, error.hint or "", estate.name))
             continue
         name = _file(estate.file_name, resource)
         if name is None:
             message, hint = "no file can have its name", "name it as Kubernetes names objects"
-            rows.append(_row(Outcome.LEFT, piece, message, hint, estate))
+            rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
             continue
         if name in texts:
-            rows.append(_row(Outcome.LEFT, piece, "another exception has this name", "", estate))
+            message = "another exception has this name"
+            rows.append(piece.row(Outcome.LEFT, message, "", estate.name))
             continue
         texts[name] = text_of(piece)
         taken.append(piece)
-        rows.append(_row(Outcome.TAKEN, piece, f"→ {name}", "", estate))
+        rows.append(piece.row(Outcome.TAKEN, f"→ {name}", "", estate.name))
         # The policies and rules that an exception names and that are not there.
         spec = mapping_at(resource.body, "spec")
         named = [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
-        there = {_key(each): set(_rules(each)) for each in policies}
+        there = {
+            f"{each.namespace}/{each.name}".removeprefix("/"): set(_rules(each))
+            for each in policies
+        }
         found = [each for each in named if each not in there]
         for exception in mappings_at(spec, "exceptions"):
             policy = str(exception.get("policyName"))
@@ -205,13 +183,9 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
         unknown = list(dict.fromkeys(found))
         if unknown:
             message = f"names what is not there: {', '.join(unknown)}"
-            rows.append(_row(Outcome.NOTE, piece, message, "take it out, or correct it", estate))
+            hint = "take it out, or correct it"
+            rows.append(piece.row(Outcome.NOTE, message, hint, estate.name))
     return ExceptionFiles(texts, tuple(rows), tuple(taken))
-
-
-def _row(outcome: Outcome, piece: Piece, message: str, hint: str, estate: Estate) -> Row:
-    location = piece.resource.location
-    return Row(outcome, piece.subject, message, location, hint, estate.name)
 
 
 def _file(environment: str, resource: Resource) -> str | None:
@@ -228,10 +202,6 @@ def _has(rules: set[str], name: str) -> bool:
     from chartkit.scan.gate.violation import written_rule
 
     return "*" in name or written_rule(name) in rules
-
-
-def _key(policy: Resource) -> str:
-    return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
 
 
 def _rules(policy: Resource) -> list[str]:

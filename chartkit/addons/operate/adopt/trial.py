@@ -190,20 +190,16 @@ def _differences(
     if estate.chart_values:
         new = [change for change in changes if change.change.what is What.ADDED]
         changes = tuple(change for change in changes if change not in new)
-        yield from _from_library(new, estate.name)
+        # The row about policies that values of upstream's chart of policies select.
+        if new:
+            noun = "policy comes" if len(new) == 1 else "policies come"
+            message = f"{len(new)} {noun} from chartkit's library, in place of upstream's"
+            hint = "`chartkit policies show NAME` and docs/policies say what each refuses"
+            yield Row(Outcome.CHANGED, "kyverno-policies", message, None, hint, estate.name)
     yield from _changes(changes, estate.name)
     if environment.engine and (estate.engine or estate.values):
         rest = tuple(resource for resource in after.resources if not _is_compared(resource))
         yield from _engine_changes(estate, replace(after, resources=rest))
-
-
-def _from_library(new: Sequence[RatedChange], environment: str) -> Iterator[Row]:
-    """Yield the row about policies that values of upstream's chart of policies select."""
-    if new:
-        noun = "policy comes" if len(new) == 1 else "policies come"
-        message = f"{len(new)} {noun} from chartkit's library, in place of upstream's"
-        hint = "`chartkit policies show NAME` and docs/policies say what each refuses"
-        yield Row(Outcome.CHANGED, "kyverno-policies", message, None, hint, environment)
 
 
 def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:

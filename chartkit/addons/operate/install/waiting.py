@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import read_file
+from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
 from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
@@ -112,7 +113,7 @@ class Waiter:
         found = []
         for resource in policies:
             version = resource.api_version.rpartition("/")[2]
-            collection = Collection(_group(resource), version, plurals.get(_kind(resource), ""))
+            collection = Collection(group_of(resource), version, plurals.get(_kind(resource), ""))
             if collection.plural and collection not in lists:
                 bodies = self.cluster.objects(collection)
                 metadata = ((body["metadata"], body) for body in bodies)
@@ -152,7 +153,7 @@ class Waiter:
 
 def is_policy(resource: Resource) -> bool:
     """Tell whether an object is of a kind that Kyverno reads and reports on."""
-    return _group(resource) in POLICY_GROUPS and resource.kind.endswith("Policy")
+    return group_of(resource) in POLICY_GROUPS and resource.kind.endswith("Policy")
 
 
 def replicas(body: Body) -> tuple[int, int]:
@@ -165,13 +166,8 @@ def replicas(body: Body) -> tuple[int, int]:
     return newest, wanted
 
 
-def _group(resource: Resource) -> str:
-    group, slash, _ = resource.api_version.partition("/")
-    return group if slash else ""
-
-
 def _kind(resource: Resource) -> str:
-    return f"{resource.kind}.{_group(resource)}"
+    return f"{resource.kind}.{group_of(resource)}"
 
 
 def _lacking(name: str, body: Body | None) -> str:

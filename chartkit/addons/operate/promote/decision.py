@@ -35,8 +35,13 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
     whole = [policy for policy in candidate.compiled if not policy.policy.name.endswith(_PARTS)]
     found = (each for one in whole or candidate.compiled for each in _caveats(one, everywhere))
     evidence = candidate.evidence
-    more = [_unsent(len(evidence.unsent))] if evidence.unsent else []
-    more += [_outdated(evidence.outdated)] if evidence.outdated else []
+    more = []
+    if count := len(evidence.unsent):
+        noun = "object is" if count == 1 else "objects are"
+        more.append(f"{count} {noun} never sent to this environment's Kyverno, and not counted")
+    if count := evidence.outdated:
+        results = "1 result of a report is" if count == 1 else f"{count} results of reports are"
+        more.append(f"{results} older than the object, which passes now, and not counted")
     return (*dict.fromkeys(found), *more)
 
 
@@ -64,7 +69,8 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
     conditions = [*_conditions(spec)]
     if any(_REQUEST.search(condition) for condition in conditions):
         yield "has match conditions about the request, which admission alone evaluates"
-    if spec.get("background") is False or _not_in_background(spec):
+    background = mapping_at(spec, "evaluation", "background").get("enabled")
+    if spec.get("background") is False or background is False:
         yield "is not evaluated in the background: reports have results of admissions alone"
     if one.looks_around:
         yield "asks for other objects, images or services, which may answer otherwise at admission"
@@ -75,16 +81,6 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
         )
     if everywhere and "in " in described_actions(body):
         yield f"its own actions ({described_actions(body)}) end: it enforces in all namespaces"
-
-
-def _unsent(count: int) -> str:
-    noun = "object is" if count == 1 else "objects are"
-    return f"{count} {noun} never sent to this environment's Kyverno, and not counted"
-
-
-def _outdated(count: int) -> str:
-    results = "1 result of a report is" if count == 1 else f"{count} results of reports are"
-    return f"{results} older than the object, which passes now, and not counted"
 
 
 def _names_users(spec: Body) -> bool:
@@ -108,10 +104,6 @@ def _conditions(spec: Body) -> Iterator[str]:
     own = mappings_at(spec, "matchConditions")
     for each in (*own, *mappings_at(spec, "webhookConfiguration", "matchConditions")):
         yield str(each.get("expression") or "")
-
-
-def _not_in_background(spec: Body) -> bool:
-    return mapping_at(spec, "evaluation", "background").get("enabled") is False
 
 
 def _extends(one: RunnablePolicy) -> bool:

@@ -81,20 +81,19 @@ def _webhooks(kind: str, body: Body) -> Iterator[Webhook]:
     managed = mapping_at(metadata, "labels").get(_MANAGED) == "kyverno"
     for webhook in mappings_at(body, "webhooks"):
         name = str(webhook.get("name"))
+        service = mapping_at(webhook, "clientConfig", "service")
         if managed or ".kyverno.svc" in name or name.endswith(".kyverno.io"):
             yield Webhook(
                 kind,
                 str(metadata.get("name")),
                 name,
                 str(webhook.get("failurePolicy") or FAIL),
-                _service(mapping_at(webhook, "clientConfig", "service")),
+                Service(str(service.get("namespace")), str(service.get("name")))
+                if service
+                else None,
                 tuple(mappings_at(webhook, "rules")),
                 tuple(_exempt(mapping_at(webhook, "namespaceSelector"))),
             )
-
-
-def _service(body: Body) -> Service | None:
-    return Service(str(body.get("namespace")), str(body.get("name"))) if body else None
 
 
 def _exempt(selector: Body) -> Iterator[str]:
@@ -216,7 +215,8 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
     for each in webhooks:
         body = there.get(each.kind, each.configuration)
         if body is not None:
-            new = Opened(each.kind, each.configuration, _uid(body), each.name, each.policy)
+            uid = str(mapping_at(body, "metadata").get("uid") or "")
+            new = Opened(each.kind, each.configuration, uid, each.name, each.policy)
             if _key(new) not in opened or opened[_key(new)].uid != new.uid:
                 opened[_key(new)] = new
     write(file, Record(cluster.shown, tuple(opened.values())))
@@ -251,7 +251,11 @@ def _state(body: Body | None, opened: Opened) -> str:
     """Return why a webhook needs no restoring, empty where it does."""
     if body is None:
         return "is gone: Kyverno writes its webhooks when it starts"
-    policies = [each.get("failurePolicy", FAIL) for each in _named(body, opened.webhook)]
+    policies = [
+        each.get("failurePolicy", FAIL)
+        for each in mappings_at(body, "webhooks")
+        if each.get("name") == opened.webhook
+    ]
     if not policies:
         return "is gone from its configuration"
     if policies[0] == opened.failurePolicy:
@@ -281,13 +285,5 @@ def _write(
     return Outcome(tuple(changed), tuple(notes))
 
 
-def _named(body: Body, name: str) -> list[Body]:
-    return [webhook for webhook in mappings_at(body, "webhooks") if webhook.get("name") == name]
-
-
 def _key(opened: Opened) -> tuple[str, str, str]:
     return opened.kind, opened.configuration, opened.webhook
-
-
-def _uid(body: Body) -> str:
-    return str(mapping_at(body, "metadata").get("uid") or "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -86,6 +86,8 @@ class LiveSource:
     def _ask(self, path: str) -> _Answer:
         from urllib3.exceptions import HTTPError
 
+        from chartkit.network.http.transport import retry_after
+
         if not all(map(is_sendable, self._cluster.credentials.values())):
             # They may have been renewed since the kubeconfig was read.
             raise self._broken(
@@ -95,7 +97,9 @@ class LiveSource:
             times = (_CONNECT, _ANSWER)
             response = self._cluster.send("GET", path, timeout=times, preload=False)
             try:
-                return _Answer(response.status, self._read(response), _pause(response.headers))
+                pause = retry_after(response.headers)
+                content = self._read(response)
+                return _Answer(response.status, content, 1.0 if pause is None else pause)
             finally:
                 response.release_conn()
         except HTTPError as error:
@@ -160,12 +164,6 @@ def _check(path: str) -> None:
     rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
     if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
         raise RefusedError(0, "only read requests are sent")
-
-
-def _pause(headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait before the next attempt, as the server asks."""
-    given = headers.get("Retry-After", "1")
-    return float(given) if given.isascii() and given.isdigit() else 1.0
 
 
 _LASTS: Final = 300

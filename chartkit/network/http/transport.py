@@ -9,14 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urljoin
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPHeaderDict, ProxyManager
 from urllib3.exceptions import HTTPError
-from urllib3.util import Timeout
+from urllib3.util import Retry, Timeout
 
 from chartkit import __version__
 from chartkit.network.http.connections import (
@@ -124,7 +122,7 @@ class Transport:
         pause, attempts = self._limits.pause, self._limits.attempts
         for attempt in range(1, attempts + 1):
             outcome = self._in_time(request)
-            wait = _retry_after(outcome)
+            wait = retry_after(outcome.headers) if isinstance(outcome, Response) else None
             is_last = attempt == attempts or (wait or 0) > self._limits.longest_pause
             if is_last or not outcome.is_passing:
                 break
@@ -285,17 +283,13 @@ def _redirected_request(request: Request, status: int, here: Url, there: Url) ->
     return replace(request, headers=kept)
 
 
-def _retry_after(outcome: Response | NetworkError) -> float | None:
-    """Return the seconds until a server wants to be asked again; None where it does not say."""
-    text = outcome.headers.get("retry-after", "") if isinstance(outcome, Response) else ""
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        return float(text)
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until a server wants to be asked again; None where it does not say.
+    headers: by their names in lower case, or in any."""
     try:
-        when = parsedate_to_datetime(text)
-    except ValueError:
+        return Retry().parse_retry_after(headers.get("retry-after", ""))
+    except (HTTPError, ValueError, OverflowError):
         return None
-    zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (zoned - datetime.now(UTC)).total_seconds())
 
 
 _CHUNK: Final = 65536

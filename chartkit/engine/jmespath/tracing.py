@@ -7,6 +7,7 @@ give the same value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -64,14 +65,40 @@ def _left(source: Traced) -> tuple[Traced, ...]:
     return source.lost or ((source,) if not source.value else ())
 
 
-def _projected(source: Traced, members: list[Traced], apply: Trace, budget: Budget) -> Traced:
-    budget.spend(len(members), _TRACE)
-    parts: list[Traced] = []
-    lost = [*_left(source)]
-    for member in members:
-        found = apply(member, budget)
-        (lost if found.value is None else parts).append(found)
-    return listed(parts, lost)
+def _elements(source: Traced) -> list[Traced] | None:
+    """Return the elements of a list; None for another value."""
+    return source.members() if isinstance(source.value, list) else None
+
+
+def _projection(
+    first: Trace,
+    members: Callable[[Traced], list[Traced] | None],
+    apply: Trace,
+    holds: Trace | None = None,
+) -> Trace:
+    """Return the trace of what is there of each member, where a condition holds, if any."""
+
+    def project(here: Traced, budget: Budget) -> Traced:
+        source = first(here, budget)
+        given = members(source)
+        if given is None:
+            return _nothing(source)
+        budget.spend(len(given), _TRACE)
+        parts: list[Traced] = []
+        lost = [*_left(source)]
+        for member in given:
+            held = None if holds is None else holds(member, budget)
+            if held is not None and is_false(held.value):
+                lost.append(held)
+                continue
+            found = apply(member, budget)
+            if found.value is None:
+                lost.append(found)
+            else:
+                parts.append(found if held is None else found.chosen_by(held))
+        return listed(parts, lost)
+
+    return project
 
 
 def compared(left: Traced, right: Traced) -> tuple[Traced, ...]:
@@ -148,39 +175,11 @@ class _Tracer(Compiler):
 
     def projection(self, node: Node, _strict: bool, /) -> Trace:
         first, apply = (self.trace(child) for child in node.children)
-
-        def project(here: Traced, budget: Budget) -> Traced:
-            source = first(here, budget)
-            if not isinstance(source.value, list):
-                return _nothing(source)
-            return _projected(source, source.members(), apply, budget)
-
-        return project
+        return _projection(first, _elements, apply)
 
     def filter_projection(self, node: Node, _strict: bool, /) -> Trace:
-        first = self.quiet(node.children[0])
-        apply, holds = self.trace(node.children[1]), self.trace(node.children[2])
-
-        def select(here: Traced, budget: Budget) -> Traced:
-            source = first(here, budget)
-            if not isinstance(source.value, list):
-                return _nothing(source)
-            budget.spend(len(source.value), _TRACE)
-            parts: list[Traced] = []
-            lost = [*_left(source)]
-            for member in source.members():
-                held = holds(member, budget)
-                if is_false(held.value):
-                    lost.append(held)
-                    continue
-                found = apply(member, budget)
-                if found.value is None:
-                    lost.append(found)
-                else:
-                    parts.append(found.chosen_by(held))
-            return listed(parts, lost)
-
-        return select
+        apply, holds = (self.trace(child) for child in node.children[1:])
+        return _projection(self.quiet(node.children[0]), _elements, apply, holds)
 
     def flatten(self, node: Node, _strict: bool, /) -> Trace:
         first = self.quiet(node.children[0])
@@ -203,19 +202,15 @@ class _Tracer(Compiler):
         return flatten
 
     def value_projection(self, node: Node, _strict: bool, /) -> Trace:
-        first, apply = self.quiet(node.children[0]), self.trace(node.children[1])
         visits_nulls = not keeps_null(node.children[1])
 
-        def project(here: Traced, budget: Budget) -> Traced:
-            source = first(here, budget)
+        def members(source: Traced) -> list[Traced] | None:
             if not isinstance(source.value, dict):
-                return _nothing(source)
-            members = [member for _, member in source.items()]
-            if visits_nulls:
-                members = [Traced(None)] * len(members) + members
-            return _projected(source, members, apply, budget)
+                return None
+            found = [member for _, member in source.items()]
+            return [Traced(None)] * len(found) + found if visits_nulls else found
 
-        return project
+        return _projection(self.quiet(node.children[0]), members, self.trace(node.children[1]))
 
     def comparator(self, node: Node, _strict: bool, /) -> Trace:
         first, second = (self.trace(child) for child in node.children)

@@ -219,7 +219,8 @@ class _WatchedRule:
                 return unmet
         if result is not None and result.status is Status.ERROR:
             for check in (inner for part in parts for inner in part.walk()):
-                if check.asked is Asked.CONTEXT and _entry_name(check) in result.message:
+                entry = check.text.removeprefix("context entry ").partition(":")[0]
+                if check.asked is Asked.CONTEXT and entry in result.message:
                     return replace(check, parts=parts)
         asked, path = _action(self.rule)
         location = self._sources.at(*path)
@@ -231,10 +232,6 @@ class _WatchedRule:
                 return match if not match.holds else Decision(asked, False, text, location)
             return Decision(asked, False, text, location, parts=parts)
         return _of_action(asked, location, result, own, parts)
-
-
-def _entry_name(entry: Decision) -> str:
-    return entry.text.removeprefix("context entry ").partition(":")[0]
 
 
 def _nothing(own: Sequence[Decision], facts: Facts) -> str:
@@ -301,15 +298,11 @@ def _deciding(
         if part.asked in _BEFORE:
             continue
         if part.asked is Asked.ELEMENT and part.holds is holds and not part.holds:
-            inner = _deciding(part.parts, None if _has_patterns(part) else True, part.holds)
-            return inner or part
+            of_patterns = any(one.asked in (Asked.PATTERN, Asked.ELEMENT) for one in part.parts)
+            return _deciding(part.parts, None if of_patterns else True, part.holds) or part
         if part.asked is not Asked.ELEMENT and part.holds is looked_for:
             return part
     return next(iter(parts), None)
-
-
-def _has_patterns(element: Decision) -> bool:
-    return any(part.asked in (Asked.PATTERN, Asked.ELEMENT) for part in element.parts)
 
 
 def _action(rule: Rule) -> tuple[Asked, tuple[str, ...]]:

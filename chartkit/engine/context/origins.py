@@ -133,7 +133,8 @@ def _compile_text(text: str, path: str) -> Resolve:
     variables = find_variables(text) if OPEN in text else []
     if not variables:
         return _constant(unescape(text))
-    queries = [_query(variable.query, path) for variable in variables]
+    own = own_query(path, "request.object")
+    queries = [own if variable.query == "@" else variable.query for variable in variables]
     if is_whole(variables, text):
         return lambda origins: origins.query(queries[0])
     first, *literals = split_text(text, variables)
@@ -149,10 +150,6 @@ def _compile_text(text: str, path: str) -> Resolve:
         return again(origins).chosen_by(*found)
 
     return fill
-
-
-def _query(query: str, path: str) -> str:
-    return own_query(path, "request.object") if query == "@" else query
 
 
 class _Lazy(Mapping[str, Traced]):

@@ -63,7 +63,8 @@ class _Object:
     annotations: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.annotations = _annotations(self.body)
+        annotations = mapping_at(self.body, "metadata", "annotations").items()
+        self.annotations = {key: value for key, value in annotations if isinstance(value, str)}
 
     def annotation(self, name: str) -> str:
         """Return the pointer of an annotation of the signature."""
@@ -142,11 +143,6 @@ def _judge(verifies: Sequence[_Verify], judged: _Object) -> tuple[Status, str]:
             return Status.FAIL, found.reason
         reasons.append(found.reason)
     return Status.PASS, f"verified manifest signatures; {','.join(reasons)}"
-
-
-def _annotations(body: Body) -> Mapping[str, str]:
-    annotations = mapping_at(body, "metadata", "annotations")
-    return {key: value for key, value in annotations.items() if isinstance(value, str)}
 
 
 def _compile_set(body: Body, path: str) -> _Verify:

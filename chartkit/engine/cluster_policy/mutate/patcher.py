@@ -130,7 +130,7 @@ def _patcher(
                 resolved = {**resolved, JSON_PATCH: on_wrong(text)}
         except SubstitutionError as error:
             return failed(f"variable substitution failed: {error.message}")
-        return _applied(_found(resolved, work.budget), resource, work)
+        return _applied(_compiled(resolved, work.budget), resource, work)
 
     return patch
 
@@ -142,20 +142,16 @@ def _wrong_text(value: Json) -> str:
     )
 
 
-def _compiled(body: Body) -> Patch | None:
-    if body.get(MERGE) is not None:
+def _compiled(body: Body, budget: Budget | None = None) -> Patch | None:
+    """Return a patch; budget: that of the one object which it serves, None for any number."""
+    if body.get(MERGE) is None:
+        return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
+    if budget is None:
         return compile_merge(as_json(body[MERGE]))
-    return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
-
-
-def _found(body: Body, budget: Budget) -> Patch | None:
-    """As `_compiled`, for a patch that serves one object."""
-    if body.get(MERGE) is not None:
-        budget.weigh(body[MERGE], MERGE)
-        patch = as_json(body[MERGE])
-        # It has been weighed.
-        return lambda resource, work=None: merged(patch, resource, 0, work or Workspace())
-    return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
+    budget.weigh(body[MERGE], MERGE)
+    patch = as_json(body[MERGE])
+    # It has been weighed.
+    return lambda resource, work=None: merged(patch, resource, 0, work or Workspace())
 
 
 def as_json(value: Json) -> Json:

@@ -7,16 +7,14 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from chartkit.addons.lsp.cursor import Cursor
-from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, parse_api_version
+from chartkit.engine.kubernetes.kinds import (
+    CEL_ENVIRONMENTS,
+    CEL_GROUP,
+    KYVERNO_GROUP,
+    parse_api_version,
+)
 
 JMESPATH: Final = "jmespath"
-_CEL_KINDS: Final = {
-    "ValidatingPolicy": "vpol",
-    "MutatingPolicy": "mpol",
-    "GeneratingPolicy": "gpol",
-    "DeletingPolicy": "dpol",
-    "ImageValidatingPolicy": "ivpol",
-}
 _CEL_KEYS: Final = {"cel", "celPreconditions", "matchConditions", "variables"} | {
     "expression", "messageExpression", "valueExpression",
 }  # fmt: skip
@@ -50,7 +48,7 @@ def language_at(cursor: Cursor) -> str | None:
         return JMESPATH
     keys = _CEL_KEYS.intersection(map(str, cursor.path))
     if group == CEL_GROUP and keys:
-        own = _CEL_KINDS.get(kind.removeprefix("Namespaced"))
+        own = CEL_ENVIRONMENTS.get(kind.removeprefix("Namespaced"))
         return f"n{own}" if own and kind.startswith("Namespaced") else own
     is_kubernetes = group == "admissionregistration.k8s.io" and bool(keys)
     return "k8s" if is_kubernetes or keys & {"cel", "celPreconditions"} else None

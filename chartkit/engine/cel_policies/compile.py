@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel_policies.autogen import (
     Rewrite,
@@ -52,12 +50,10 @@ class DigestEvaluator(Evaluator):
     type = RuleType.IMAGE_VERIFY
     phase = Phase.IMAGES
 
-    def __init__(
-        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
-    ) -> None:
+    def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException]) -> None:
         """Raises CompileError where an expression or a glob does not compile."""
         super().__init__(policy)
-        compiler = ExpressionCompiler(policy, environment)
+        compiler = ExpressionCompiler(policy)
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
         self._exceptions = [
@@ -133,43 +129,34 @@ _Binder = Callable[[CelPolicy, Sequence[Resource]], _Evaluators]
 
 
 class _Kind(NamedTuple):
-    """A kind of Kyverno's; environment: the name of its own; rewrite: how the specification is
-    rewritten for pod controllers, None as `extended` does it."""
+    """A kind of Kyverno's; rewrite: how the specification is rewritten for pod controllers, None as
+    `extended` does it."""
 
     phase: Phase
-    environment: str
-    evaluator: Callable[[CelPolicy, Environment, _Exceptions], Evaluator]
+    evaluator: Callable[[CelPolicy, _Exceptions], Evaluator]
     rewrite: Rewrite | None = None
 
     def compiled(self, policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
         """The evaluators of the policy, of its forms for pod controllers and custom kinds."""
-        environment = _environment(self.environment, policy)
         if policy.kind is CelKind.GENERATING:
-            return (self.evaluator(policy, environment, exceptions),)
+            return (self.evaluator(policy, exceptions),)
         forms = (policy, *extended(policy, self.rewrite))
-        evaluators = [self.evaluator(form, environment, exceptions) for form in forms]
+        evaluators = [self.evaluator(form, exceptions) for form in forms]
         form_of_templates = of_templates(policy)
         if form_of_templates is not None:
             evaluators.append(TemplateEvaluator(form_of_templates, evaluators[0]))
         settings = policy.spec.get("validationConfigurations") or {}
         adds_digests = not policy.json and settings.get("mutateDigest") is not False
         if policy.kind is CelKind.IMAGE_VALIDATING and adds_digests:
-            evaluators += [DigestEvaluator(form, environment, exceptions) for form in forms]
+            evaluators += [DigestEvaluator(form, exceptions) for form in forms]
         return tuple(evaluators)
 
 
-def _environment(name: str, policy: CelPolicy) -> Environment:
-    """The environment of a kind; a policy of a namespace has functions that stay in it."""
-    if name == "ivpol" and policy.json:
-        return ENVIRONMENTS["ivpol-json"]
-    return ENVIRONMENTS[f"n{name}" if policy.namespace else name]
-
-
 _KINDS: Final[dict[CelKind, _Kind]] = {
-    CelKind.VALIDATING: _Kind(Phase.VALIDATE, "vpol", ValidatingEvaluator),
-    CelKind.MUTATING: _Kind(Phase.MUTATE, "mpol", MutatingEvaluator, mutations_rewritten),
-    CelKind.IMAGE_VALIDATING: _Kind(Phase.VALIDATE, "ivpol", ImageValidatingEvaluator),
-    CelKind.GENERATING: _Kind(Phase.GENERATE, "gpol", GeneratingEvaluator),
+    CelKind.VALIDATING: _Kind(Phase.VALIDATE, ValidatingEvaluator),
+    CelKind.MUTATING: _Kind(Phase.MUTATE, MutatingEvaluator, mutations_rewritten),
+    CelKind.IMAGE_VALIDATING: _Kind(Phase.VALIDATE, ImageValidatingEvaluator),
+    CelKind.GENERATING: _Kind(Phase.GENERATE, GeneratingEvaluator),
 }
 _BOUND: Final[dict[CelKind, tuple[Phase, _Binder]]] = {
     CelKind.MUTATING_ADMISSION: (Phase.MUTATE, compile_mutating_admission),

@@ -12,12 +12,14 @@ from chartkit.engine.cel import compile_expression, types
 from chartkit.engine.cel.ast import Call, Comprehension, Ident, nodes
 from chartkit.engine.cel.checker import UndefinedField
 from chartkit.engine.cel.declarations import Environment, StructType, Variable
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, Validation, field_at
+from chartkit.engine.kubernetes.kinds import CEL_ENVIRONMENTS, CelKind
 from chartkit.errors import CompileError
 from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Severity
@@ -92,18 +94,26 @@ class CompiledValidation:
     message_expression: Program | None
 
 
+def environment_of(policy: CelPolicy) -> Environment:
+    """The environment of a policy's kind; a policy of a namespace has functions that stay in it."""
+    if policy.json and policy.kind is CelKind.IMAGE_VALIDATING:
+        return ENVIRONMENTS["ivpol-json"]
+    name = CEL_ENVIRONMENTS[policy.kind]
+    return ENVIRONMENTS[f"n{name}" if policy.namespace else name]
+
+
 class ExpressionCompiler:
     """Compiles the expressions of one policy; `variables` grows as they are compiled.
 
-    environment: the kind's, with the policy's variables.
+    environment: None for that of the policy's kind.
 
     As in a cluster, the first list with a problem ends it: what follows may depend on it.
     """
 
-    def __init__(self, policy: CelPolicy, environment: Environment) -> None:
+    def __init__(self, policy: CelPolicy, environment: Environment | None = None) -> None:
         self._policy = policy
         self._fields: dict[str, Type] = {}
-        self._kind = environment
+        self._kind = environment or environment_of(policy)
         self._problems: list[Diagnostic] = []
 
     @property

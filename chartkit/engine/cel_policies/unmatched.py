@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.checker import UndefinedField
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import (
     KindIssues,
     kinds_called,
@@ -84,15 +83,6 @@ def _is_cluster_scoped(rule: ResourceRule) -> bool:
 
 
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
-_ENVIRONMENTS: Final = {
-    CelKind.VALIDATING: "vpol",
-    CelKind.MUTATING: "mpol",
-    CelKind.GENERATING: "gpol",
-    CelKind.DELETING: "dpol",
-    CelKind.IMAGE_VALIDATING: "ivpol",
-    CelKind.VALIDATING_ADMISSION: "vap",
-    CelKind.MUTATING_ADMISSION: "map",
-}
 
 
 def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
@@ -103,7 +93,7 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
     kinds = kinds_of(policy)
     if not kinds:
         return []
-    compiler = ExpressionCompiler(policy, ENVIRONMENTS[_ENVIRONMENTS[policy.kind]])
+    compiler = ExpressionCompiler(policy)
     try:
         compiler.variables(policy.variables)
     except CompileError:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.cluster_host import ClusterHost
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import observed
 from chartkit.engine.cel.values import Value
@@ -57,8 +56,7 @@ class DeletingPolicy(Evaluator):
         if policy.constraints is not None:
             constraints = of_any_operation(policy.constraints)
             self._constraints = Constraints(constraints, selects_nothing=False)
-        environment = ENVIRONMENTS["ndpol" if policy.namespace else "dpol"]
-        compiler = ExpressionCompiler(policy, environment)
+        compiler = ExpressionCompiler(policy)
         self._variables = compiler.variables(policy.variables)
         conditions = named_expressions(policy.spec.get("conditions"))
         self._conditions = compiler.conditions(conditions, "spec.conditions")

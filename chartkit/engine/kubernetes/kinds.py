@@ -184,6 +184,17 @@ class CelKind(StrEnum):
     MUTATING_ADMISSION = "MutatingAdmissionPolicy"
 
 
+CEL_ENVIRONMENTS: Final[Mapping[str, str]] = {
+    CelKind.VALIDATING: "vpol",
+    CelKind.MUTATING: "mpol",
+    CelKind.GENERATING: "gpol",
+    CelKind.DELETING: "dpol",
+    CelKind.IMAGE_VALIDATING: "ivpol",
+    CelKind.VALIDATING_ADMISSION: "vap",
+    CelKind.MUTATING_ADMISSION: "map",
+}
+"""The names of the kinds' environments (`cel.ENVIRONMENTS`); Kyverno's namespaced kinds have an n
+before it."""
 KYVERNO_KINDS: Final = (
     CelKind.VALIDATING,
     CelKind.MUTATING,

@@ -13,7 +13,6 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.facets import Facet
 from chartkit.engine import World
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, Select, nodes
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.syntax.format import unparse
@@ -34,11 +33,7 @@ from chartkit.wording import shortened
 
 MOST_TRACES: Final = 400
 """The most requests that one policy is traced for."""
-_ENVIRONMENTS: Final = {
-    CelKind.VALIDATING: "vpol",
-    CelKind.MUTATING: "mpol",
-    CelKind.GENERATING: "gpol",
-}
+_KINDS: Final = (CelKind.VALIDATING, CelKind.MUTATING, CelKind.GENERATING)
 _TRUTHS: Final = ("true", "false")
 _LENGTHS: Final = ("empty", "one", "many")
 _LONGEST: Final = 100
@@ -67,10 +62,7 @@ class Branches:
     """The branches of the conditions and validations of one policy, for what it matches itself."""
 
     def __init__(self, policy: CelPolicy) -> None:
-        name = _ENVIRONMENTS[policy.kind]
-        prefixed = f"n{name}" if policy.namespace else name
-        environment = ENVIRONMENTS[prefixed]
-        compiler = ExpressionCompiler(policy, environment)
+        compiler = ExpressionCompiler(policy)
         self._policy = policy
         self._constraints = Constraints(policy.constraints) if policy.constraints else None
         self._traces = 0
@@ -121,7 +113,7 @@ class Branches:
 
 def branches_of(policy: CelPolicy) -> Branches | None:
     """Return the branches of a policy; None for a kind that has no conditions to look at."""
-    return Branches(policy) if policy.kind in _ENVIRONMENTS and not policy.json else None
+    return Branches(policy) if policy.kind in _KINDS and not policy.json else None
 
 
 def _parts(name: str, program: Program) -> Iterator[_Part]:

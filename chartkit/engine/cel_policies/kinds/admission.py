@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Struct
@@ -19,6 +18,7 @@ from chartkit.engine.cel_policies.admission import (
 )
 from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
+from chartkit.engine.cel_policies.expressions import environment_of
 from chartkit.engine.cel_policies.kinds.mutating import OBJECT, PATCHES
 from chartkit.engine.cel_policies.match_reasons import match_decision
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
@@ -138,11 +138,11 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
         return self.result_of_binding(status, decision.message, decision.fields)
 
 
-def _compiled(policy: CelPolicy, environment: str) -> AdmissionValidation:
+def _compiled(policy: CelPolicy) -> AdmissionValidation:
     """Return the expressions that both kinds have; one that does not compile is an error of each
     request."""
     return AdmissionValidation(
-        ENVIRONMENTS[environment],
+        environment_of(policy),
         conditions=policy.conditions,
         variables=policy.variables,
         validations=policy.validations,
@@ -159,7 +159,7 @@ def compile_validating_admission(
 
     Raises CompileError for a binding that its schema refuses.
     """
-    validation = _compiled(policy, "vap")
+    validation = _compiled(policy)
     bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
     return tuple(ValidatingAdmissionEvaluator(policy, validation, binding) for binding in bindings)
 
@@ -232,7 +232,7 @@ def compile_mutating_admission(
 
     Raises CompileError for a binding that its schema refuses.
     """
-    conditions = _compiled(policy, "map")
+    conditions = _compiled(policy)
     mutations = [
         conditions.expressions.compile(text, (expected,))
         for text, expected in map(_mutation, policy.spec.get("mutations") or ())

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.cluster_host import ClusterHost
-from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
@@ -31,12 +30,10 @@ class GeneratingEvaluator(Evaluator):
 
     type = RuleType.GENERATION
 
-    def __init__(
-        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
-    ) -> None:
+    def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException]) -> None:
         """Raises CompileError where an expression or a template does not compile."""
         super().__init__(policy)
-        compiler = ExpressionCompiler(policy, environment)
+        compiler = ExpressionCompiler(policy)
         self._conditions = compiler.conditions(policy.conditions)
         self._variables = compiler.variables(policy.variables)
         self._steps = [

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
@@ -56,13 +55,11 @@ class ImageValidatingEvaluator(Evaluator):
     type = RuleType.IMAGE_VERIFY
     phase = Phase.VALIDATE
 
-    def __init__(
-        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
-    ) -> None:
+    def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException]) -> None:
         """Raises CompileError where an expression or a glob does not compile."""
         super().__init__(policy)
         spec = policy.spec
-        compiler = self._compiler = ExpressionCompiler(policy, environment)
+        compiler = self._compiler = ExpressionCompiler(policy)
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
         self._own_extractors = _compile_extractors(policy, compiler)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
@@ -45,15 +44,13 @@ class MutatingEvaluator(Evaluator):
 
     type = RuleType.MUTATION
 
-    def __init__(
-        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
-    ) -> None:
+    def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException]) -> None:
         """Raises CompileError where an expression does not compile, or Kyverno refuses it."""
         super().__init__(policy)
         refused = refusals(policy)
         if refused:
             raise CompileError(refused)
-        compiler = ExpressionCompiler(policy, environment)
+        compiler = ExpressionCompiler(policy)
         self._variables = compiler.variables(policy.variables)
         self._conditions = compiler.conditions(policy.conditions)
         self._targets = _compile_targets(policy, compiler)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.values import Value
@@ -28,12 +27,10 @@ INDEX: Final = "cel.validationIndex"
 class ValidatingEvaluator(Evaluator):
     """A compiled ValidatingPolicy."""
 
-    def __init__(
-        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
-    ) -> None:
+    def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException]) -> None:
         """Raises CompileError where an expression does not compile."""
         super().__init__(policy)
-        compiler = ExpressionCompiler(policy, environment)
+        compiler = ExpressionCompiler(policy)
         self._conditions = compiler.conditions(policy.conditions)
         self._variables = compiler.variables(policy.variables)
         self._validations = compiler.validations(policy.validations)

@@ -11,7 +11,7 @@ from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.declarations import Environment, Function, macro, overload
 from chartkit.engine.cel.explain import explain
 from chartkit.engine.cel.parser.building import Builder
-from chartkit.engine.cel_policies import compile as compile_module
+from chartkit.engine.cel_policies import expressions
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.jmespath import compiler
 from chartkit.engine.jmespath.declaration import function
@@ -96,7 +96,7 @@ def test_a_function_of_jmespath(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_function_and_a_macro_of_cel(
     monkeypatch: pytest.MonkeyPatch, environment: Environment, text: str
 ) -> None:
-    monkeypatch.setattr(compile_module, "ENVIRONMENTS", {"vpol": environment})
+    monkeypatch.setattr(expressions, "ENVIRONMENTS", {"vpol": environment})
     pods = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
     constraints = {"resourceRules": [{**pods, "resources": ["pods"]}]}
     validations = [{"expression": f"{text} != 'B'"}]

@@ -81,7 +81,7 @@ _HELM_CODE = re.compile(
     r"|\{\{-?\s*[^}\n]*\.(Values|Release|Chart|Capabilities|Template|Files)\b",
     re.MULTILINE,
 )
-_HELM_HINT = "a template of Helm is named by its chart's folder"
+_TEMPLATE_HINT = "render a template with its program; Helm's is named by its chart's folder"
 _OPEN = (
     "while scanning a quoted scalar",
     "while parsing a flow mapping",
@@ -111,7 +111,7 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
         problem = _one_line(error.problem or error.context or "cannot be parsed")
         begin, hint = error.context_mark, None
         if _HELM_CODE.search(text):
-            hint = _HELM_HINT
+            hint = _TEMPLATE_HINT
         elif "cannot start any token" in problem:
             hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
         elif begin and mark and error.context in _OPEN and begin.line < mark.line:
@@ -263,7 +263,7 @@ class Builder:
         if isinstance(key, int | float):
             return self._number_key(key, event)
         braces = isinstance(event, MappingStartEvent) and event.flow_style
-        hint = f"quote what begins with {{{{; {_HELM_HINT}" if braces else None
+        hint = f"quote text that begins with {{{{; {_TEMPLATE_HINT}" if braces else None
         raise self.error("a key must be text, a number or a boolean", event, hint)
 
     def _number_key(self, key: float, event: Any) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from chartkit.scan.custom_resources.definitions import Definitions
 
 RULE: Final = "scan-input"
+_TEMPLATE: Final = "a template"
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".jsonnet": ("Jsonnet", "jsonnet FILE"),
     ".libsonnet": ("Jsonnet", "jsonnet FILE"),
@@ -45,19 +46,20 @@ _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".k": ("KCL", "kcl run FILE"),
     ".pkl": ("Pkl", "pkl eval -f yaml FILE"),
     ".dhall": ("Dhall", "dhall-to-yaml --file FILE"),
-    ".tpl": ("a template", "helm template CHART"),
-    ".gotmpl": ("a template", "helmfile template"),
-    ".j2": ("a template", "PROGRAM FILE"),
+    ".tpl": (_TEMPLATE, "helm template CHART"),
+    ".gotmpl": (_TEMPLATE, "helmfile template"),
+    ".j2": (_TEMPLATE, "PROGRAM FILE"),
 }
 """Files of which programs make manifests: what they are called, and the command that does so."""
 _MOST_HIDDEN: Final = 500
-_LARGEST_HIDDEN: Final = 1 << 20
-"""The files of a hidden folder that are looked at, and their bytes."""
+"""The files of a hidden folder that are looked at."""
+_LARGEST: Final = 1 << 20
+"""The bytes of a hidden file or a template that is looked at."""
 _ALIKE: Final = 0.85
 """The share of equal letters from which on an annotation is one that is misspelt."""
 _MOST_FAULTS: Final = 100
 """The kinds and fields that are listed."""
-_HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml"})
+HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"})
 _CLI_GROUP: Final = "cli.kyverno.io"
 _CLI_OPTIONS: Final[Mapping[str, str]] = {
     "Values": "-f FILE",
@@ -98,11 +100,11 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
             path = os.path.normpath(os.path.join(here, name))
             if excludes(Path(path)):
                 continue
-            if name in _HELMFILES:
+            if name in HELMFILES:
                 hint = "helmfile template | chartkit scan -"
                 yield _note("the releases of Helmfile are not rendered", Location(path), hint)
-            elif (suffix := os.path.splitext(name)[1]) in _PROGRAMS and name[0] != ".":
-                found.setdefault(suffix, []).append(path)
+            elif name[0] != "." and _makes_manifests(path):
+                found.setdefault(os.path.splitext(name)[1], []).append(path)
     for suffix, paths in found.items():
         language, command = _PROGRAMS[suffix]
         more = _and_more(len(paths) - 1, suffix)
@@ -126,11 +128,20 @@ def _holds_manifest(folder: str) -> bool:
     """Report whether one of the first files below a hidden folder is a manifest."""
     walked = ((here, name) for here, _, names in os.walk(folder) for name in sorted(names))
     for here, name in islice(walked, _MOST_HIDDEN):
-        if name.endswith((".yaml", ".yml", ".json")):
-            with suppress(InputError):
-                content = read_bytes(os.path.join(here, name), _LARGEST_HIDDEN)
-                if not holds_no_object(content):
-                    return True
+        if name.endswith((".yaml", ".yml", ".json")) and _may_hold_object(os.path.join(here, name)):
+            return True
+    return False
+
+
+def _makes_manifests(file: str) -> bool:
+    """Report whether another program makes manifests of a file; a template may be of any text."""
+    language, _ = _PROGRAMS.get(os.path.splitext(file)[1], ("", ""))
+    return language != "" and (language != _TEMPLATE or _may_hold_object(file))
+
+
+def _may_hold_object(file: str) -> bool:
+    with suppress(InputError):
+        return not holds_no_object(read_bytes(file, _LARGEST))
     return False
 
 

@@ -28,6 +28,7 @@ from chartkit.errors import HelmMissingError, InputError, RenderError, system_er
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.scan.ineffective import (
+    HELMFILES,
     RULE,
     answer_fault,
     incomplete_lists,
@@ -59,9 +60,9 @@ def walk(
     """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
     contents.
 
-    Hidden files and folders are skipped, and what is excluded. note: called with a row for a folder
-    that cannot be read, and for a pipe, a socket, a device or a broken link among the files;
-    without it, raise InputError.
+    Hidden files and folders, Helmfile's files and what is excluded are skipped. note: called with a
+    row for a folder that cannot be read, and for a pipe, a socket, a device or a broken link among
+    the files; without it, raise InputError.
     """
     try:
         with system_errors("cannot be read", folder):
@@ -82,7 +83,7 @@ def walk(
                 yield path
             elif not entry.is_symlink():
                 yield from walk(path, note, excludes)
-        elif is_manifest(path) and _is_readable(path, note):
+        elif is_manifest(path) and entry.name not in HELMFILES and _is_readable(path, note):
             yield path
 
 

@@ -316,12 +316,19 @@ def objects_at(
     exclude: Sequence[str] = (),
 ) -> list[Resource]:
     """Return the objects at paths, as `read_inputs` does, and those of the releases that they
-    declare."""
-    objects = read_inputs(paths, stdin, note, chart, reads, exclude)
+    declare; note is called once with each row."""
+    noted: set[Diagnostic] = set()
+
+    def note_once(row: Diagnostic) -> None:
+        if row not in noted:
+            noted.add(row)
+            note(row)
+
+    objects = read_inputs(paths, stdin, note_once, chart, reads, exclude)
     if any(group_of(resource) in RELEASE_GROUPS for resource in objects):
         from chartkit.scan.gitops.releases import release_objects
 
-        objects += release_objects(objects, paths, chart, note)
+        objects += release_objects(objects, paths, chart, note_once)
     return objects
 
 

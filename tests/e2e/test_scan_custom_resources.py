@@ -180,6 +180,18 @@ def test_a_path_without_definitions_is_refused(folder: Path) -> None:
     assert "goose.yaml: holds no CustomResourceDefinition" in done.err
 
 
+def test_patches_of_definitions_and_files_of_programs_are_no_failures(folder: Path) -> None:
+    head = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:"
+    (folder / "patch.yaml").write_text(f"{head} {{name: geese.example.com}}\n")
+    (folder / "goose.yaml").write_text("apiVersion: example.com/v1\nkind: Goose\nlabels: []\n")
+    done = chartkit(
+        folder, "scan", "goose.yaml", "patch.yaml", "--crds", "crds", "-p", "pss-baseline"
+    )
+    what = "CustomResourceDefinition 'geese.example.com': defines no kind, as a patch may"
+    assert f"patch.yaml:1: note crd: {what}" in done.err
+    assert (done.code, "skip: 1" in done.out) == (0, True), done.out
+
+
 @pytest.mark.slow
 def test_failures_of_definitions_can_be_selected_and_accepted(folder: Path) -> None:
     (folder / "goose.yaml").write_text(GOOSE.replace("size: 3", "size: 9"))

@@ -215,6 +215,19 @@ def test_a_chart_that_does_not_render_fails_the_scan(folder: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("declared", [FLUX, ARGO])
+def test_a_chart_without_its_dependencies_is_one_row(folder: Path, declared: str) -> None:
+    with (folder / "charts" / "web" / "Chart.yaml").open("a") as chart:
+        chart.write(
+            "dependencies:\n- {name: redis, version: 1.0.0, repository: https://a.example}\n"
+        )
+    (folder / "releases" / "release.yaml").write_text(declared)
+    done = chartkit(folder, "scan", ".", "-p", "policy.yml")
+    assert done.code == 2
+    [row] = [line for line in done.err.splitlines() if " unread: " in line]
+    assert row.startswith("charts/web/Chart.yaml:5:4: error unread: depends on the chart 'redis'")
+
+
 @pytest.mark.slow
 def test_values_of_kyverno_in_objects_are_checked(folder: Path) -> None:
     text = """\

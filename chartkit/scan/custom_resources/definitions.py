@@ -10,6 +10,7 @@ from chartkit.engine.kubernetes.kinds import CRD_GROUP, CustomNames, GroupVersio
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.scan.custom_resources.rules import compile_rule, rules_of
 from chartkit.scan.custom_resources.schema import Schema, SchemaError, read_schema
+from chartkit.scan.custom_resources.storing import complete_defaults
 from chartkit.scan.inputs import is_definition
 
 RULE: Final = "crd"
@@ -71,9 +72,15 @@ def _versions(resource: Resource, faults: list[Diagnostic]) -> Iterator[CustomKi
     names = mapping_at(spec, "names")
     group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")
     scope, versions = spec.get("scope"), spec.get("versions")
+    if not names and group is None and versions is None:
+        location = resource.location
+        message = f"{KIND} '{resource.name}': defines no kind, as a patch may"
+        faults.append(Diagnostic(RULE, Severity.NOTE, message, location))
+        return
     for value, path in ((group, "group"), (kind, "names/kind"), (plural, "names/plural")):
         if not isinstance(value, str) or not value:
-            faults.append(_fault(resource, "must be a string", f"/spec/{path}"))
+            field = f"spec.{path.replace('/', '.')}"
+            faults.append(_fault(resource, f"{field} must be a string", f"/spec/{path}"))
             return
     if scope not in ("Namespaced", "Cluster"):
         faults.append(_fault(resource, "must be Namespaced or Cluster", "/spec/scope"))
@@ -111,6 +118,7 @@ def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]
     except SchemaError as error:
         faults.append(_fault(resource, str(error), pointer_of(*where, *error.path)))
         return None
+    complete_defaults(schema)
     for rule in rules_of(schema):
         compiled = compile_rule(rule.rule, rule.shape, rule.is_root)
         for key, fault in (("rule", compiled.fault), ("messageExpression", compiled.message_fault)):

@@ -42,6 +42,7 @@ VALIDATIONS_RULE: Final = "validations"
 """The rule of results about `x-kubernetes-validations`."""
 MOST: Final = 100
 """The failures of one object that are listed."""
+_NO_METADATA: Final = "has no metadata, as a program's own file, and is no object of an API server"
 _UNCHECKED: Final = (
     "some validation rules were not checked because the object was invalid; correct the existing "
     "errors to complete validation"
@@ -75,6 +76,8 @@ class CustomResources:
             return [_failure(known, SCHEMA_RULE, text, ("/apiVersion",))]
         if known.schema is None:
             return []
+        if "metadata" not in resource.body:
+            return [_result(known.definition, SCHEMA_RULE, Status.SKIP, _NO_METADATA, ())]
         failures: list[RuleResult] = []
         for rule, problem, fields in _problems(known, known.schema, resource.body):
             if len(failures) == MOST:

@@ -130,6 +130,15 @@ def with_defaults(schema: Schema, body: Body) -> Body:
     return body
 
 
+def complete_defaults(schema: Schema) -> None:
+    """Fill the defaults of nested fields into those of a schema, the innermost first."""
+    for below in (*schema.properties.values(), schema.items, schema.additional):
+        if isinstance(below, Schema):
+            complete_defaults(below)
+    if schema.has_default:
+        _fill(schema, schema.default)
+
+
 def _fill(schema: Schema | None, value: Json) -> None:
     if schema is None:
         return

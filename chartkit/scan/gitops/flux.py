@@ -32,7 +32,6 @@ from chartkit.scan.gitops.model import (
     text_document,
 )
 from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
-from chartkit.wording import counted
 
 KIND: Final = "HelmRelease"
 _DEFAULT_KEY: Final = "values.yaml"
@@ -83,6 +82,9 @@ def read_helm_release(
     return release
 
 
+_UNJUDGED: Final = "what depends on them is not judged"
+
+
 def _fill(found: DeclaredRelease) -> None:
     """Fill the defaults of variables into the values that objects hold; note what has none."""
     unknown: list[FieldPath] = []
@@ -93,9 +95,7 @@ def _fill(found: DeclaredRelease) -> None:
             found.values[at] = filled(value, unknown) or {}
     found.unknown = tuple(unknown)
     if unknown:
-        some = counted(len(unknown), "value comes from a variable", "values come from variables")
-        them = "it" if len(unknown) == 1 else "them"
-        message = f"{some} without a default: what depends on {them} is not judged"
+        message = f"variables of its values have no default ({len(unknown)}): {_UNJUDGED}"
         found.note(message, "/spec/values")
 
 

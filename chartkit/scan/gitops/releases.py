@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.checkout import checkout_top
-from chartkit.documents.unread import UNREAD
+from chartkit.documents.unread import UNREAD, unread_at
 from chartkit.engine.kubernetes.kinds import group_of
-from chartkit.errors import InputError, RenderError
+from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.scan.gitops import ARGO, FLUX, argo, flux
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
@@ -115,6 +115,9 @@ def _rendered(
     )
     try:
         return render_inputs(folder, chart, note)
+    except MissingChartError as error:
+        note(unread_at(release.owner.location, error))
+        return []
     except (RenderError, InputError) as error:
         rule, severity = (RULE, Severity.WARNING) if lacks_values else (UNREAD, Severity.ERROR)
         location = error.location or release.owner.location

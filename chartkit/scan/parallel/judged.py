@@ -66,7 +66,7 @@ class Judged(NamedTuple):
         resource = self.resource or given
         assert resource is not None
         if self.places is None:
-            return resource
+            return resource if given is None else Resource(resource.body, given.location)
         known = self.places
         if given is not None:
             known = replace(known, others=given.location.places)

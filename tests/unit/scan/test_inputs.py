@@ -128,7 +128,8 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     files = ("a.jsonnet", "b/c.jsonnet", "x.cue", "main.k", "helmfile.yaml")
     for name in (*files, "b/_x.tpl", "d.yaml.gotmpl", ".hidden.cue", "chart/templates/_y.tpl"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("releases: []\n", "utf-8")
+        (tmp_path / name).write_text("apiVersion: v1\nkind: {{ .kind }}\n", "utf-8")
+    (tmp_path / "README.md.gotmpl").write_text("# {{ .name }}\n", "utf-8")
     (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
     (tmp_path / "pod.yaml").write_text(POD, "utf-8")
     (tmp_path / "linked").symlink_to(tmp_path / "b")
@@ -148,6 +149,8 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
         assert said in text
     assert "hidden" not in text
     assert "_y.tpl" not in text
+    assert "README" not in text
+    assert text.count("helmfile.yaml") == 1
 
 
 def test_lists_as_api_servers_give_them(tmp_path: Path) -> None:

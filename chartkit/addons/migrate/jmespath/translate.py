@@ -83,7 +83,7 @@ class Translator:
         try:
             tree = parse(query)
         except JMESPathError as error:
-            raise NotConvertible(f"the expression {query} is malformed: {error}") from None
+            raise NotConvertible(f"the expression '{query}' is malformed: {error}") from None
         if _QUOTED in query:
             return Translator(self._not_extended(query)).node(tree, current)
         if names_images(query) and "images" in self.names.others:

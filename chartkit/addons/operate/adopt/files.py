@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -17,7 +17,7 @@ from chartkit.addons.operate.adopt.engine import (
 )
 from chartkit.addons.operate.adopt.model import EngineValues, Estate, Outcome, Piece, Row
 from chartkit.documents.exclusion import exclusion
-from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of, is_binding
@@ -149,7 +149,7 @@ class FileReader:
             return self._documents(wanted, named=False)
         except UNREADABLE as error:
             if not is_built or file.is_dir():
-                self._unread(_unreadable(file, error))
+                self._unread(unread_file(file, error))
             return 0
 
     def _documents(self, documents: Iterable[Document], named: bool) -> int:
@@ -213,18 +213,6 @@ class FileReader:
         for resource in rendered:
             sorter.add(Piece(resource, chart=str(folder)))
         return len(rendered) + (values is not None)
-
-
-def _unreadable(file: Path, error: Exception) -> Diagnostic:
-    row = unread_file(file, error)
-    try:
-        line = None if file.is_dir() else first_code(read_source(file))
-    except UNREADABLE:
-        line = None
-    if line is None or not is_unread(row):
-        return row
-    location = Location(str(file), line)
-    return replace(row, message="has Helm code", location=location, hint=_CHART_HINT)
 
 
 def _code_line(document: Document) -> int | None:

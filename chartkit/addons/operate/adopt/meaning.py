@@ -121,7 +121,7 @@ def _compared(
         return
     if proof.faults:
         shown = _difference(proof.faults[0], is_legacy(resource))
-        message = f"has the name of {name} and means something else: {shown}"
+        message = f"has the name of {name} but means something else: {shown}"
     elif proof.equal:
         missing = proof.coverage.total - proof.coverage.reached
         message = (
@@ -181,4 +181,6 @@ def _difference(found: Difference, is_first: bool) -> str:
     """Return a difference in words; is_first: whether the policy in use is the first of both."""
     own, other = (found.legacy, found.new) if is_first else (found.new, found.legacy)
     kind = mapping_at(found.case.document, "object").get("kind") or "object"
-    return f"of some {kind} it says {own.result}, and that one {other.result}"
+    if own.result == other.result:
+        return f"for some {kind} the results are the same, and the {found.aspect} differs"
+    return f"for some {kind} the result here is '{own.result}', there '{other.result}'"

@@ -336,7 +336,7 @@ def test_a_name_leads_to_a_candidate_and_the_engine_decides(
     assert message.startswith(
         "means the same as chartkit/baseline/disallow-host-path"
         if same
-        else "has the name of chartkit/baseline/disallow-host-path and means something else"
+        else "has the name of chartkit/baseline/disallow-host-path but means something else"
     )
     assert ("Means the same as chartkit/baseline/disallow-host-path." in profile) is same
 

@@ -81,7 +81,7 @@ def test_a_release_is_judged_with_the_defaults(replicas: str, wanted: list[str])
 
 def test_unknown_values_are_one_note() -> None:
     text = "${n}\n      nodeSelector: {a: '${zone}'}"
-    what = "2 values come from variables without a default: what depends on them is not judged"
+    what = "variables of its values have no default (2): what depends on them is not judged"
     assert linted(text)[1] == [f"HelmRelease 'kyverno': {what}"]
 
 

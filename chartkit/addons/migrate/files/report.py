@@ -33,7 +33,7 @@ _SPLIT: Final = "split"
 
 def text(migration: Migration) -> Iterator[Block]:
     """Yield the table for a terminal, and below it what to know about rules."""
-    unread = [f"not read: {shown(line)}" for line in migration.inventory.unread]
+    unread = [row for line in migration.inventory.unread for row in _wrapped(f"not read: {line}")]
     if not migration.objects and not migration.mentions:
         yield from unread or [_NOTHING]
         return

@@ -52,7 +52,8 @@ def _text(plan: Plan) -> Iterator[Block]:
         yield ""
     for sentence in said_once(plan.objects):
         yield from (*_wrapped(sentence, ""), "")
-    yield from (f"not read: {shown(line)}" for line in plan.unread)
+    for line in plan.unread:
+        yield from _wrapped(f"not read: {line}", "")
     yield _sentence(plan)
 
 

@@ -223,9 +223,12 @@ def _take(
     other = seen.setdefault(name, piece)
     if other is not piece:
         if plain(other.resource.body) != plain(piece.resource.body):
-            there = f"{other.subject}, {other.resource.location}"
-            message = f"another policy of this name is in use: {there}"
+            here, there = piece.resource.location, other.resource.location
+            message = f"another policy of this name is in use: {other.subject}, {there}"
             hint = "a chart names policies by their name alone: give one of them another"
+            if here.overlay and there.overlay and here.overlay != there.overlay:
+                message = f"the overlay {here.overlay} builds another one than {there.overlay}"
+                hint = "name each overlay as an environment by --env NAME=PATH"
             found.rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
         return
     known = found.policies.get(name)

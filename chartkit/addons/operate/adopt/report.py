@@ -66,8 +66,8 @@ def _text(adoption: Adoption) -> Iterator[Block]:
                 where = f" in {row.environment}" if row.environment else ""
                 subject, location = row.subject, row.location
                 place = f"  {shown(str(location))}" if location else ""
-                if location is not None and location.file == subject:
-                    subject, place = str(location), ""
+                if location is not None and subject.endswith(location.file):
+                    subject, place = subject.removesuffix(location.file) + str(location), ""
                 yield f"{word}  {shown(single_line(subject))}{shown(where)}{place}"
                 margin = " " * (_WIDTH + 2)
                 yield f"{margin}{shown(single_line(row.message))}"

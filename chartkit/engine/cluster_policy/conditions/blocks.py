@@ -200,7 +200,7 @@ def _against_constant(
     parts = weight_of(value)
 
     def holds(context: Context) -> bool:
-        found = _key(condition, key, context)
+        found = _resolved(condition, "key", key, context)
         if found.__class__ in _LISTS:
             if _is_short(found):
                 context.budget.steps -= _FEW * parts
@@ -217,11 +217,8 @@ def _against_template(
     condition: Condition, key: Template, value: Template, operator: Prepare
 ) -> Callable[[Context], bool]:
     def holds(context: Context) -> bool:
-        found = _key(condition, key, context)
-        try:
-            against = value.resolve(context)
-        except SubstitutionError as error:
-            raise _unresolved(condition, context, "value", error) from error
+        found = _resolved(condition, "key", key, context)
+        against = _resolved(condition, "value", value, context)
         if found.__class__ in _LISTS or against.__class__ in _LISTS:
             if _is_short(found) and _is_short(against):
                 context.budget.steps -= _FEW * _FEW
@@ -234,22 +231,18 @@ def _against_template(
     return holds
 
 
-def _key(condition: Condition, key: Template, context: Context) -> Json:
+def _resolved(condition: Condition, side: str, template: Template, context: Context) -> Json:
+    """Return the key or the value of a condition; raise `EvaluationError`, which is recorded,
+    where its variables cannot be had."""
     try:
-        return key.resolve(context)
+        return template.resolve(context)
     except SubstitutionError as error:
-        raise _unresolved(condition, context, "key", error) from error
+        message = f"failed to substitute variables in condition {side}: {error.message}"
+        if context.recorder is not None:
+            from chartkit.engine.cluster_policy.conditions.fields import record_failure
 
-
-def _unresolved(
-    condition: Condition, context: Context, side: str, error: SubstitutionError
-) -> EvaluationError:
-    message = f"failed to substitute variables in condition {side}: {error.message}"
-    if context.recorder is not None:
-        from chartkit.engine.cluster_policy.conditions.fields import record_failure
-
-        record_failure(context.recorder, condition, context, message)
-    return EvaluationError(message)
+            record_failure(context.recorder, condition, context, message)
+        raise EvaluationError(message) from error
 
 
 def _recorded(

@@ -173,6 +173,9 @@ def shape_of(fold: Comprehension) -> Shape | None:
     return None
 
 
+INDEXING = frozenset({"_[_]", "_[?_]", "_?._"})
+"""The functions of selections that are calls."""
+
 ACCUMULATOR = "@result"
 """The name of `accu_var` in the standard macros; no author can write it."""
 

@@ -12,6 +12,7 @@ from typing import Final, TypeVar, cast
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel import library
 from chartkit.engine.cel.ast import (
+    INDEXING,
     Call,
     Comprehension,
     Expr,
@@ -113,7 +114,6 @@ _MOST_ELEMENTS: Final = 3
 _MOST_PARTS: Final = 200
 _DEEPEST: Final = 40
 """Parts inside more parts than these are left out."""
-_CHAINS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _JUNCTIONS: Final = frozenset({"_&&_", "_||_"})
 _SAME_PLACE: Final = frozenset({"orValue", "or", "value", "dyn", "optional.of", COMPATIBLE})
 
@@ -247,7 +247,7 @@ class _Tree:
 
     def _is_chain(self, expr: Expr) -> bool:
         return isinstance(expr, Ident | Select) or (
-            isinstance(expr, Call) and expr.function in _CHAINS
+            isinstance(expr, Call) and expr.function in INDEXING
         )
 
     def _written(self, expr: Expr) -> tuple[Expr, ...]:
@@ -325,7 +325,7 @@ class _Tree:
             function, arguments = function_and_arguments(self._checked, expr)
             if function in _SAME_PLACE:
                 return self._path(arguments[0], trace, scope)
-            if function not in _CHAINS:
+            if function not in INDEXING:
                 return None
             base, operand = arguments
             key = operand.value if isinstance(operand, Literal) else trace.get(operand.id)

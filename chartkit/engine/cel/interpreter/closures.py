@@ -27,7 +27,7 @@ from chartkit.engine.cel.interpreter.comprehension import (
     matching,
     membership,
 )
-from chartkit.engine.cel.interpreter.constant_folding import Folded
+from chartkit.engine.cel.interpreter.constant_folding import PATTERNS, Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.interpreter.frame import Frame, Round, Step, absorbed
 from chartkit.engine.cel.library.membership import Members
@@ -109,8 +109,6 @@ class Local:
 Scope = Mapping[str, Local]
 
 _KEYS = (str, int, float, bool)
-_SEARCHES = frozenset({"find", "findAll"})
-"""Functions that have another implementation in cel-go where their pattern is constant."""
 
 
 class Planner:
@@ -223,7 +221,7 @@ class Planner:
             if isinstance(pattern, str):
                 return matching(steps[0], pattern)
         dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
-        if function in _SEARCHES and isinstance(self._folded.constants.get(arguments[1].id), str):
+        if function in PATTERNS and isinstance(self._folded.constants.get(arguments[1].id), str):
             dispatch = dispatch.silent()
         if function == "@in":
             return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)

@@ -32,7 +32,8 @@ CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )
 PATTERNS: Final = frozenset({"find", "findAll"})
-"""Functions whose constant pattern is compiled with the program in every environment."""
+"""Functions whose constant pattern is compiled with the program in every environment, for another
+implementation of cel-go's."""
 
 _HASHED = frozenset({bool, int, Uint, float, str})
 _INDEXING = frozenset({"_[_]", "_[?_]"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from chartkit.engine.cel.ast import Call, Expr, Literal, Select
+from chartkit.engine.cel.ast import INDEXING, Call, Expr, Literal, Select
 from chartkit.engine.cel.declarations import Overload
 from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch, dispatch_for
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
@@ -85,7 +85,7 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
     if isinstance(expr, Select) and not expr.test_only and expr.id not in writer.checked.names:
         inner = optional_path(writer, expr.operand, scope)
         field: str | int = expr.field
-    elif isinstance(expr, Call) and expr.function in _INDEXES:
+    elif isinstance(expr, Call) and expr.function in INDEXING:
         key = expr.args[1]
         value = writer.folded.constants.get(key.id)
         if value is None and isinstance(key, Literal):
@@ -103,9 +103,6 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
         return None
     writer.weight += SELECTION
     return inner.more(field)
-
-
-_INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
 
 
 def _optional_select(writer: Writer, expr: Call, _args: Arguments, scope: Scope) -> Code | None:

@@ -198,7 +198,7 @@ class Planner:
         """Return the operand and the key of a selection with a constant one."""
         if isinstance(expr, ast.Select):
             return None if expr.test_only else (expr.operand, (expr.field, False))
-        if not isinstance(expr, ast.Call) or expr.function not in _INDEXING:
+        if not isinstance(expr, ast.Call) or expr.function not in ast.INDEXING:
             return None
         operand, chosen = expr.args
         key = self._folded.constants.get(chosen.id)
@@ -308,7 +308,6 @@ def _constant(value: Value) -> Step:
     return lambda _frame: datum
 
 
-_INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, FieldPath], Step]]] = {
     "_[_]": Planner.index,
     "_[?_]": Planner.index,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 from chartkit.go import GoError
 from chartkit.model import Json
@@ -87,6 +87,13 @@ MIN_INT64 = -(2**63)
 
 
 _Parsed = TypeVar("_Parsed")
+
+
+BOOLS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""What Go reads as a boolean (`ParseBool`)."""
 
 
 class NumberError(GoError):

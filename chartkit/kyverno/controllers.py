@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.documents.reader import read_file
-from chartkit.model import Body, Json, Resource, mapping_at, text_of
+from chartkit.go.strconv import BOOLS
+from chartkit.model import Body, Json, Resource, list_of, mapping_at, mappings_at, text_of
 from chartkit.schemas import crds
 
 ADMISSION = "admission-controller"
@@ -39,6 +40,17 @@ class Controller:
     deployment: Resource
     scaler: Resource | None
     replicas: Json
+
+    @property
+    def containers(self) -> list[Body]:
+        """The containers of its Pods."""
+        return mappings_at(self.deployment.body, "spec", "template", "spec", "containers")
+
+    def flag(self, name: str, default: str, alone: str | None = None) -> str:
+        """Return the value that the arguments give a flag; alone: of a flag without one, None where
+        the next argument is the value."""
+        given = (value for each in self.containers for value in _given(each, name, alone))
+        return [default, *given][-1]
 
     @property
     def values_key(self) -> str:
@@ -82,8 +94,6 @@ def labels_of(body: Body) -> Body:
 
 _FLAG: Final = "allowHTTPInNamespacedPolicies"
 _VARIABLE: Final = "FLAG_ENABLE_HTTP_IN_NAMESPACED_POLICIES"
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 def allows_http(resources: Sequence[Resource]) -> bool:
@@ -91,47 +101,30 @@ def allows_http(resources: Sequence[Resource]) -> bool:
     policies must have the flag, or the variable in its place: one without it refuses what the
     others accept."""
     found = controllers(resources)
-    return bool(found) and all(_allows(controller.deployment) for controller in found)
+    return bool(found) and all(any(map(_allows, controller.containers)) for controller in found)
 
 
-def _allows(deployment: Resource) -> bool:
-    spec = _member(_member(_member(deployment.body, "spec"), "template"), "spec")
-    return any(_is_on(one) for one in _items(spec, "containers"))
-
-
-def _is_on(container: Json) -> bool:
-    flag = _last(_values(_items(container, "args")))
+def _allows(container: Body) -> bool:
+    flag = _last(_given(container, _FLAG, None))
     if flag is not None:
         return flag
-    listed = (one for one in _items(container, "env") if _member(one, "name") == _VARIABLE)
-    return bool(_last(_member(one, "value") for one in listed))
+    listed = (one for one in mappings_at(container, "env") if one.get("name") == _VARIABLE)
+    return bool(_last(text_of(one.get("value")) for one in listed))
 
 
-def _last(values: Iterator[Json]) -> bool | None:
+def _last(values: Iterable[str]) -> bool | None:
     """Return the last value that Go reads as a boolean; an invalid one after it unsets it."""
-    found: bool | None = None
-    for value in values:
-        text = text_of(value)
-        found = True if text in _TRUE else False if text in _FALSE else None
-    return found
+    return BOOLS.get(["", *values][-1])
 
 
-def _values(arguments: Sequence[Json]) -> Iterator[Json]:
-    """Yield the values of the flag, as Go's package `flag` reads them."""
-    rest = iter(arguments)
+def _given(container: Body, flag: str, alone: str | None) -> Iterator[str]:
+    """Yield the values that the arguments of a container give a flag, as Go's package `flag` reads
+    them."""
+    rest = map(text_of, list_of(container.get("args")))
     for argument in rest:
-        name, equals, value = str(argument).removeprefix("-").removeprefix("-").partition("=")
-        if name == _FLAG and str(argument).startswith("-"):
-            yield value if equals else next(rest, "")
-
-
-def _member(value: Json, key: str) -> Json:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _items(value: Json, key: str) -> Sequence[Json]:
-    found = _member(value, key)
-    return found if isinstance(found, list) else ()
+        name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
+        if name == flag and argument.startswith("-"):
+            yield value if equals else next(rest, "") if alone is None else alone
 
 
 CORE: Final = ""

@@ -20,7 +20,6 @@ from chartkit.model import (
     Location,
     Resource,
     Severity,
-    mappings_at,
 )
 
 RULE_FAULT: Final = "CK105"
@@ -169,8 +168,7 @@ def running_release(engine: Sequence[Resource], component: str) -> Release | Non
     """
     for controller in controllers(engine):
         if controller.component == component:
-            template = ("spec", "template", "spec")
-            for container in mappings_at(controller.deployment.body, *template, "containers"):
+            for container in controller.containers:
                 image = str(container.get("image", "")).partition("@")[0]
                 return parse_release(image.rpartition("/")[2].partition(":")[2])
     return None

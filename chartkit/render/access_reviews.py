@@ -17,7 +17,7 @@ from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import KINDS, Policy, Rule, read_policy
 from chartkit.errors import CompileError, InputError
 from chartkit.kyverno.controllers import ADMISSION, controllers, known_kinds
-from chartkit.model import Body, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Resource, mapping_at
 from chartkit.project.project import Project
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
@@ -34,7 +34,6 @@ LONG_TIMEOUT: Final = 30
 _DEFAULT_SECONDS: Final = "10"
 TIMEOUT_FLAG: Final = "webhookTimeout"
 TIMEOUT_KEY: Final = f"admissionController.container.extraArgs.{TIMEOUT_FLAG}"
-_CONTAINERS: Final = ("spec", "template", "spec", "containers")
 _VERBS: Final = ("get", "list", "watch")
 _RATE_FLAGS: Final = "clientRateLimitQPS: 500, clientRateLimitBurst: 1000"
 
@@ -114,12 +113,9 @@ def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
     else:
         # The seconds that the engine's arguments give its webhooks.
         given = [
-            argument.partition("=")[2]
+            controller.flag(TIMEOUT_FLAG, _DEFAULT_SECONDS)
             for controller in controllers(subject.engine.rendered().resources)
             if controller.component == ADMISSION
-            for container in mappings_at(controller.deployment.body, *_CONTAINERS)
-            for argument in container.get("args") or ()
-            if argument.startswith(f"--{TIMEOUT_FLAG}=")
         ]
         seconds = given[-1] if given else _DEFAULT_SECONDS
         message = f"{what}: its webhooks wait up to {seconds} s, those for objects as well"

@@ -21,8 +21,9 @@ from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.errors import EvaluationError
 from chartkit.go.quantity import quantity_or_none
+from chartkit.go.strconv import BOOLS
 from chartkit.kyverno.controllers import ADMISSION, Controller, controllers
-from chartkit.model import Json, Resource, RuleType, list_of, mapping_at, mappings_at, texts_of
+from chartkit.model import Json, Resource, RuleType, list_of, mapping_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,6 @@ _REPORTED: Final = {
     "generate": RuleType.GENERATION,
 }
 _RESULTS: Final = ("pass", "fail", "error", "warn", "skip")
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_CONTAINERS: Final = ("spec", "template", "spec", "containers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,22 +158,22 @@ def engine_settings(rendered: Sequence[Resource]) -> EngineSettings:
         return EngineSettings()
     defaults = EngineSettings()
     reports, admission = found.get(REPORTS), found.get(ADMISSION)
-    flags = _Flags(_arguments(reports))
-    admission_flags = _Flags(_arguments(admission))
-    results = flags.text("allowedResults", ",".join(_RESULTS)).split(",")
-    types = flags.text("enableReporting", ",".join(_REPORTED)).split(",")
+    results = _flag(reports, "allowedResults", ",".join(_RESULTS)).split(",")
+    types = _flag(reports, "enableReporting", ",".join(_REPORTED)).split(",")
+    limit = _flag(admission, "maxAdmissionReports", "")
+    is_number = limit.isdecimal() and len(limit) < 10
     replicas = admission.replicas if admission else 1
     return EngineSettings(
         is_known=True,
         has_reports_controller=reports is not None and reports.replicas != 0,
-        admission_reports=admission_flags.is_on("admissionReports"),
-        admission_limit=admission_flags.number("maxAdmissionReports", defaults.admission_limit),
-        aggregate_reports=flags.is_on("aggregateReports"),
-        policy_reports=flags.is_on("policyReports"),
-        api_server_policies=flags.is_on("validatingAdmissionPolicyReports"),
-        background_scan=flags.is_on("backgroundScan"),
-        interval=flags.text("backgroundScanInterval", defaults.interval),
-        skip_resource_filters=flags.is_on("skipResourceFilters"),
+        admission_reports=_is_on(admission, "admissionReports"),
+        admission_limit=int(limit) if is_number else defaults.admission_limit,
+        aggregate_reports=_is_on(reports, "aggregateReports"),
+        policy_reports=_is_on(reports, "policyReports"),
+        api_server_policies=_is_on(reports, "validatingAdmissionPolicyReports"),
+        background_scan=_is_on(reports, "backgroundScan"),
+        interval=_flag(reports, "backgroundScanInterval", defaults.interval),
+        skip_resource_filters=_is_on(reports, "skipResourceFilters"),
         results=frozenset(results),
         types=frozenset(_REPORTED[each] for each in types if each in _REPORTED),
         memory_limit=_memory_limit(reports),
@@ -182,36 +181,16 @@ def engine_settings(rendered: Sequence[Resource]) -> EngineSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    """The arguments of a controller, of which the last one of a name counts."""
-
-    arguments: Sequence[str]
-
-    def text(self, name: str, default: str) -> str:
-        for argument in reversed(self.arguments):
-            given, equals, value = argument.lstrip("-").partition("=")
-            if given == name:
-                return value if equals else "true"
-        return default
-
-    def is_on(self, name: str) -> bool:
-        return self.text(name, "true") in _TRUE
-
-    def number(self, name: str, default: int) -> int:
-        text = self.text(name, str(default))
-        return int(text) if text.isdecimal() else default
+def _flag(controller: Controller | None, name: str, default: str, alone: str | None = None) -> str:
+    return default if controller is None else controller.flag(name, default, alone)
 
 
-def _arguments(controller: Controller | None) -> list[str]:
-    if controller is None:
-        return []
-    containers = mappings_at(controller.deployment.body, *_CONTAINERS)
-    return [text for container in containers for text in texts_of(container.get("args"))]
+def _is_on(controller: Controller | None, name: str) -> bool:
+    return BOOLS.get(_flag(controller, name, "true", "true"), False)
 
 
 def _memory_limit(controller: Controller | None) -> int | None:
-    for each in mappings_at(controller.deployment.body, *_CONTAINERS) if controller else ():
+    for each in controller.containers if controller else ():
         value = mapping_at(each, "resources", "limits").get("memory")
         quantity = quantity_or_none(str(value)) if value is not None else None
         limit = None if quantity is None else int(float(quantity))

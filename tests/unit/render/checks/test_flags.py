@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.kyverno.controllers import allows_http
+from chartkit.kyverno.controllers import allows_http, controllers
 from chartkit.model import Resource
 from chartkit.project.project import Project
 from chartkit.render.pipeline import RenderOptions, render_project
@@ -44,6 +44,21 @@ def _controller(name: str, **container: Any) -> Resource:
 )
 def test_a_flag_of_a_controller(container: Any, is_on: bool) -> None:
     assert allows_http([_controller("admission", **container)]) == is_on
+
+
+@pytest.mark.parametrize(
+    ("args", "alone", "value"),
+    [
+        ([], None, "10"),
+        (["--wait=5", "--other"], None, "5"),
+        (["-wait", "5", "--wait=7"], None, "7"),
+        (["--wait", "5"], "true", "true"),
+        (["wait=5", "---wait=5"], None, "10"),
+    ],
+)
+def test_the_last_value_of_a_flag_counts(args: Any, alone: str | None, value: str) -> None:
+    (found,) = controllers([_controller("admission", args=args)])
+    assert found.flag("wait", "10", alone) == value
 
 
 def test_every_controller_needs_it() -> None:

@@ -29,12 +29,8 @@ from chartkit.engine.cel.values import (
 from chartkit.go.duration import HOUR, MILLISECOND, MINUTE, SECOND
 from chartkit.go.fmt import format_float
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.go.strconv import NumberError, parse_float, parse_int
+from chartkit.go.strconv import BOOLS, NumberError, parse_float, parse_int
 
-_BOOLS = {
-    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
-}
 _UINT_DIGITS = len(str(UINT_MAX))
 
 
@@ -52,7 +48,7 @@ def _same(value: Value) -> Value:
 
 def bool_of_text(text: str) -> bool:
     """`true`, `t`, `1`, `false` and so on, as Go reads booleans; raises `CelError`."""
-    known = _BOOLS.get(text)
+    known = BOOLS.get(text)
     if known is None:
         raise _refused(types.BOOL)
     return known

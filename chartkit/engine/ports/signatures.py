@@ -18,7 +18,7 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.go.fmt import go_json
 from chartkit.go.types import GoTypes
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, texts_of
 
 
 class SignatureError(LookupFailed):
@@ -53,15 +53,10 @@ def read_credentials(body: Json) -> Credentials:
     if not isinstance(body, dict):
         return NOBODY_ELSE
     return Credentials(
-        _names(body.get("providers")),
-        _names(body.get("secrets")),
+        tuple(texts_of(body.get("providers"))),
+        tuple(texts_of(body.get("secrets"))),
         body.get("allowInsecureRegistry") is True,
     )
-
-
-def _names(value: Json) -> tuple[str, ...]:
-    listed = value if isinstance(value, list) else []
-    return tuple(one for one in listed if isinstance(one, str))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind, parse_api_version
-from chartkit.model import Body
+from chartkit.model import Body, mappings_at
 from chartkit.network.cluster.client import object_path
 from chartkit.network.cluster.source import RefusedError, Source
 
@@ -83,7 +83,7 @@ class Discovery:
         for group in _listed(source.get("/apis"), "APIGroupList", "groups"):
             if str(group.get("name")) in MEASURES:
                 continue
-            versions = [str(each.get("groupVersion")) for each in _objects(group, "versions")]
+            versions = [str(each.get("groupVersion")) for each in mappings_at(group, "versions")]
             preferred = group.get("preferredVersion")
             first = preferred.get("groupVersion") if isinstance(preferred, dict) else None
             ordered = [each for each in versions if each == first]
@@ -114,9 +114,4 @@ def _listed(answer: Body, kind: str, key: str) -> list[Body]:
     items = answer.get(key)
     if answer.get("kind", kind) != kind or not isinstance(items, list):
         raise RefusedError(0, f"the response is not of kind {kind}; is this an API server?")
-    return _objects(answer, key)
-
-
-def _objects(body: Body, key: str) -> list[Body]:
-    items = body.get(key)
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return mappings_at(answer, key)

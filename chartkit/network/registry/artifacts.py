@@ -17,7 +17,7 @@ from chartkit.engine.scalars.image_reference import (
 from chartkit.engine.scalars.image_reference import parse_repository as repository_of
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, Json, mappings_at, text_of
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.client import (
     DOCKER_INDEX,
@@ -174,10 +174,7 @@ def image_of(
 
 def _child(index: Json, name: str) -> str:
     """Return the digest of the platform's image in an index; raises RegistryError."""
-    listed = index.get("manifests") if isinstance(index, dict) else None
-    for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict):
-            continue
+    for one in mappings_at(index, "manifests"):
         platform = one.get("platform")
         if platform is None:
             named: tuple[Json, Json] = _PLATFORM

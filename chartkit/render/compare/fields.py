@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.documents.reader import read_file
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import LIST_KEYS
-from chartkit.model import Body, FieldPath, Json, Resource, mapping_at, path_text
+from chartkit.model import Body, FieldPath, Json, Resource, mapping_at, mappings_at, path_text
 from chartkit.scan.api_defaults.kinds import as_stored
 from chartkit.scan.api_defaults.shape import copied
 from chartkit.schemas.compact import Schema, type_library
@@ -101,8 +101,7 @@ def _merged(defaults: Body, value: Body) -> Body:
 
 def _validations(body: Body) -> list[Body]:
     """Return the `validate` blocks of a ClusterPolicy's rules."""
-    rules = mapping_at(body, "spec").get("rules")
-    found = (mapping_at(rule, "validate") for rule in (rules if isinstance(rules, list) else ()))
+    found = (mapping_at(rule, "validate") for rule in mappings_at(body, "spec", "rules"))
     return [each for each in found if each]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chartkit.model import Body, Json, mapping_at
+from chartkit.model import Body, Json, mapping_at, mappings_at
 from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
 
 POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
@@ -138,9 +138,7 @@ def _generating(body: Body | None) -> dict[str, Body]:
     spec = mapping_at(body or {}, "spec")
     if "generate" in spec:
         return {"": mapping_at(spec, "evaluation")}
-    rules = spec.get("rules")
-    found = [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
-    making = [each for each in found if each.get("generate")]
+    making = [each for each in mappings_at(spec, "rules") if each.get("generate")]
     return {str(each.get("name")): mapping_at(each, "generate") for each in making}
 
 

@@ -16,6 +16,8 @@ from chartkit.model import Location
 
 LARGEST: Final = 512 << 20
 """Bytes of the largest content: as much as a file that is not compressed may have."""
+LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+"""The first bytes of a file that Git LFS keeps elsewhere."""
 SUFFIXES: Final = frozenset({".gz", ".zst"})
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
@@ -246,7 +248,11 @@ def _streamed(number: int, location: Location) -> str:
 
 def decoded(content: bytes, location: Location, start: int = 0) -> str:
     """Return the text of bytes of a file without a byte order mark, with newlines as its only line
-    ends; start: of the bytes. Raise InputError for what is not UTF-8."""
+    ends; start: of the bytes. Raise InputError for what is not UTF-8, and for a pointer of Git LFS.
+    """
+    if content.startswith(LFS_POINTER):
+        message = "is a pointer of Git LFS, and its content is not here"
+        raise InputError(message, location, "git lfs pull")
     try:
         return _with_newlines(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
+from chartkit.documents.input_files import LFS_POINTER
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.model import Diagnostic, Location, Severity
 
@@ -37,7 +38,9 @@ def unread_at(location: Location, error: Exception) -> Diagnostic:
 
 def holds_no_object(content: bytes) -> bool:
     """Report whether the content of a file cannot hold a Kubernetes object: it lacks the text
-    `apiVersion` or `kind`."""
+    `apiVersion` or `kind`, and is no pointer of Git LFS."""
+    if content.startswith(LFS_POINTER):
+        return False
     text = content.replace(b"\x00", b"")  # UTF-16 has a zero byte for each of these letters.
     return not all(word in text for word in _WORDS)
 

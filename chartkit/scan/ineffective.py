@@ -195,6 +195,9 @@ def overlooked(
             message = f"{each.kind} '{each.name}' of mode {mode} is only scanned"
             hint = "Kyverno's authorization server asks such policies, its controllers do not"
             yield _note(message, location, hint)
+        elif each.kind == "Template" and isinstance(each.body.get("objects"), list):
+            message = f"Template '{each.name}': its objects are not scanned"
+            yield _note(message, each.location, "oc process --local -f FILE | chartkit scan -")
         elif group == _CLI_GROUP:
             message = f"{each.kind} of {_CLI_GROUP} has no effect here: it is only scanned"
             yield _note(message, each.location, _CLI_OPTIONS.get(each.kind))

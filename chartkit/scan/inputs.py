@@ -54,22 +54,18 @@ def is_chart(path: Path) -> bool:
     return is_file(path / CHART_FILE)
 
 
-def walk(
-    folder: Path, note: Note | None = None, excludes: Exclusion = EVERYTHING
-) -> Iterator[Path]:
+def walk(folder: Path, note: Note, excludes: Exclusion = EVERYTHING) -> Iterator[Path]:
     """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
     contents.
 
     Hidden files and folders, Helmfile's files and what is excluded are skipped. note: called with a
     row for a folder that cannot be read, and for a pipe, a socket, a device or a broken link among
-    the files; without it, raise InputError.
+    the files.
     """
     try:
         with system_errors("cannot be read", folder):
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except InputError as error:
-        if note is None:
-            raise
         note(unread(error))
         return
     for entry in entries:
@@ -87,16 +83,13 @@ def walk(
             yield path
 
 
-def _is_readable(path: Path, note: Note | None) -> bool:
-    """Return whether a path is a file; note: called with a row if it is not, without it raise
-    InputError."""
+def _is_readable(path: Path, note: Note) -> bool:
+    """Return whether a path is a file; note: called with a row if it is not."""
     try:
         refuse_special(path)
-        if note is not None and not is_there(path):
+        if not is_there(path):
             raise InputError("no such file", Location(str(path)), "the link is broken")
     except InputError as error:
-        if note is None:
-            raise
         note(unread(error))
         return False
     return True

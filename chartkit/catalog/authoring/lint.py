@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
 from chartkit.catalog.policy_lint.findings import rule_findings, run_findings
 from chartkit.catalog.policy_lint.levels import NO_LEVELS, Levels, at_levels
-from chartkit.documents.input_files import is_there, read_bytes
+from chartkit.documents.input_files import LFS_POINTER, is_there, read_bytes
 from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
 from chartkit.errors import InputError, RenderError
@@ -47,7 +47,7 @@ def lint_policies(
     folders = 0
     for source in matching(sources):
         before = len(resources), _errors(findings), folders
-        files, own = _files(source)
+        files, own = _files(source, findings.append)
         for file in track(files):
             resources += _read(file, findings, is_named=file == source)
         for folder in own:
@@ -76,15 +76,16 @@ def _errors(findings: Sequence[Diagnostic]) -> int:
     return sum(each.severity is Severity.ERROR for each in findings)
 
 
-def _files(source: str) -> tuple[list[str], list[Path]]:
+def _files(source: str, note: Callable[[Diagnostic], None]) -> tuple[list[str], list[Path]]:
     """Return the files of a folder, or the source itself, and the folders of policies in chartkit's
-    own format, whose files have parameters in place of values."""
+    own format, whose files have parameters in place of values; note: called with a row for each
+    file that cannot be read."""
     path = Path(source)
     if path.is_file() and (path.parent / METADATA_FILE).is_file():
         return [], [path.parent]
     if not path.is_dir() or is_chart(path):
         return [source], []
-    paths = [file for file in walk(path) if file.is_dir() or not is_test_file(file)]
+    paths = [file for file in walk(path, note) if file.is_dir() or not is_test_file(file)]
     own = {file.parent for file in paths if file.name == METADATA_FILE}
     return [str(file) for file in paths if file.parent not in own], sorted(own)
 
@@ -120,5 +121,5 @@ def _names_no_policy(source: Path) -> bool:
         return False
 
 
-_OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b")
-"""What a policy's text has, and how packed files begin."""
+_OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b", LFS_POINTER)
+"""What a policy's text has, and how packed files and pointers of Git LFS begin."""

@@ -124,7 +124,7 @@ def of_folder(folder: Path, environment: str) -> Side:
     own = folder / environment
     place = own if own.is_dir() else folder
     notes: list[Diagnostic] = []
-    files = list(walk(place))
+    files = list(walk(place, lambda _: None))  # `read_inputs` has the rows.
     if not files:
         hint = f"give a folder of manifests, or one with {FILE_NAME}"
         raise InputError("holds no manifests", Location(str(place)), hint)

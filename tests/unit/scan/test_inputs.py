@@ -204,6 +204,8 @@ def test_objects_without_effect_are_named(tmp_path: Path) -> None:
         "policy": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {}\n",
         "other": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: q}\nspec: {}\n",
         "known": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: k}\nspec: {}\n",
+        "open": "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: t}\n"
+        "objects: [{apiVersion: v1, kind: Pod}]\n",
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text, "utf-8")
@@ -212,4 +214,17 @@ def test_objects_without_effect_are_named(tmp_path: Path) -> None:
     assert "values.yaml:1: note scan-input: Values of cli.kyverno.io has no effect here" in notes
     assert "Kustomization 'apps': its patches and substitutions are not applied" in notes
     assert "ClusterPolicy 'q' and 1 more policy judge nothing here: only scanned" in notes
+    assert (
+        "open.yaml:1: note scan-input: Template 't': its objects are not scanned (oc proc" in notes
+    )
     assert "'k'" not in notes
+
+
+def test_a_pointer_of_git_lfs_is_not_read(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"
+    (tmp_path / "kept.yaml").write_text(pointer, "utf-8")
+    (tmp_path / "pod.yaml").write_text(POD, "utf-8")
+    names, notes = _notes(tmp_path)
+    assert names == ["web"]
+    what = "error unread: is a pointer of Git LFS, and its content is not here (git lfs pull)"
+    assert notes == [f"{tmp_path}/kept.yaml: {what}"]

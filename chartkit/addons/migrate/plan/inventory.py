@@ -260,7 +260,7 @@ class _Files:
         if is_chart(where) or not where.is_dir():
             files: Iterable[Path] = [where]
         else:
-            files = walk(where, excludes=exclusion(where))
+            files = walk(where, self.faults.append, exclusion(where))
         for file in filter(self._is_new, files):
             every = not where.is_dir()
             yield from self._chart(file) if file.is_dir() else self._file(file, every)

@@ -1,0 +1,40 @@
+"""A link that leads nowhere has a row, and everything beside it is judged."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+
+_POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: no-host-network}
+spec:
+  rules:
+  - name: host-network
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: no host network
+      pattern: {spec: {=(hostNetwork): false}}
+"""
+
+
+@pytest.mark.parametrize("target", ["nowhere.yaml", "broken.yaml"])
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("policies", "lint", "."), "1 policy"),
+        (("migrate", "plan", ".", "--no-prove"), "ClusterPolicy/no-host-network"),
+        (("adopt", "--dry-run", ".", "--kyverno", "1.19"), "ClusterPolicy no-host-network"),
+    ],
+)
+def test_a_broken_link_is_a_row(
+    tmp_path: Path, command: tuple[str, ...], said: str, target: str
+) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "broken.yaml").symlink_to(target)
+    done = chartkit(tmp_path, *command)
+    assert "broken.yaml" in done.out + done.err
+    assert said in done.out, done.out + done.err
+    assert done.code in (1, 2)

@@ -36,7 +36,12 @@ DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "names
 
 _ROUND = 50
 """The most work of a round besides the author's code: the accumulator and the added member."""
-_LOOPS = {FoldKind.ALL: "_all({})", FoldKind.ANY: "_any({})", FoldKind.LIST: "[{}]"}
+_LOOPS = {
+    FoldKind.ALL: "_all({})",
+    FoldKind.ANY: "_any({})",
+    FoldKind.ONE: "_one({})",
+    FoldKind.LIST: "[{}]",
+}
 """The code of macros; the others, and those with two variables, are left to the closures, as are
 maps and objects that an expression makes."""
 

@@ -260,6 +260,11 @@ def charge(meter: Meter, cost: int) -> None:
         raise Undecided
 
 
+def exactly_one(holds: Iterable[bool]) -> bool:
+    """Return whether one of them is true."""
+    return sum(holds) == 1
+
+
 NAMES: Final[dict[str, object]] = {
     "_all": all,
     "_any": any,
@@ -279,6 +284,7 @@ NAMES: Final[dict[str, object]] = {
     "_le": comparison(operator.le),
     "_len": len,
     "_lt": comparison(operator.lt),
+    "_one": exactly_one,
     "_path": optional_path,
     "_path_or": path_or,
     "_plus": plus,

@@ -35,7 +35,7 @@ from chartkit.scan.requests import (
     load_surroundings,
     read_definitions,
 )
-from chartkit.scan.run import ScanContext, namespaces_among, run_scan
+from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
 from chartkit.scan.user_inputs import UserInputs, load_user_inputs
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ class Survey:
     @property
     def namespaces(self) -> Mapping[str, Mapping[str, str]]:
         """The labels of each namespace."""
-        objects = self.namespace_objects
-        return {name: body["metadata"]["labels"] for name, body in objects.items()}
+        return namespace_labels(self.namespace_objects)
 
     def policies(self) -> list[Resource]:
         """Return the policies that are installed."""
@@ -100,7 +99,7 @@ class Survey:
     def context(self, policies: PolicySet, inputs: UserInputs | None = None) -> ScanContext:
         """Return the settings for policies that judge the objects of the cluster."""
         given = UserInputs() if inputs is None else inputs
-        requests = Requests(policies, (), self.namespaces, self.namespace_objects, given)
+        requests = Requests(policies, (), self.namespace_objects, given)
         context = requests.context(self.world(given))
         return replace(context, plural_of=self.reader.discovery.plural)
 
@@ -153,8 +152,7 @@ def scan_cluster(
     custom = custom_resources(read_definitions(options, console.note), (), console.note)
     for line in _unserved(custom, reader):
         console.stderr(line)
-    namespaces = survey.namespace_objects
-    requests = Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
+    requests = Requests(policies, (), survey.namespace_objects, inputs, custom)
     require_policies(policies, console)
     report = ScanReport(reporting, requests)
     completion = requests.completion()

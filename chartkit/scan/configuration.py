@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.engine import Configuration, read_configuration
@@ -11,8 +11,6 @@ from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Resource, mapping_at, mappings_at
 
 _VARIABLE: Final = "INIT_CONFIG"
-Labels = Mapping[str, Mapping[str, str]]
-"""The labels of namespaces by name, as far as they are known."""
 
 
 def configuration(rendered: Sequence[Resource]) -> tuple[Configuration, str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chartkit.scan.custom_resources.results import CustomResources
 
 Labels = Mapping[str, Mapping[str, str]]
+"""The labels of namespaces by name, as far as they are known."""
 Completed = Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
 
 

@@ -135,7 +135,6 @@ class InstalledPolicies:
         before them."""
         return replace(
             requests,
-            namespaces={**self.survey.namespaces, **requests.namespaces},
             namespace_objects={**self.survey.namespace_objects, **requests.namespace_objects},
             served=served_names(self.survey.reader),
         )

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from chartkit.engine import World
 from chartkit.model import Resource
 from chartkit.scan.cluster_source import recordings_among
 from chartkit.scan.environment import ProjectEnvironment
@@ -207,14 +206,12 @@ def _context(
     run: RunOptions, installed: InstalledPolicies | None, requests: Requests
 ) -> ScanContext:
     """Return the settings of requests, in the world of the inputs or of a cluster."""
-    world = _world(requests, run.is_json) if installed is None else installed.world(requests)
+    if installed is not None:
+        world = installed.world(requests)
+    else:
+        judged = () if run.is_json else requests.objects
+        world = requests.inputs.world(requests.policies.policies, judged, requests.names)
     return replace(requests.context(world), audit_warn=run.audit_warn, is_json=run.is_json)
-
-
-def _world(requests: Requests, is_json: bool) -> World:
-    """Return the world that policies see: the objects, and what the user gives."""
-    judged = () if is_json else requests.objects
-    return requests.inputs.world(requests.policies.policies, judged, requests.names)
 
 
 def _judged(

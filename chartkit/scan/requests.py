@@ -87,18 +87,21 @@ class RequestOptions:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """policies, objects: to evaluate; namespaces: labels by name; namespace_objects: the Namespaces
-    themselves; inputs: the user's settings for requests; custom: the custom kinds that are defined
-    among the objects, or where the user says, None for none; served: the names of those of
-    a cluster."""
+    """policies, objects: to evaluate; namespace_objects: the Namespaces, by name; inputs: the
+    user's settings for requests; custom: the custom kinds that are defined among the objects, or
+    where the user says, None for none; served: the names of those of a cluster."""
 
     policies: PolicySet
     objects: Sequence[Resource]
-    namespaces: Mapping[str, Mapping[str, str]]
     namespace_objects: Mapping[str, Body]
     inputs: UserInputs
     custom: CustomResources | None = None
     served: CustomNames = UNKNOWN
+
+    @property
+    def namespaces(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of the Namespaces, by name."""
+        return namespace_labels(self.namespace_objects)
 
     @property
     def names(self) -> CustomNames:
@@ -120,11 +123,10 @@ class Requests:
         inputs: what the user says; definitions: further ones; note: called with their faults, and
         with what policies are refused for where these kinds are known.
         """
-        labels, namespaces = namespace_labels(objects), namespaces_among(objects)
         custom = custom_resources(definitions, objects, note)
         if custom is not None:
             policies = policies.with_names(custom.names, note)
-        return cls(policies, objects, labels, namespaces, inputs or UserInputs(), custom)
+        return cls(policies, objects, namespaces_among(objects), inputs or UserInputs(), custom)
 
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of policies, and of definitions of custom kinds, for reports."""
@@ -234,7 +236,7 @@ def read_requests(
     """
     policies, inputs, given = judges.policies, judges.inputs, options.inputs
     if is_json:
-        return Requests(policies, _load_payloads(options, stdin, note), {}, {}, inputs)
+        return Requests(policies, _load_payloads(options, stdin, note), {}, inputs)
     _require_variables(options, policies)
     chart = ChartOptions(
         values=inputs.chart_values,

@@ -162,9 +162,9 @@ def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:
     return objects
 
 
-def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
-    """Return the labels of the Namespaces among objects, by name."""
-    return {name: body["metadata"]["labels"] for name, body in namespaces_among(found).items()}
+def namespace_labels(namespaces: Mapping[str, Body]) -> dict[str, dict[str, str]]:
+    """Return the labels of Namespaces, as `namespaces_among` gives these."""
+    return {name: body["metadata"]["labels"] for name, body in namespaces.items()}
 
 
 def _audited(

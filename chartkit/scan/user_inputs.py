@@ -19,7 +19,6 @@ from chartkit.documents.reader import (
     read_source,
     read_text,
 )
-from chartkit.documents.unread import require_read
 from chartkit.engine import (
     OFFLINE,
     PolicyAttachments,
@@ -44,7 +43,7 @@ from chartkit.engine.kubernetes.kinds import UNKNOWN, VERSIONS, CustomNames
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Resource
+from chartkit.model import Location, Resource
 from chartkit.scan.inputs import Note, existing, is_remote
 from chartkit.schemas.json_schema import require_single_keys
 
@@ -217,7 +216,13 @@ def read_user_inputs(
             (kyverno[0].body, kyverno[0].location) if kyverno else (None, Location("--set"))
         )
         read = read_values(body, location, given)
-    return UserInputs(read, tuple(charts), _user(user_info), _context(context))
+    user, objects = None, NO_CONTEXT
+    if user_info is not None:
+        document = _document(user_info)
+        user = read_user_info(document.body, document.location)
+    if context is not None:
+        objects = read_context(_document(context))
+    return UserInputs(read, tuple(charts), user, objects)
 
 
 def _kyverno_values(values: Path | Document) -> Document | None:
@@ -230,22 +235,12 @@ def _kyverno_values(values: Path | Document) -> Document | None:
     return None
 
 
-def _context(path: Path | None) -> UserContext:
-    if path is None:
-        return NO_CONTEXT
+def _document(path: Path) -> Document:
+    """Return the first document of a file; raise InputError for an empty one."""
     documents = read_file(path)
     if not documents:
         raise InputError("is empty", Location(str(path)))
-    return read_context(documents[0])
-
-
-def _user(path: Path | None) -> User | None:
-    if path is None:
-        return None
-    documents = read_file(path)
-    if not documents:
-        raise InputError("is empty", Location(str(path)))
-    return read_user_info(documents[0].body, documents[0].location)
+    return documents[0]
 
 
 def read_exceptions(
@@ -262,19 +257,15 @@ def exception_objects(
 ) -> list[Resource]:
     """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
     without any."""
-    from chartkit.scan.exceptions.files import exceptions_below
+    from chartkit.scan.exceptions.files import exceptions_at
 
     resources: list[Resource] = []
     for path in paths:
-        rows: list[Diagnostic] = []
-        here = list(exceptions_below(existing(path), rows.append))
+        here = exceptions_at(existing(path), note)
         if not here:
-            require_read(rows)
             hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
         resources.extend(map(named, here))
-        for row in rows:
-            note(row)
     return resources
 
 

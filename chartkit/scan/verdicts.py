@@ -221,8 +221,7 @@ def _keep(known: dict[str, str], resource: str, result: str) -> None:
 
 def _names_behind(rule: str) -> Iterator[str]:
     """Yield what stands behind a policy's name where a rule becomes a policy of its own."""
-    for prefix in ("autogen-cronjob-", "autogen-"):
-        rule = rule.removeprefix(prefix)
+    rule = written_rule(rule)
     yield rule
     yield from (f"{rule}-{action}" for action in _ACTIONS)
 

@@ -22,7 +22,7 @@ from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.scan.requests import Requests
-from chartkit.scan.run import as_changed, with_refusals
+from chartkit.scan.run import as_changed, namespaces_among, with_refusals
 from chartkit.scan.user_inputs import UserInputs
 from chartkit.scan.why.report import decision_body
 
@@ -118,12 +118,14 @@ def _requests(
     user = User(typed(given, "user", str), groups=groups)
     inputs = UserInputs(user=user if user != User() else None)
     requests = Requests.of(policies, found, inputs, note=lambda fault: problems.add_all([fault]))
-    labels = dict(requests.namespaces)
-    for namespace, named in typed(given, "namespace_labels", dict).items():
-        if isinstance(named, dict):
-            known = {"kubernetes.io/metadata.name": namespace, **labels.get(namespace, {})}
-            labels[namespace] = {**known, **{key: str(value) for key, value in named.items()}}
-    return replace(requests, namespaces=labels)
+    namespaces = dict(requests.namespace_objects)
+    for name, labels in typed(given, "namespace_labels", dict).items():
+        if isinstance(labels, dict):
+            new = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            namespaces = namespaces_among([Resource(new)]) | namespaces
+            own = namespaces[name]["metadata"]["labels"]
+            own |= {key: str(value) for key, value in labels.items()}
+    return replace(requests, namespace_objects=namespaces)
 
 
 def _old(

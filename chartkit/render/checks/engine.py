@@ -40,7 +40,7 @@ from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, finding
 from chartkit.report.findings import field_places
 from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
 from chartkit.scan.policies import PolicySet, as_refusals, compile_all, compile_one
-from chartkit.scan.run import ScanContext, namespace_labels, run_scan
+from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
 from chartkit.scan.user_inputs import UserInputs
 from chartkit.wording import abridged, counted
 
@@ -220,7 +220,7 @@ def _scan(
 ) -> list[Row]:
     """Scan objects; what: the check's name, and a word for the objects."""
     by_id = {policy.policy.id: policy for policy in compiled.policies}
-    labels = namespace_labels(found)
+    labels = namespace_labels(namespaces_among(found))
     env = subject.environment.name
     found_rows: list[Row] = []
     away = [_UnsentObject(each, unsent.reasons(each, labels)) for each in found]

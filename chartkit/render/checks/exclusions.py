@@ -21,7 +21,8 @@ from chartkit.model import Body, Json, Location, Resource, Severity, mapping_at
 from chartkit.render.chart import CheckTarget
 from chartkit.render.exceptions import CHECK, heeded
 from chartkit.render.model import Outcome, Row, findings
-from chartkit.scan.configuration import Labels, configuration
+from chartkit.scan.configuration import configuration
+from chartkit.scan.environment import Labels
 from chartkit.scan.exceptions.lifetime import EXPIRED, lifetime
 from chartkit.values.lint.rule import ChartValues
 from chartkit.wording import abridged

@@ -30,13 +30,7 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
         if not file.path.exists():
             hint = "paths start at the folder of chartkit.yaml"
             raise InputError(f"there is no '{file.path}'", file.location, hint)
-        rows: list[Diagnostic] = []
-        here = list(exceptions_below(file.path, rows.append))
-        if note is None or not here:
-            require_read(rows)
-        else:
-            for row in rows:
-                note(row)
+        here = exceptions_at(file.path, note)
         if not here:
             hint = "write PolicyExceptions of kyverno.io/v2 or policies.kyverno.io/v1"
             raise InputError(f"'{file.path}' has no PolicyException", file.location, hint)
@@ -55,17 +49,24 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
     return list(found.values())
 
 
-def exceptions_below(path: Path, note: Note) -> Iterator[Resource]:
-    """Yield the exceptions of a file or folder; note: called with a row for each file of a folder
-    that cannot be read."""
+def exceptions_at(path: Path, note: Note | None) -> list[Resource]:
+    """Return the exceptions of a file or folder; note: called with a row for each file of a folder
+    that cannot be read. Without it, and where there is no exception, raise InputError for one."""
     if not path.is_dir():
-        yield from _exceptions(path)
-        return
-    for file in filter(Path.is_file, walk(path, note)):
+        return list(_exceptions(path))
+    rows: list[Diagnostic] = []
+    found: list[Resource] = []
+    for file in filter(Path.is_file, walk(path, rows.append)):
         try:
-            yield from _exceptions(file)
+            found += _exceptions(file)
         except UNREADABLE as error:
-            note(unread_file(file, error))
+            rows.append(unread_file(file, error))
+    if note is None or not found:
+        require_read(rows)
+    else:
+        for row in rows:
+            note(row)
+    return found
 
 
 def _exceptions(file: Path) -> Iterator[Resource]:

@@ -13,6 +13,7 @@ from typing import Final
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.model import Body, Diagnostic, Resource, Severity
+from chartkit.scan.exceptions.model import TTL
 from chartkit.scan.gate.selection import rule_names
 from chartkit.scan.gate.suppressions import (
     SUPPRESSION,
@@ -22,7 +23,6 @@ from chartkit.scan.gate.suppressions import (
 )
 from chartkit.scan.gate.violation import written_rule
 
-_TTL: Final = "cleanup.kyverno.io/ttl"
 _REASON: Final = "chartkit.dev/reason"
 _KIND: Final = "PolicyException"
 _REPLICA_SET: Final = "apps/v1/ReplicaSet"
@@ -97,7 +97,7 @@ def exception_of(
     metadata: Body = {"name": name, "namespace": namespace}
     if suppression.until is not None:
         after = suppression.until + timedelta(days=1)
-        metadata["labels"] = {_TTL: after.isoformat()}
+        metadata["labels"] = {TTL: after.isoformat()}
     metadata["annotations"] = {_REASON: suppression.reason}
     is_cel = group == CEL_GROUP
     version = f"{CEL_GROUP}/v1" if is_cel else f"{KYVERNO_GROUP}/v2"

@@ -23,7 +23,6 @@ from chartkit.scan.parallel.streaming import (
     PartJudge,
     Reading,
     Stream,
-    custom_of,
     open_stream,
 )
 from chartkit.scan.policies import PolicySet
@@ -70,10 +69,9 @@ def scan_stream(
         return None
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
-    if (custom := custom_of(stream, holding.note)) is not None:
-        policies = policies.with_names(custom.names, holding.note)
-        judges = replace(judges, policies=policies)
-    requests = Requests(policies, (), stream.labels, stream.namespaces, inputs, custom)
+    requests = Requests.of(policies, stream.shared, inputs, note=holding.note)
+    requests, policies = replace(requests, objects=()), requests.policies
+    judges = replace(judges, policies=policies)
     reading = Reading(stream)
     try:
         report = ScanReport(replace(reporting, console=holding), requests, is_live=False)

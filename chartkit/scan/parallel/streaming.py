@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,7 +23,7 @@ from chartkit.engine.kubernetes.field_faults import NEWEST
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
-from chartkit.model import Body, Diagnostic, Resource, RuleResult
+from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import (
     ObjectFaults,
@@ -53,10 +53,9 @@ from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
 from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.requests import InputOptions
-from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
+from chartkit.scan.run import ScanContext, run_scan
 
 if TYPE_CHECKING:
-    from chartkit.scan.custom_resources.results import CustomResources
     from chartkit.scan.remote import RemotePaths
 
 READ_AGAIN: Final = 64 << 20
@@ -85,16 +84,6 @@ class Stream:
     parts: Sequence[Part]
     shared: Sequence[Resource]
     remote: RemotePaths | None = None
-
-    @property
-    def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """The labels of the Namespaces, by name."""
-        return namespace_labels(self.shared)
-
-    @property
-    def namespaces(self) -> Mapping[str, Body]:
-        """The Namespaces, by name."""
-        return namespaces_among(self.shared)
 
 
 def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> Stream | None:
@@ -228,19 +217,15 @@ def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list
             except InputError as error:
                 if each.is_required:
                     raise
-                note(_unread(each, error))
+                if each.is_named or each.end is not None:
+                    note(unread(error))
+                else:
+                    note(unread_file(Path(each.file), error, each.content))
                 continue
         resources += here
         if counts is not None:
             counts[each.number] += len(here)
     return resources
-
-
-def _unread(part: Slice, error: InputError) -> Diagnostic:
-    """Return the row about a slice that cannot be read."""
-    if part.is_named or part.end is not None:
-        return unread(error)
-    return unread_file(Path(part.file), error, part.content)
 
 
 @dataclass(slots=True)
@@ -362,10 +347,3 @@ class Reading:
             if len(self.stream.paths) == 1:
                 raise no_object(path)
             self._notes.append(unread(no_object(path)))
-
-
-def custom_of(stream: Stream, note: Note) -> CustomResources | None:
-    """Return the custom kinds that the inputs define, None for none; note is called with faults."""
-    from chartkit.scan.requests import custom_resources
-
-    return custom_resources((), stream.shared, note)

@@ -70,7 +70,7 @@ def open_why(
         else:
             namespace = options.inputs.named_namespace or DEFAULT_NAMESPACE
             there = _object_there(installed.survey.reader, path, namespace)
-            requests = Requests(judges.policies, (there,), {}, {}, judges.inputs)
+            requests = Requests(judges.policies, (there,), {}, judges.inputs)
         requests = installed.completed(requests)
         inputs = _inputs(requests, installed.world(requests), environment)
         yield replace(inputs, is_broken=inputs.is_broken or bool(installed.diagnostics))

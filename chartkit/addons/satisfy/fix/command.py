@@ -33,7 +33,7 @@ from chartkit.scan.inputs import STDIN, is_remote, matching
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.reporting import Console, Reporting
 from chartkit.scan.requests import Requests
-from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
+from chartkit.scan.run import ScanContext, namespaces_among
 from chartkit.wording import counted
 
 
@@ -188,10 +188,8 @@ class FixRun:
         for batch in batches:
             for number, resource in batch.objects.items():
                 objects[number] = resource
-        labels, namespaces = namespace_labels(objects), namespaces_among(objects)
-        return replace(
-            self._requests, objects=objects, namespaces=labels, namespace_objects=namespaces
-        )
+        namespaces = namespaces_among(objects)
+        return replace(self._requests, objects=objects, namespace_objects=namespaces)
 
     def _compatible(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return the edits with which no object is worse: policies may look at other objects, and

@@ -114,6 +114,7 @@ def estimated(
     environment = None
     if settings is not None:
         environment = ProjectEnvironment("prd", own, configuration, "1.34", engine=settings)
-    context = ScanContext(namespace_labels(found), namespaces_among(found))
+    namespaces = namespaces_among(found)
+    context = ScanContext(namespace_labels(namespaces), namespaces)
     given = EstimateInput(compile_all(own), found, context, UNKNOWN, live, environment, nodes)
     return estimate(given)

@@ -39,7 +39,8 @@ def test_requests_that_kyverno_is_not_asked_about(
     kind: str, subresource: str, namespace: str, is_filtered: bool
 ) -> None:
     labels = {"shop": {"team": "a"}, "kube-system": {"team": "a"}, "other": {}}
-    requests = Requests(compile_all(()), (), labels, {}, UserInputs())
+    namespaces = {name: {"metadata": {"labels": labels[name]}} for name in labels}
+    requests = Requests(compile_all(()), (), namespaces, UserInputs())
     environment = ProjectEnvironment("prd", (), read_configuration(DATA), "1.35")
     filtered = served(requests, lambda: OFFLINE, environment).filtered
     api = "v1" if kind == "Pod" else "apps/v1"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from operator import is_
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from chartkit.safe_text import shown
 
@@ -159,8 +159,7 @@ class Diagnostic:
         return f"{place}{self.severity} {self.rule_id}: {single_line(self.message)}{hint}"
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The meaning of a diagnostic's id: what the mistake is, why it matters, what to do.
 
     fix: what `values lint --fix` changes, empty where no fix is safe; example: values, or a policy,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go import GoError
@@ -52,8 +52,7 @@ Decoder = Callable[[Json, _State], Json]
 _MAP: Final = "map[string]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """A field: its name with the types embedded before it, and what decodes it."""
 
     name: str

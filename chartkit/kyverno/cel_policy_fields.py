@@ -8,9 +8,8 @@ every other version's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.kyverno.cluster_policy_fields import Field, Use, read_fields, rows, tables, uses
 from chartkit.kyverno.versions import Version, parse_version
@@ -20,8 +19,7 @@ GROUP = "policies.kyverno.io"
 NAMESPACED = "Namespaced"
 
 
-@dataclass(frozen=True, slots=True)
-class ServedVersion:
+class ServedVersion(NamedTuple):
     """From which Kyverno version on a kind is written in which API version."""
 
     since: Version

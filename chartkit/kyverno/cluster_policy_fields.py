@@ -7,9 +7,9 @@ means something else than its author thinks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.versions import Version, parse_version
@@ -22,8 +22,7 @@ _DATA = Path(__file__).with_name("policy_fields.yaml")
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field of a policy's spec.
 
     path: keys below spec, `*` for every item of a list or value of a map; since: the version that
@@ -70,8 +69,7 @@ def fields() -> tuple[Field, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A field that a policy uses, and where: the path with its list indexes, below the policy."""
 
     field: Field

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from chartkit.errors import InputError
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
@@ -37,8 +37,7 @@ class Support(StrEnum):
     """Newer than what any Kyverno supports: upstream has not declared the pair yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compatibility:
+class Compatibility(NamedTuple):
     """One Kyverno version: the clusters it supports, both ends included; None: date not known.
 
     charts: the version of its Helm chart that installs each of its releases, oldest first.
@@ -68,8 +67,7 @@ class Compatibility:
         return f"{self.oldest}–{self.newest}"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The support of one pair of versions.
 
     end_of_life: whether the Kyverno version's support has ended; fitting: the Kyverno versions

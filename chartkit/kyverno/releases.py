@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.facts import SECTIONS, Facts, kept
@@ -22,8 +22,7 @@ _DATA = Path(__file__).parent / "releases.yaml"
 _KEYS = {"kyverno": "version", "announced": "version", "eks": "version", "faults": "name"}
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentRelease:
+class CurrentRelease(NamedTuple):
     """The release that `chartkit render` installs.
 
     app_version: Kyverno's, such as `v1.19.0`, also the tag of its images; chart_version: of both

@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit import bundled
 from chartkit.documents.reader import Document, Source, read_source, read_text
@@ -147,8 +146,7 @@ def _policy_in(folder: Path) -> FolderPolicy:
     return read_policy(folder, shared=read_shared_parameters(root))
 
 
-@dataclass(frozen=True, slots=True)
-class _Filling:
+class _Filling(NamedTuple):
     """A policy with its parameters, in a form, for a Kyverno."""
 
     policy: FolderPolicy

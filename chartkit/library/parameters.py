@@ -46,7 +46,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
@@ -364,8 +364,7 @@ def _check(parameter: Parameter, value: Json, location: Location | None) -> None
         raise InputError(f"parameter {error.message}", location, hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(NamedTuple):
     """A value that stands in one place, all of it."""
 
     body: Body

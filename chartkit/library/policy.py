@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from chartkit.documents.reader import Source
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Json
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(NamedTuple):
     """The control of a standard or guide that a policy implements, and its source."""
 
     name: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A value that users set.
 
     schema: its JSON Schema, with `description` and `default`; shared: whether one value goes to
@@ -42,8 +41,7 @@ class Parameter:
         return str(self.schema["type"])
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
+class Examples(NamedTuple):
     """Resources with a known result at these parameter values.
 
     name: empty for the policy's own `good.yaml` and `bad.yaml`; parameters: what differs from the

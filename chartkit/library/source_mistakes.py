@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit import bundled
 from chartkit.documents.reader import Document, Source
@@ -28,8 +28,7 @@ from chartkit.schemas.json_schema import require_single_keys
 _OLDER: Final = "kyverno.io/"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatePlaces:
+class TemplatePlaces(NamedTuple):
     """The places in a template of what was rendered from it.
 
     template: the text, with tags; body: the rendered object; begin: the place of what has none.

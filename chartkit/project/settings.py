@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from chartkit.model import Body, Json, Location
 from chartkit.project.inheritance import Keys
@@ -29,8 +30,7 @@ class PolicyType(StrEnum):
     """ClusterPolicies that act, each with a ValidatingPolicy that only reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(NamedTuple):
     """Objects that policies exclude.
 
     resources: a resource description as Kyverno's `exclude.any[].resources` has it (kinds,
@@ -42,8 +42,7 @@ class Exclusion:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceAction:
+class NamespaceAction(NamedTuple):
     """Another action in some namespaces (`actions`).
 
     namespaces: names, wildcards among them; selector: of the namespaces' labels, None for any;
@@ -92,8 +91,7 @@ class PolicySettings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(NamedTuple):
     """A workload of an environment: a manifest, a folder of manifests, or a chart with values."""
 
     path: Path
@@ -103,8 +101,7 @@ class Workload:
     release: str = "release"
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFile:
+class NamedFile(NamedTuple):
     """A file or folder that chartkit.yaml names; location: its place there."""
 
     path: Path

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.model import (
     Json,
@@ -32,8 +31,7 @@ class AcceptedAs(StrEnum):
     SUPPRESSED = "suppressed"
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(NamedTuple):
     """A violation that fails no run: it stands in a baseline, or an annotation of its object
     suppresses it.
 
@@ -55,8 +53,7 @@ Accepted = Mapping[int, Acceptance]
 NONE_ACCEPTED: Final[Accepted] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPlace:
+class FieldPlace(NamedTuple):
     """A field that a violation is about.
 
     field: `spec.containers[0].image`; location: of the field in the user's file, of its nearest

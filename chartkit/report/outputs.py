@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from chartkit.report.query import Query
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """One report: its format and its file (None: standard output, unless it has a URL)."""
 
     format: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -15,8 +15,7 @@ LIVE: Final = "cluster"
 """The value of `--policies-from` for the live cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSource:
+class ClusterSource(NamedTuple):
     """context: of the kubeconfig, None for the current one; recording: a folder to read instead of
     a cluster; namespace: empty for all; record: the folder to record into."""
 

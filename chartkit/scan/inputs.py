@@ -6,10 +6,10 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from chartkit.documents.exclusion import Exclusion, exclusion
 from chartkit.documents.input_files import SUFFIXES as COMPRESSED
@@ -153,8 +153,7 @@ def existing(path: Path) -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class ChartOptions:
+class ChartOptions(NamedTuple):
     """The options for rendering charts among the inputs; the last values file wins."""
 
     values: tuple[ValuesSource, ...] = ()

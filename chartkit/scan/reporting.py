@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import OFFLINE, World, as_submitted
@@ -130,8 +130,7 @@ def parse_outputs(options: OutputOptions) -> list[Output]:
     return outputs
 
 
-@dataclass(frozen=True, slots=True)
-class ReportRecipe:
+class ReportRecipe(NamedTuple):
     """The reports of a scan as data, for all processes that write parts of them. options: without
     the facts of policies; guidance: by the names of policies."""
 

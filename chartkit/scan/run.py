@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine import (
     ENFORCE,
@@ -234,8 +234,7 @@ class _SpanJudge:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectScan:
+class ObjectScan(NamedTuple):
     """The scan of objects that are in memory. jobs: processes; shown: what reports show of
     places."""
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit import bundled
 from chartkit.bundled import library_dir
@@ -69,8 +69,7 @@ class StandardControl:
         return self.locate("also", position - count)
 
 
-@dataclass(frozen=True, slots=True)
-class Standard:
+class Standard(NamedTuple):
     """A standard with its controls, in its order; version: empty where it has none."""
 
     name: str

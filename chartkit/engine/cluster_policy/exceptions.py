@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_exception
@@ -20,16 +20,14 @@ API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1")
 KINDS: Final = ("PolicyException",)
 
 
-@dataclass(frozen=True, slots=True)
-class Excepted:
+class Excepted(NamedTuple):
     """One policy that an exception names, and its rules (with wildcards)."""
 
     policy: str
     rules: tuple[Callable[[str], bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyException:
+class PolicyException(NamedTuple):
     """A compiled PolicyException. key: `namespace/name`; pod_security: the controls that it lifts,
     as written (none: it lifts the whole rule); resource: the document."""
 

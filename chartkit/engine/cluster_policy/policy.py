@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
@@ -39,8 +39,7 @@ _RULE_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """The subject of a filter: kind is `User`, `Group` or `ServiceAccount`."""
 
     kind: str
@@ -91,8 +90,7 @@ class Match:
         yield (), self.direct
 
 
-@dataclass(frozen=True, slots=True)
-class ActionOverride:
+class ActionOverride(NamedTuple):
     """Another failure action for some namespaces; None: for those that the selector takes."""
 
     action: str
@@ -100,8 +98,7 @@ class ActionOverride:
     namespace_selector: LabelSelector | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(NamedTuple):
     """The `validate` part of a rule; what is written as null counts as missing.
 
     pattern, any_pattern, deny, foreach, pod_security, manifests, cel: as written;

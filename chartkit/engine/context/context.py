@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
@@ -56,8 +56,7 @@ def extract_images(resource: Body) -> dict[str, Json]:
     return {kind: images for kind, images in found.items() if images}
 
 
-@dataclass(frozen=True, slots=True)
-class ImageExtractor:
+class ImageExtractor(NamedTuple):
     """Finds images. fields: the way to the objects that have them, `*` for any member; name: its
     own; key: the field that names an image, empty for its place; value: the field that is one;
     jmespath: what makes a reference of that, if anything."""

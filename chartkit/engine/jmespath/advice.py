@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.expression import compile_expression
@@ -75,8 +74,7 @@ def roots_of(text: str) -> frozenset[str]:
         return frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class CallMistake:
+class CallMistake(NamedTuple):
     """A call that fails whenever it is reached.
 
     function: its name; problem: as in `sum() takes 1 argument, not 2`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,8 +18,7 @@ _TABLE: Final = "kinds.json"
 _REQUIRED: Final = "!"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of a type; type: as the table writes it."""
 
     type: str

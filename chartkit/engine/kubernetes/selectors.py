@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Json
@@ -204,8 +204,7 @@ def value_problem(value: str) -> list[str]:
     return problems
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One entry of a label selector's `matchExpressions`."""
 
     key: str

@@ -59,8 +59,7 @@ class Ending(Enum):
     TOO_LARGE = "too large"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceAnswer:
+class ServiceAnswer(NamedTuple):
     """Any answer, whatever its status; reason: the reason phrase; body: as far as it was read."""
 
     status: int

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from chartkit.documents.reader import read_file
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
@@ -97,8 +97,7 @@ class VerificationRequest:
     credentials: Credentials = NOBODY_ELSE
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(NamedTuple):
     """digest: of the image that is signed, as the signature says it; statements: the in-toto
     statements that were attested, each with its predicate type as `type`."""
 
@@ -161,8 +160,7 @@ class SignatureSource(Protocol):
         raise _NOBODY
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedBlob:
+class LoggedBlob(NamedTuple):
     """Some content, its signature (base64), the certificate (PEM) of the signer, and the entry of
     a transparency log (JSON)."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
 from types import MappingProxyType
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from chartkit.engine.ports.services import EMPTY, Cluster, ServiceSource
 from chartkit.engine.ports.signatures import (
@@ -38,8 +38,7 @@ class Timing:
     nanoseconds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TimedPart:
+class TimedPart(NamedTuple):
     """A policy (by its ID), a rule of it or a context entry of that; both may be empty."""
 
     policy: str
@@ -152,8 +151,7 @@ class OfflineGlobalContext(GlobalContext):
     """No entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """A recorded answer to an API or service call: HTTP status and decoded body."""
 
     status: int

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.model import Diagnostic, Location, Resource, Severity, Status
 from chartkit.report.outputs import write_over, write_whole
@@ -22,8 +21,7 @@ THRESHOLD: Final = "threshold"
 _LISTED: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The outcome of a run: findings about it, and its exit code."""
 
     diagnostics: tuple[Diagnostic, ...]

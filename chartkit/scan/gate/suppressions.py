@@ -12,9 +12,8 @@ The annotation's value is YAML, a list with an item for each finding:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
@@ -42,8 +41,7 @@ _HINT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(NamedTuple):
     """A suppression of findings about one object. rule: empty for all rules of the policy; until:
     the last day on which it holds."""
 

@@ -4,7 +4,6 @@ writes what it found, and one puts the parts together in order."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Status
@@ -14,8 +13,7 @@ from chartkit.scan.gate.gate import Gate, Tally
 _IMAGE_POLICY: Final = "ImageValidatingPolicy"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """The places that reports show. excerpts: whether with the lines around them; most: of how many
     fields of a failure, all if None."""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.conditions.comparison import Prepare
@@ -28,16 +27,14 @@ if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The truth of conditions, and the messages of those that decided, not yet substituted."""
 
     holds: bool
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(NamedTuple):
     """Compiled conditions.
 
     evaluate: decides in a context, and raises `EvaluationError` for a variable that cannot be had;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from chartkit.engine.cluster_policy.conditions.comparison import (
     Prepare,
@@ -68,16 +69,14 @@ class Condition:
         return id(self.key), id(self.value), self.operator
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(NamedTuple):
     """An any/all block. A list that is missing or null is None."""
 
     any: tuple[Condition, ...] | None
     all: tuple[Condition, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class FlatList:
+class FlatList(NamedTuple):
     """The old form: a list whose conditions must all hold."""
 
     conditions: tuple[Condition, ...]

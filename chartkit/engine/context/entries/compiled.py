@@ -6,8 +6,7 @@ Loaders are imported for the first entry.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables.syntax import has_variable
@@ -125,8 +124,7 @@ _KINDS: dict[str, Callable[[Body], str | None]] = {
 _REQUIRED = {"configMap": ("name", "namespace"), "globalReference": ("name",)}
 
 
-@dataclass(frozen=True, slots=True)
-class ContextEntries:
+class ContextEntries(NamedTuple):
     """Compiled entries; `attach` gives them to a context, in their order."""
 
     loaders: tuple[EntryLoader | str, ...]

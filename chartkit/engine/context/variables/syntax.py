@@ -9,8 +9,8 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_sprint
@@ -27,8 +27,7 @@ ESCAPED = "\\{{"
 _SPACE = " \t\n\v\f\r\x85\xa0"
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One `{{ }}`: its place in the text (without the character before it) and what it asks.
 
     query: the text between the braces, every doubled brace and outer space removed;

@@ -94,7 +94,10 @@ class TemplateCode:
                     raise NotPlacedError(
                         "a value is part of a text with escapes", self.variants.line
                     )
-                parts[at] = f"{{{{ {self.text(part[1:-1])} | toJson }}}}"
+                match = MARK.fullmatch(part[1:-1])
+                is_number = match and int(match[1]) in self.variants.template.ordered
+                code = self.text(part[1:-1])
+                parts[at] = f"{{{{ {code} {'| toString ' if is_number else ''}| toJson }}}}"
             else:
                 parts[at] = MARK.sub(self.printed, escaped(part))
         whole = _AMONG.sub(self._fitting, "".join(parts))

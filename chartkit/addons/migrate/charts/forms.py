@@ -27,7 +27,7 @@ from chartkit.engine.policies import EXCEPTION
 from chartkit.helm.syntax import Literal
 
 SWITCH: Final = "policyType"
-_MARKS: Final = re.compile(r"ck-mark\d|chartkit(?:exclude|list|controllers|name)")
+_MARKS: Final = re.compile(r"ck-mark\d|707\d{4}70707|chartkit(?:exclude|list|controllers|name)")
 _NO_EXCEPTION: Final = (
     "an exception names policies, and the new ones depend on values: write it for what Helm renders"
 )

@@ -57,13 +57,18 @@ _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """The fields that have one of two values, of which a condition that holds gives the first."""
 _TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds"})
-_KEY: Final = re.compile(r"(?:^|\n)[ \t]*(?:- )*[\"']?([\w./-]+)[\"']?:[ \t]*[\"']?\Z")
+_KEY: Final = re.compile(r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?([\w./-]+)[\"']?:[ \t]*[\"']?\Z")
+_BEHIND_SIGN: Final = re.compile(r"[<>]=?[ \t]*\Z")
+_BEHIND_QUOTE: Final = re.compile(r": *[\"']\Z")
 _SECTION: Final = re.compile(
     r"^[ \t]*(?:- )?(match|exclude|preconditions|context|validate|mutate|generate|verifyImages):",
     re.MULTILINE,
 )
 _MARK: Final = "ck-mark{:03}x{}xxx"
 MARK: Final = re.compile(r"ck-mark(\d{3})x(\d)xxx")
+_NUMBER: Final = "707{:03}{}70707"
+NUMBER: Final = re.compile(r"707(\d{3})(\d)70707")
+"""The mark of a value that a pattern puts in order: a number, which is a size as well."""
 _EXCLUDED: Final = "chartkitexclude{:03}"
 EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
 _ITEM: Final = "$item"
@@ -89,8 +94,9 @@ class PolicyTemplate:
     set before; marks, excluded: what the marks replace, by number; decisions: the conditions, each
     with how it is decided unless a variant says otherwise; lists: those that are lists of values;
     items: those about the items of a list, with the list; lines: by condition, that in the
-    template; specimens: what the marks replace in fields that take no text, by their key; suffixes:
-    what marks end with, by number.
+    template; specimens: what the marks replace in fields that take no text, by their key; ordered,
+    quoted: the numbers of marks behind < or >, and of marks in quotes; suffixes: what marks end
+    with, by number.
     """
 
     nodes: Sequence[Node]
@@ -103,6 +109,8 @@ class PolicyTemplate:
     items: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     specimens: dict[str, Term] = field(default_factory=dict)
+    ordered: set[int] = field(default_factory=set)
+    quoted: set[int] = field(default_factory=set)
     suffixes: dict[int, str] = field(default_factory=dict)
 
     def render(self, variant: Variant) -> str:
@@ -281,8 +289,12 @@ class _Run:
                 return self._yaml(value)
             case Call("join", (Literal(separator, True), value)):
                 return separator.join(self._items(value))
+            case Call("toJson", (value,)) if self._key() in _TEXT_LISTS:
+                return f"[{', '.join(self._items(value))}]"
             case Call("quote", (value,)):
-                return f'"{self._output(value, scope)}"'
+                text = self._output(value, scope)
+                self._policy.quoted.update(int(number) for number, _ in MARK.findall(text))
+                return f'"{text}"'
             case Call("squote", (value,)):
                 return f"'{self._output(value, scope)}'"
             case Call("printf", (Literal(pattern, True), *arguments)) if not self._setting():
@@ -378,6 +390,12 @@ class _Run:
         if mark not in self._policy.marks:
             self._policy.marks.append(mark)
         number = self._policy.marks.index(mark)
+        before = "".join(self._parts[-1:])
+        if _BEHIND_SIGN.search(before):
+            self._policy.ordered.add(number)
+            return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")
+        if _BEHIND_QUOTE.search(before):
+            self._policy.quoted.add(number)
         return _MARK.format(number, index) + self._policy.suffixes.get(number, "")
 
 

@@ -13,6 +13,7 @@ from chartkit.addons.migrate.charts.rendering import (
     EXCLUDED,
     ITEMS,
     MARK,
+    NUMBER,
     Mark,
     PolicyTemplate,
     Variant,
@@ -37,6 +38,10 @@ _NAME: Final = "chartkitname"
 _MOST: Final = 400
 WILDCARDS: Final = "wildcards"
 ANY: Final = "[*?]"
+NO_NUMBER: Final = "^[^-+.0-9]|[^-+.0-9a-zA-Z]"
+_PLAIN: Final = re.compile(
+    r"(^ *(?:- )*(?:[\w./-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
+)
 _OPERATORS: Final = (
     ("*z", ANY, WILDCARDS),
     ("&z", "[|&<>!]|(^| )[-+]?[0-9]+([.][0-9]+)?[a-zA-Z]*( |$)", "operators or numbers"),
@@ -93,6 +98,9 @@ class Variants:
                         under[new] = {**under[key], key: value}
         self._known.clear()
         for number, mark in enumerate(self.template.marks):
+            if number in self.template.ordered:
+                self.refuse(mark, NO_NUMBER, "characters that no number has")
+                continue
             for suffix, characters, what in _OPERATORS:
                 if not self._is_read(number, suffix):
                     continue
@@ -207,7 +215,25 @@ class Variants:
         for outcome in conversion.outcomes:
             if outcome.reason:
                 raise NotPlacedError(self._readable(outcome.reason), self.line)
-        return legacy["metadata"]["name"], conversion.documents
+        documents = [self._marked(body) for body in conversion.documents]
+        return legacy["metadata"]["name"], documents
+
+    def _marked(self, value: Json, key: str = "") -> Json:
+        """Return a policy with the same marks for numbers as for texts, in quotes in a template
+        where the old form has them in quotes."""
+        if isinstance(value, dict):
+            return {inner: self._marked(each, inner) for inner, each in value.items()}
+        if isinstance(value, list):
+            return [self._marked(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        if key == "value":
+            value = _PLAIN.sub(self._quoted, value)
+        return NUMBER.sub(r"ck-mark\1x\2xxx", value)
+
+    def _quoted(self, match: re.Match[str]) -> str:
+        is_quoted = int(match[2]) in self.template.quoted
+        return f"{match[1]}'{match[0].removeprefix(match[1])}'" if is_quoted else match[0]
 
     def _converted(self, variant: Variant) -> Mapping[str, Body]:
         legacy, documents = self._documents(variant)

@@ -339,6 +339,9 @@ class Writer:
             return [f"{pad}{head} {escaped(dump_text(value, indent))}"]
         if key in CEL:
             return self._block(f"{pad}{head}", self.code.expression(value), indent)
+        if key == "value" and "\n" in value:
+            text = MARK.sub(self.code.printed, escaped(value))
+            return self._block(f"{pad}{head}", text, indent)
         return [f"{pad}{head} {{{{ {self.code.text(value)} | quote }}}}"]
 
     def _block(self, head: str, text: str, indent: int) -> list[str]:

@@ -16,12 +16,12 @@ from chartkit.addons.migrate.jmespath import (
     Generator,
     Names,
     Stream,
-    Translator,
     Value,
     stream_of,
 )
 from chartkit.addons.migrate.mutate.pointers import Counter, Step
 from chartkit.addons.migrate.rule import with_entries
+from chartkit.addons.migrate.texts import query_term
 from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.model import Body
 
@@ -107,7 +107,7 @@ def loop_of(body: Body, names: Names, namespace: str, level: int = 0) -> Loop:
     namespace: of a namespaced policy, empty for a ClusterPolicy; level: the number of loops around
     it.
     """
-    found = Translator(names).text(str(body.get("list") or "").strip())
+    found = query_term(str(body.get("list") or "").strip(), names)
     stream = stream_of(found, names)
     is_whole = stream.is_plain and not stream.generators[0].elements.is_map
     if len(stream.generators) > 1 or stream.item.value != cel.ident(stream.generators[0].variable):

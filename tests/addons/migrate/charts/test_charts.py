@@ -9,6 +9,7 @@ from chartkit.addons.migrate.charts.proof import render
 from chartkit.errors import RenderError
 from tests.addons.migrate.charts.small import (
     TARGET,
+    VALUES,
     migrated,
     new_policies,
     policy,
@@ -163,6 +164,47 @@ def test_named_templates_are_carried_out(tmp_path: Path) -> None:
     assert not migrated(chart).left
     (new,) = new_policies(chart)
     assert new["spec"]["validations"][0]["message"] == "Audit"
+
+
+@pytest.mark.parametrize("sign", ["<=", "> "])
+def test_a_size_behind_a_sign_is_a_size(tmp_path: Path, sign: str) -> None:
+    limits = f'{{limits: {{memory: "{sign}{{{{ .Values.size }}}}"}}}}'
+    lines = f"      pattern: {{spec: {{containers: [{{resources: {limits}}}]}}}}\n"
+    folder = write_chart(tmp_path / "c", {"p.yaml": policy(rule(lines))}, f"{VALUES}size: 2Gi\n")
+    assert not migrated(folder).left
+    text = (folder / "templates" / "p.yaml").read_text()
+    assert "quantity({{ .Values.size | toString | toJson }})" in text
+    assert '{{- fail "size has characters that no number has' in text
+
+
+def test_a_number_behind_a_sign_is_a_number(tmp_path: Path) -> None:
+    lines = "      pattern:\n        spec:\n          priority: '<{{ .Values.most }}'\n"
+    folder = write_chart(tmp_path / "c", {"p.yaml": policy(rule(lines))}, f"{VALUES}most: 100\n")
+    assert not migrated(folder).left
+    assert "< {{ .Values.most }}" in (folder / "templates" / "p.yaml").read_text()
+
+
+_GENERATED = """\
+  - name: g
+    match: {any: [{resources: {kinds: [Namespace], names: {{ .Values.allow | toJson }}}}]}
+    generate:
+      apiVersion: v1
+      kind: ResourceQuota
+      name: quota
+      namespace: "{{ "{{" }} request.object.metadata.name {{ "}}" }}"
+      data: {spec: {hard: {pods: QUOTED}}}
+"""
+
+
+@pytest.mark.parametrize("quoted", ["{{ .Values.pods | quote }}", '"{{ .Values.pods }}"'])
+def test_a_text_that_is_generated_stays_a_text(tmp_path: Path, quoted: str) -> None:
+    template = policy(_GENERATED.replace("QUOTED", quoted))
+    folder = write_chart(tmp_path / "c", {"p.yaml": template}, f"{VALUES}pods: '10'\n")
+    assert not migrated(folder).left
+    assert (
+        "\n            pods: '{{ .Values.pods }}'\n"
+        in (folder / "templates" / "p.yaml").read_text()
+    )
 
 
 def test_a_form_that_differs_is_left_out_alone(tmp_path: Path) -> None:

@@ -155,6 +155,7 @@ def rivals(root: str, path: Path) -> frozenset[str]:
     return names - {str(path[-1])} if path[-1:] and path[-1] in names else frozenset()
 
 
+@cache
 def allowed_values(type_name: str, field: str) -> tuple[str, ...]:
     """Return the only values that a field of a type may have; none where it may have any."""
     return tuple(mapping_at(_TABLE, "allowed", type_name).get(field, "").split())

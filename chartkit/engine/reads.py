@@ -22,6 +22,9 @@ not read by that, and for a list the answers of its elements."""
 Course = tuple[tuple[int, str | None], ...]
 """The numbers of objects, and the keys that were read of them; None: all entries."""
 
+ReadPath = tuple[str | None, ...]
+"""The keys of a value that was read; None: an element of a list, or all entries of an object."""
+
 _ABSENT, _EMPTY, _OBJECT, _LIST, _ENTRIES = range(5)
 _READ: Final = 32
 """The size of a read without the text in its answer."""
@@ -65,6 +68,19 @@ class Reads:
     def course(self) -> Course:
         """Return what was read, in order."""
         return tuple(self.answers)
+
+    def paths(self) -> Iterator[ReadPath]:
+        """Yield the paths that were read, each below the number of its root."""
+        paths: dict[int, ReadPath] = {0: ()}
+        sources: dict[int, Body] = {0: self._all._source}
+        for number, key in self.answers:
+            source, above = sources[number], paths[number]
+            yield (*above, key)
+            first, found = self._objects[number, key]
+            read = source if key is None else {key: source.get(key)}
+            places = (path for name, value in read.items() for path in _holders(value, (name,)))
+            for at, (body, path) in enumerate(zip(found, places, strict=True), first):
+                sources[at], paths[at] = body, (*above, *path)
 
     @property
     def size(self) -> int:
@@ -131,6 +147,14 @@ def _answer(value: Json, found: list[Body]) -> Answer:
         return _LIST, *[_answer(member, found) for member in value]
     # 1, 1.0 and True are equal and different all the same.
     return kind, repr(value)
+
+
+def _holders(value: Json, path: ReadPath) -> Iterator[ReadPath]:
+    """Yield the paths of the objects in a value that are read by themselves."""
+    if isinstance(value, dict) and value:
+        yield path
+    for member in value if isinstance(value, list) else ():
+        yield from _holders(member, (*path, None))
 
 
 def _size(answer: Answer) -> int:

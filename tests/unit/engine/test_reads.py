@@ -122,3 +122,13 @@ def test_the_reads_of_several_evaluations_are_joined() -> None:
 
 def test_a_recorded_object_is_told_apart_by_its_own_type_alone() -> None:
     assert isinstance(Reads({"a": 1}).roots[0], RecordedObject)
+
+
+def test_the_paths_of_reads_lead_through_lists_and_objects() -> None:
+    reads = Reads({"a": [{"b": {"c": 1}}, {"b": {}}], "x": 1}, {"d": {"e": 2}})
+    first, second = reads.roots
+    assert [member["b"].get("c") for member in first["a"]] == [1, None]
+    assert dict(second["d"].items()) == {"e": 2}
+    read = set(reads.paths()) - {(None,)}
+    below = {("0", "a"), ("0", "a", None, "b"), ("0", "a", None, "b", "c")}
+    assert read == below | {("1", "d"), ("1", "d", None)}

@@ -17,9 +17,8 @@ from chartkit.addons.migrate.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf
 from chartkit.addons.migrate.proof.leaves.legacy import (
-    cleanup_leaves,
-    exception_leaves,
     legacy_leaves,
+    matched_leaves,
 )
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, SUBRESOURCE, Path
 from chartkit.addons.migrate.proof.minimize import as_pod, minimized, signature
@@ -41,7 +40,8 @@ from chartkit.addons.migrate.proof.requests.cases import (
     in_turns,
 )
 from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of
-from chartkit.addons.migrate.proof.requests.facets import ImpliedTypes, facets_of
+from chartkit.addons.migrate.proof.requests.facets import Facet, ImpliedTypes, facets_of
+from chartkit.addons.migrate.proof.requests.recorded import besides
 from chartkit.addons.migrate.proof.requests.schema import (
     IMAGE_TYPE,
     POD,
@@ -53,7 +53,15 @@ from chartkit.addons.migrate.proof.requests.schema import (
     least_object,
     subresources_of,
 )
-from chartkit.engine import NO_ATTACHMENTS, OFFLINE, Phase, PolicyAttachments, World, as_submitted
+from chartkit.engine import (
+    NO_ATTACHMENTS,
+    OFFLINE,
+    Phase,
+    PolicyAttachments,
+    Request,
+    World,
+    as_submitted,
+)
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
@@ -142,7 +150,8 @@ class _Prover:
         # Objects that violate already do so whatever exceptions say.
         self._without_exceptions = Form(converted) if options.exceptions else self._new
         self._namespace = legacy.namespace
-        self._seed = _digest(legacy, *converted)
+        seed = json.dumps([each.body for each in (legacy, *converted)], sort_keys=True, default=str)
+        self._seed = hashlib.sha256(seed.encode()).hexdigest()
         self._leaves = self._read()
         lookups = (leaf.lookup for leaf in self._leaves if leaf.lookup is not None)
         cluster = {**existing(lookups), **by_resource(options.cluster)}
@@ -189,12 +198,13 @@ class _Prover:
         differences = self._differences()
         facets = (facet for space in self._spaces for facet in space.facets)
         coverage = self._tally.coverage(facets, cases.refused)
+        unanswered = Counter({"answers of registries and services": self._unanswered})
         return Proof(
             self._requests,
             self._decided,
             tuple(differences),
             coverage,
-            dict(sorted((left_out + cases.left_out + self._not_asked()).items())),
+            dict(sorted((+(left_out + cases.left_out + unanswered)).items())),
             options.clock() - started,
             dict(self._named),
         )
@@ -231,10 +241,10 @@ class _Prover:
         spaces = []
         kinds = self._kinds()
         for kind in kinds:
-            facets, unknown = facets_of(self._leaves, kind, self._options.named.assumed)
+            bases = tuple(self._bases(kind, objects))
+            facets, unknown = self._facets(kind, bases[0])
             templated = kind in TEMPLATED and POD in kinds
             left_out["fields that no kind has"] += 0 if templated else len(unknown)
-            bases = tuple(self._bases(kind, objects))
             controllers = self._controllers(kind)
             if controllers and REPLICATION_CONTROLLER not in controllers:
                 left_out["ReplicationControllers, to which no policy in CEL is extended"] += 1
@@ -244,26 +254,47 @@ class _Prover:
             least_body = self._least(part.kind)
             old = {"oldObject": least_body} if part.operation == "UPDATE" else {}
             around = {**(self._around or {}), **document, **old, "operation": part.operation}
-            facets, _ = facets_of(self._leaves, part.kind, self._options.named.assumed)
             base = base_case(least_body, "least object", around)
-            spaces.append(Space(part.kind, (base,), tuple(facets)))
+            spaces.append(Space(part.kind, (base,), tuple(self._facets(part.kind, base)[0])))
         return spaces, +left_out
 
+    def _facets(self, kind: GroupVersionKind, base: Case) -> tuple[list[Facet], set[Path]]:
+        """Return the facets of a kind, and the places that it does not have."""
+        assumed = self._options.named.assumed
+        read = besides(self._leaves, self._parts(), self._ask_legacy, base, kind, assumed)
+        return facets_of([*self._leaves, *read], kind, assumed)
+
     def _read(self) -> list[Leaf]:
-        leaves = [leaf for one in self._options.exceptions for leaf in exception_leaves(one)]
+        leaves = [leaf for one in self._options.exceptions for leaf in matched_leaves(one)]
         if self._namespace:
             leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
-        for policy in (*self._legacy.admitting, *self._new.admitting):
-            if isinstance(policy.policy, Policy):
-                leaves += legacy_leaves(policy.policy)
-            else:
-                leaves += cel_leaves(policy.policy)
+        policies = [policy.policy for policy in (*self._legacy.admitting, *self._new.admitting)]
+        expressed = [
+            leaf for each in policies if isinstance(each, CelPolicy) for leaf in cel_leaves(each)
+        ]
+        known = {leaf.path for leaf in expressed}
+        # Values that are known to meet a rule come before the others.
+        for each in policies:
+            leaves += legacy_leaves(each, known) if isinstance(each, Policy) else ()
+        leaves += expressed
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
             if isinstance(cleaner, DeletingPolicy):
                 leaves += cel_leaves(cleaner.policy)
             else:
-                leaves += cleanup_leaves(cleaner.resource)
+                leaves += matched_leaves(cleaner.resource)
         return leaves
+
+    def _ask_legacy(self, case: Case, request: Request) -> Said:
+        world = world_of(case.document, self._options.world)
+        return self._legacy.ask(case, world, request=request)
+
+    def _parts(self) -> Iterator[tuple[str, Body]]:
+        """Yield the rules of the legacy form, and what stands for one, each with its name."""
+        for policy in self._legacy.admitting:
+            for rule in policy.policy.rules if isinstance(policy.policy, Policy) else ():
+                yield rule.name, rule.body
+        for one in (*self._options.exceptions, *(each.resource for each in self._legacy.cleaning)):
+            yield one.name, one.body["spec"]
 
     def _selectors(self) -> list[str]:
         policies = [policy.policy for policy in (*self._legacy.admitting, *self._new.admitting)]
@@ -371,9 +402,6 @@ class _Prover:
         self._traced[case.change] += 1
         return self._traced[case.change] <= _TRACED
 
-    def _not_asked(self) -> Counter[str]:
-        return +Counter({"answers of registries and services": self._unanswered})
-
     def _ask(self, case: Case) -> tuple[Said, Said]:
         world, request = world_of(case.document, self._options.world), case.request()
         legacy = self._legacy.ask(case, world, request=request)
@@ -456,8 +484,3 @@ def _asks_others(answer: Answer) -> bool:
     """Return whether an answer depends on a registry or a service that is not asked."""
     texts = (*answer.errors, *answer.failed, *answer.messages)
     return any(asked in text for text in texts for asked in _UNASKED)
-
-
-def _digest(*resources: Resource) -> str:
-    text = json.dumps([resource.body for resource in resources], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()

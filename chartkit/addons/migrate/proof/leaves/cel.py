@@ -3,7 +3,7 @@ literals that these are compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around_all, matching, place
@@ -45,7 +45,14 @@ _LOOKING_UP: Final = frozenset(("resource", "globalContext", "image"))
 _EXPRESSION: Final = frozenset({"expression"})
 _UNKNOWN: Final = "x"
 _MESSAGE: Final = "/message"
+_CONDITIONS: Final = ("matchConditions/", "conditions[")
+_OF_TARGETS: Final = ("mutations[", "targetMatch")
 _LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
+_LISTS: Final = (
+    *("targetMatchConstraints", "targetMatchConditions", "conditions", "mutations", "generate"),
+    *("matchImageReferences", "images"),
+)
+"""Fields of a specification with expressions, besides those that every kind has."""
 _CHAINED: Final = frozenset(("_+_", "_&&_", "_||_"))
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
 _SELECTING: Final = frozenset(
@@ -54,13 +61,12 @@ _SELECTING: Final = frozenset(
         "or",
         "value",
         "dyn",
-        "hasValue",
         "optional.of",
         "optional.ofNonZeroValue",
         "flatten",
     )
 )
-_COMPARING: Final = frozenset(("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in"))
+_COMPARING: Final = frozenset(("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in", "hasValue"))
 
 
 def cel_leaves(policy: CelPolicy) -> Iterator[Leaf]:
@@ -75,28 +81,19 @@ def cel_leaves(policy: CelPolicy) -> Iterator[Leaf]:
             (("object", "metadata", "labels"), policy.constraints.object_selector),
         ):
             for key, text in selector.labels.items() if selector is not None else ():
-                yield Leaf((*path, key), (text, f"{text}x", ABSENT), policy.id, 1, legacy=False)
+                yield Leaf((*path, key), (text, f"{text}x", ABSENT), policy.id, 1)
             for requirement in selector.expressions if selector is not None else ():
                 values = (*requirement.values, "unlike", ABSENT)
-                yield Leaf((*path, requirement.key), values, policy.id, legacy=False)
-    variables = {named.name: named.expression for named in policy.variables}
-    yield from leaves_of_expressions(policy.id, variables, _expressions(policy))
-
-
-def leaves_of_expressions(
-    policy: str, variables: Mapping[str, str], expressions: Iterable[tuple[str, str]]
-) -> Iterator[Leaf]:
-    """Yield the leaves of expressions, each with the field that it stands in; policy: the name of
-    what has them."""
-    reader = _Reader(policy, variables)
-    for name, text in expressions:
+                yield Leaf((*path, requirement.key), values, policy.id)
+    reader = _Reader(policy)
+    for name, text in _expressions(policy):
         yield from reader.leaves(name, text)
 
 
 def _constrained(policy: CelPolicy, rule: ResourceRule) -> Iterator[Leaf]:
     if rule.names:
         path: Path = ("object", "metadata", "name")
-        yield Leaf(path, (*rule.names, "unlike"), policy.id, legacy=False)
+        yield Leaf(path, (*rule.names, "unlike"), policy.id)
 
 
 def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
@@ -107,7 +104,7 @@ def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
         yield f"validations[{index}]", validation.expression
         if validation.message_expression:
             yield f"validations[{index}]{_MESSAGE}", validation.message_expression
-    for key in ("conditions", "mutations", "generate", "matchImageReferences", "images"):
+    for key in _LISTS:
         for index, text in enumerate(expressions_in(policy.spec.get(key), _EXPRESSION)):
             yield f"{key}[{index}]", text
     for named in policy.variables:
@@ -117,12 +114,15 @@ def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
 class _Reader:
     """Reads the expressions of one policy."""
 
-    def __init__(self, policy: str, variables: Mapping[str, str]) -> None:
-        self._policy = policy
-        self._texts = variables
+    def __init__(self, policy: CelPolicy) -> None:
+        self._policy = policy.id
+        self._namespace = policy.namespace
+        self._texts = {named.name: named.expression for named in policy.variables}
         self._variables: dict[str, tuple[Paths, tuple[Json, ...]]] = {}
-        self._found: list[tuple[Path, list[Json]]] = []
+        self._found: list[tuple[Path, list[Json], int]] = []
         self._lookups: list[Lookup] = []
+        self._asserted: Collection[int] = ()
+        self._targets: Paths = ()
 
     def leaves(self, name: str, text: str) -> Iterator[Leaf]:
         """Yield the leaves of an expression."""
@@ -130,22 +130,31 @@ class _Reader:
         if root is None:
             return
         self._found, self._lookups = [], []
+        is_condition = name.startswith(_CONDITIONS)
+        self._asserted = set(_asserted(root)) if is_condition else ()
+        is_of_targets = self._targets and name.startswith(_OF_TARGETS)
         try:
-            for path in self._paths(root, {}):
+            paths = self._paths(root, {"object": self._targets} if is_of_targets else {})
+            if name.startswith("targetMatchConstraints"):
+                self._targets = tuple(path if EACH in path else (*path, EACH) for path in paths)
+            for path in paths:
                 self._note(path, ())
         except RecursionError:
             message = f"'{name}' of {self._policy} nests too deep for a proof"
             raise InputError(message, hint="--no-prove converts without one") from None
         group = f"{self._policy}/{name}"
         for lookup in self._lookups:
-            yield Leaf(lookup.path, (), group, legacy=False, lookup=lookup)
-        for path, values in self._found:
+            yield Leaf(lookup.path, (), group, lookup=lookup)
+            for key, text in lookup.labels:
+                label = (*lookup.path, EACH, "metadata", "labels", key)
+                yield Leaf(label, (text, ABSENT, f"{text}x"), group, 1)
+        for path, values, met in self._found:
             for one in place(path):
                 told = () if name.endswith(_MESSAGE) else tuple(values)
-                yield Leaf(one, told, group, legacy=False)
+                yield Leaf(one, told, group, met)
 
-    def _note(self, path: Path, values: Iterable[Json]) -> None:
-        self._found.append((path, list(values)))
+    def _note(self, path: Path, values: Iterable[Json], met: int = 0) -> None:
+        self._found.append((path, list(values), met))
 
     def _paths(self, node: Expr, scope: Scope) -> Paths:
         reader = _READERS.get(type(node))
@@ -194,9 +203,10 @@ class _Reader:
             return paths if node.function == "_?_:_" else ()
         if node.function in _SELECTING:
             return paths
-        values = self._values(node)
+        meeting = list(_compared(node)) if node.id in self._asserted else []
+        values = [*meeting, *self._values(node)]
         for path in paths:
-            self._note(path, values)
+            self._note(path, values, len(meeting))
         return () if node.function in _COMPARING else paths
 
     def _look_up(self, node: Call, scope: Scope) -> Paths:
@@ -213,8 +223,16 @@ class _Reader:
             return ((GLOBAL, texts[0]),) if texts else ()
         if len(texts) < 2 or _UNKNOWN in texts[:2]:
             return ()
-        namespace, name = [*texts[2:4], "", ""][:2]
-        lookup = Lookup(texts[0], texts[1], namespace, name if node.function == "Get" else "")
+        where = [self._namespace, *texts[2:]] if self._namespace else texts[2:]
+        namespace, name = [*where, "", ""][:2]
+        labels = [
+            (str(entry.key.value), str(entry.value.value))
+            for one in node.args
+            for entry in (one.entries if isinstance(one, MapLiteral) else ())
+            if isinstance(entry.key, Literal) and isinstance(entry.value, Literal)
+        ]
+        name = name if node.function == "Get" else ""
+        lookup = Lookup(texts[0], texts[1], namespace, name, tuple(labels))
         self._lookups.append(lookup)
         return (lookup.path,)
 
@@ -228,7 +246,7 @@ class _Reader:
             values += [f"{text}{end}" for text in texts for end in "x1"]
             values += [f"{start}{text}" for text in texts for start in "x1"]
             values += [f"x{text}x" for text in texts]
-        if node.function in ("optional.none", "has"):
+        if node.function in ("optional.none", "has", "hasValue"):
             values.append(ABSENT)
         return values
 
@@ -276,6 +294,23 @@ _READERS: Final[Mapping[type, Callable[..., Paths]]] = {
     MapLiteral: _Reader._literal_list,
     StructLiteral: _Reader._literal_list,
 }
+
+
+def _asserted(node: Expr) -> Iterator[int]:
+    """Yield the comparisons that must hold for a condition to hold, or of which one must."""
+    if isinstance(node, Call) and node.function in ("_&&_", "_||_"):
+        for part in _operands(node):
+            yield from _asserted(part)
+    elif isinstance(node, Call) and node.function in ("_==_", "@in"):
+        yield node.id
+
+
+def _compared(node: Call) -> Iterator[Json]:
+    """Yield the literals that a value is equal to, or is among."""
+    for operand in node.args:
+        for one in operand.elements if isinstance(operand, ListLiteral) else (operand,):
+            if isinstance(one, Literal):
+                yield one.value
 
 
 def _operands(node: Call) -> tuple[Expr, ...]:

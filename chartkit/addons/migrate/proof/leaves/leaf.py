@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import zip_longest
+from functools import partial
+from itertools import chain, zip_longest
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.paths import (
@@ -17,8 +19,15 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     Lookup,
     Path,
 )
-from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
+from chartkit.engine.cluster_policy.pattern.scalar import (
+    Range,
+    compile_scalar,
+    read_alternatives,
+    read_operation,
+)
+from chartkit.go import GoError
 from chartkit.go.duration import DurationError, format_duration, parse_duration
+from chartkit.go.random_text import generate
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
@@ -28,20 +37,16 @@ class Leaf:
     """A place of a request that a policy looks at, and the values to try there.
 
     values: those that meet it first, as far as that is known; met: how many of them meet it; group:
-    the rule or expression that it belongs to; legacy: which form it was read from; lookup: the
-    objects of the cluster that the place is in, where the policy looks them up.
+    the rule or expression that it belongs to; lookup: the objects of the cluster that the place is
+    in, where the policy looks them up.
     """
 
     path: Path
     values: tuple[Json, ...]
     group: str
     met: int = 0
-    legacy: bool = True
     lookup: Lookup | None = None
 
-
-Note = Callable[[Path, Iterable[Json]], None]
-"""Takes a place that an expression looks at, and the literals that it is compared with."""
 
 _OBJECT: Final[Path] = ("object",)
 _RENAMED: Final[dict[Path, Path]] = {
@@ -64,6 +69,7 @@ _ROOTS: Final = frozenset(
         *("namespaceLabels", CLUSTER, GLOBAL, IMAGE),
     )
 )
+_USER: Final[Path] = ("userInfo", "username")
 _ACCOUNT: Final = "system:serviceaccount:"
 _ALIKE: Final = "oidc-user-of-a-company"
 """The beginning of a user's name, as long as the prefix of service accounts."""
@@ -105,35 +111,32 @@ def _of_texts(path: Path) -> Path:
 
 
 def compared(path: Path, literals: Iterable[Json]) -> list[Json]:
-    """Return the values of a place that come to literals which a part of it is compared with."""
-    if path == ("serviceAccountName",):
+    """Return the values of a place that literals are perhaps compared with, or with a part of
+    them: the name and the namespace of a service account, and the parts of an image."""
+    if path == _USER:
         return [
-            name for one in literals for name in (f"{_ACCOUNT}default:{one}", f"{_ALIKE}:{one}")
+            name
+            for text in literals
+            for name in (
+                *(f"{_ACCOUNT}default:{text}", f"{_ALIKE}:{text}"),
+                *(f"{_ACCOUNT}{text}:app", f"{_ALIKE}{text}:app", text),
+            )
         ]
-    if path == ("serviceAccountNamespace",):
-        return [name for one in literals for name in (f"{_ACCOUNT}{one}:app", f"{_ALIKE}{one}:app")]
-    if path[:1] == ("images",) or path[:2] in _REFERENCES:
-        return [_image(str(path[-1]), literal) for literal in literals]
+    if path[-1] == "image":
+        return [image for text in literals for image in (text, *_images_with(text))]
     return list(literals)
 
 
-def _image(part: str, text: Json) -> str:
-    if part == "registry":
-        return f"{text}/app:1.0"
-    if part == "tag":
-        return f"registry.example/app:{text}"
-    if part == "digest":
-        return f"registry.example/app@{text}"
-    if part in ("image", "reference", "referenceWithTag"):
-        return str(text)
-    return f"registry.example/{text}:1.0"
+def _images_with(text: Json) -> tuple[str, ...]:
+    return (
+        f"{text}/app:1.0",
+        f"registry.example/{text}:1.0",
+        f"registry.example/app:{text}",
+        f"registry.example/app@{text}",
+    )
 
 
 _NUMBER: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)", re.ASCII)
-_RANGE: Final = re.compile(
-    r"([+-]?\d+(?:\.\d+)?[A-Za-z]*)!?-([+-]?\d+(?:\.\d+)?[A-Za-z]*)", re.ASCII
-)
-_PREFIXES: Final = (">=", "<=", ">", "<", "!")
 _SUFFIXES: Final = frozenset(("", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
 _LONGEST_NUMBER: Final = 40
 """Characters: a longer text is beyond the numbers of CEL and JSON."""
@@ -233,15 +236,12 @@ def _of_pattern(pattern: Json) -> Iterator[Iterable[Json]]:
     if not isinstance(pattern, str):
         yield around(pattern) if pattern is not None else [0, 1, "", "x"]
         return
-    for either in pattern.split("|"):
-        for part in either.split("&"):
-            operand = part.strip()
-            match = _RANGE.fullmatch(operand)
-            if match:
-                yield from (_scalars(match[1]), _scalars(match[2]))
-                continue
-            prefix = next((one for one in _PREFIXES if operand.startswith(one)), "")
-            yield _scalars(operand[len(prefix) :].strip())
+    for part in chain.from_iterable(read_alternatives(pattern)):
+        operation = read_operation(part)
+        if isinstance(operation, Range):
+            yield from map(_scalars, (operation.low, operation.high))
+        else:
+            yield _scalars(operation.operand)
 
 
 def _scalars(text: str) -> Iterator[Json]:
@@ -266,107 +266,43 @@ def _unique(values: Iterable[Json]) -> Iterator[Json]:
             yield value
 
 
-_CLASSES: Final = {"d": "1", "w": "a", "s": " ", "D": "x", "W": "-", "S": "x", "b": "", "B": ""}
-_CONTROL: Final = {"n": "\n", "t": "\t", "r": "\r"}
-_REPEATED: Final = re.compile(r"\{(\d+)(?:,\d*)?\}\??|[*+?]\??")
-_GROUP: Final = re.compile(r"\?(?:P?<\w+>|[imsU-]*:)")
-_DEPTH: Final = 50
+_TOKEN: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\(\?(?:P?<\w+>|[imsU-]*:|[imsU-]*\))|[*+?}]\?|\.",
+    re.DOTALL,
+)
+_PERL: Final = {r"\d": "0-9", r"\w": "0-9A-Za-z_", r"\s": " "}
+_OTHERS: Final = {r"\D": "x", r"\W": "-", r"\S": "x", r"\b": "", r"\B": "", ".": "x"}
+_SAMPLES: Final = 3
+_LONGEST: Final = 300
 
 
 def matching(pattern: str) -> list[str]:
-    """Return samples of an expression's alternatives, then texts that it may not match."""
-    samples = [one for one in _samples(pattern) if _matches(pattern, one)]
+    """Return texts that a regular expression matches, by its alternatives, then others that it may
+    not match."""
+    written = _TOKEN.sub(_posix, pattern)
+    found: dict[str, None] = {}
+    for at in range(_SAMPLES):
+        with suppress(GoError):
+            found[generate(written, partial(_choice, at))] = None
+    samples = [sample for sample in found if len(sample) <= _LONGEST]
     unlike = [f"{sample}!" for sample in samples[:2]] + [one[:-1] for one in samples[:2] if one]
-    return [*dict.fromkeys((*samples[:6], *unlike, "", "unlike"))]
+    return [*dict.fromkeys((*samples, *unlike, "", "unlike"))]
 
 
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:
-        return True
+def _choice(sample: int, limit: int) -> int:
+    """Return the first of several choices for the first sample, the second for the next one."""
+    return min(sample, limit - 1)
 
 
-def _samples(pattern: str) -> Iterator[str]:
-    for branch in _branches(pattern):
-        yield _Sampler(branch, least=False).text()
-        yield _Sampler(branch, least=True).text()
-
-
-def _branches(pattern: str) -> list[str]:
-    """Return the alternatives of an expression's outermost group."""
-    found, start, depth, at = [], 0, 0, 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "\\":
-            at += 1
-        elif char in "([":
-            depth += 1
-        elif char in ")]":
-            depth -= 1
-        elif char == "|" and depth == 0:
-            found.append(pattern[start:at])
-            start = at + 1
-        at += 1
-    return [*found, pattern[start:]]
-
-
-class _Sampler:
-    """Makes a text from one alternative; least: whether what may be left out is."""
-
-    def __init__(self, pattern: str, *, least: bool, depth: int = 0) -> None:
-        self._pattern = pattern
-        self._least = least
-        self._depth = depth
-        self._at = 0
-
-    def text(self) -> str:
-        made = ""
-        while self._at < len(self._pattern):
-            piece = self._piece()
-            made += piece * self._times()
-        return made
-
-    def _times(self) -> int:
-        match = _REPEATED.match(self._pattern, self._at)
-        if match is None:
-            return 1
-        self._at = match.end()
-        if match[1] is not None:
-            return min(int(match[1]), 64)
-        return 1 if match[0][0] == "+" or not self._least else 0
-
-    def _piece(self) -> str:
-        char = self._pattern[self._at]
-        self._at += 1
-        if char == "\\":
-            escaped = self._pattern[self._at : self._at + 1]
-            self._at += 1
-            return _CLASSES.get(escaped, _CONTROL.get(escaped, escaped))
-        if char == "(":
-            start, depth = self._at, 1
-            while self._at < len(self._pattern) and depth:
-                char = self._pattern[self._at]
-                if char == "\\":
-                    self._at += 1
-                depth += {"(": 1, ")": -1}.get(char, 0)
-                self._at += 1
-            inner = _GROUP.sub("", self._pattern[start : self._at - 1], count=1)
-            if self._depth > _DEPTH:
-                return ""
-            branch = _branches(inner)[0]
-            return _Sampler(branch, least=self._least, depth=self._depth + 1).text()
-        if char == "[":
-            end = self._pattern.find("]", self._at + 1)
-            end = len(self._pattern) if end < 0 else end
-            content = self._pattern[self._at : end]
-            self._at = end + 1
-            if not content.startswith("^"):
-                if content[:1] == "\\":
-                    return _CLASSES.get(content[1:2], content[1:2])
-                return content[:1]
-            refused = content[1:]
-            return next((char for char in "x1-_/ " if not re.search(f"[{refused}]", char)), "x")
-        if char == ".":
-            return "x"
-        return "" if char in "^$" else char
+def _posix(token: re.Match[str]) -> str:
+    """Return a part of a regular expression in the syntax of POSIX; of any character, one."""
+    text = token[0]
+    if text.startswith("[^"):
+        return next((char for char in "x1-_/ " if re.fullmatch(text, char)), "x")
+    if text.startswith("["):
+        return re.sub(r"\\[dws]", lambda each: _PERL[each[0]], text)
+    if text.startswith("(?"):
+        return "" if text.endswith(")") else "("
+    if text in _PERL:
+        return f"[{_PERL[text]}]"
+    return text[:-1] if text.endswith("?") else _OTHERS.get(text, text)

@@ -1,161 +1,138 @@
-"""The leaves of a ClusterPolicy: match, preconditions, patterns, conditions, lists, bodies."""
+"""The leaves of a ClusterPolicy as it is written: its match, its patterns and patches; and the
+literals that it has besides."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path as File
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from chartkit.addons.migrate.proof.leaves.cel import leaves_of_expressions
-from chartkit.addons.migrate.proof.leaves.jmespath import JmesPlaces, literals_of, queries
 from chartkit.addons.migrate.proof.leaves.leaf import (
     MOST,
     Leaf,
-    around,
     around_all,
-    compared,
     in_turns,
     of_pattern,
-    place,
 )
-from chartkit.addons.migrate.proof.leaves.paths import (
-    ABSENT,
-    EACH,
-    GLOBAL,
-    IMAGE,
-    Lookup,
-    Path,
-    configmap_lookup,
-    source_lookups,
-    target_lookup,
-    url_lookup,
-)
+from chartkit.addons.migrate.proof.leaves.paths import ABSENT, EACH, Path, Step
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
 from chartkit.engine.context.variables.syntax import find_variables, split_text
-from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
+from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.parser import parse
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, Resource, mapping_at, mappings_at, pointer_steps
-
-_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
-_SECURITY: Final = parse_yaml((File(__file__).parent / "pod_security.yaml").read_text("utf-8"))
-
-
-def pod_security_leaves(body: Body, group: str) -> Iterator[Leaf]:
-    """Yield the leaves of every control; body: the rule's `podSecurity`."""
-    for text, values in _SECURITY["pod"].items():
-        yield _leaf(("object", "spec"), text, values, group)
-    for text, values in _SECURITY["both"].items():
-        yield _leaf(("object", "spec", "securityContext"), text, values, group)
-    for containers in _CONTAINERS:
-        base: Path = ("object", "spec", containers, EACH)
-        for text, values in {**_SECURITY["both"], **_SECURITY["security"]}.items():
-            yield _leaf((*base, "securityContext"), text, values, group)
-        for text, values in _SECURITY["container"].items():
-            yield _leaf(base, text, values, group)
-    annotation = (
-        "object",
-        "metadata",
-        "annotations",
-        "container.apparmor.security.beta.kubernetes.io/app",
-    )
-    yield Leaf(annotation, (ABSENT, "runtime/default", "unconfined", "localhost/x"), group, 1)
-    for one in body.get("exclude") or ():
-        for image in (one.get("images") or ()) if isinstance(one, dict) else ():
-            sample = str(image).replace("*", "x").replace("?", "a")
-            path = ("object", "spec", "containers", EACH, "image")
-            yield Leaf(path, (sample, "unlike:1.0"), group)
-
-
-def _leaf(base: Path, text: str, values: Iterable[Json], group: str) -> Leaf:
-    steps: list[object] = []
-    for part in text.split("."):
-        name = part.removesuffix("[]")
-        steps += [name] if name == part else [name, EACH]
-    tried = tuple(ABSENT if value is None else value for value in values)
-    return Leaf((*base, *steps), tried, group, 1)  # type: ignore[arg-type]
-
+from chartkit.model import Body, Json, Resource, leaves, mappings_at, pointer_steps
 
 _OBJECT: Final[Path] = ("object",)
-_TAKING: Final = frozenset(("equal", "equals", "in", "anyin", "allin"))
-"""Operators of conditions that the values meet which they are given."""
+_WORDED: Final = frozenset(("match", "exclude", "name", "message", "operator", "order"))
+"""Fields of rules and conditions whose texts are compared with nothing."""
+_QUERIES: Final = frozenset(("jmesPath", "list"))
+_NUMBER: Final = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}")
 
 
-def legacy_leaves(policy: Policy) -> Iterator[Leaf]:
-    """Yield the leaves of each rule, in the order of the rule."""
+def legacy_leaves(policy: Policy, known: Collection[Path] = ()) -> Iterator[Leaf]:
+    """Yield the leaves of each rule, in the order of the rule; known: paths of the new form, by
+    which the elements of its loops are found."""
     for rule in policy.rules:
-        yield from _Leaves(rule.name).of_rule(rule)
+        yield from _Leaves(rule.name, known).of_rule(rule)
 
 
-def cleanup_leaves(policy: Resource) -> Iterator[Leaf]:
-    """Yield the leaves of a cleanup policy, whose expressions name the object `target`."""
-    spec: Body = policy.body["spec"]
-    leaves = _Leaves(policy.name, {"target": (_OBJECT,)})
-    yield from leaves.of_cleanup(spec)
+def matched_leaves(resource: Resource) -> Iterator[Leaf]:
+    """Yield the leaves of the match of a cleanup policy or a PolicyException."""
+    spec: Body = resource.body["spec"]
+    exclude = spec.get("exclude")
+    yield from _Leaves(resource.name).of_match(
+        read_match(spec["match"]), None if exclude is None else read_match(exclude)
+    )
 
 
-def exception_leaves(exception: Resource) -> Iterator[Leaf]:
-    """Yield the leaves of a PolicyException."""
-    yield from _Leaves(exception.name).of_cleanup(exception.body["spec"])
+def literals_in(body: Body) -> list[Json]:
+    """Return the scalars that a rule has outside of its match, each once: those of its values, of
+    its expressions, and of the patches that it holds as texts."""
+    return list({(type(value), value): value for value in _scalars(body)}.values())
+
+
+def _scalars(value: Json, key: str = "") -> Iterator[Json]:
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if name not in _WORDED:
+                yield from _scalars(member, name)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _scalars(member)
+    elif isinstance(value, str) and ("\n" in value and not find_variables(value)):
+        try:
+            yield from _scalars(parse_yaml(value))
+        except ChartkitError:
+            return
+    elif isinstance(value, str) and (find_variables(value) or key in _QUERIES):
+        for query in [variable.query for variable in find_variables(value)] or [value]:
+            try:
+                yield from _literals(parse(query))
+            except JMESPathError:
+                continue
+    else:
+        yield value
+
+
+def _literals(node: Node) -> Iterator[Json]:
+    if node.kind is Kind.LITERAL:
+        yield from _scalars(node.value)
+    for child in node.children:
+        yield from _literals(child)
+
+
+def _plain(step: str | int) -> str | Step:
+    """Return a step of a pattern's path as that of a place."""
+    if isinstance(step, int):
+        return EACH
+    anchor = parse_anchor(step)
+    return step if anchor is None else anchor.key
 
 
 class _Leaves:
-    """The leaves of one rule or cleanup policy."""
+    """The leaves of one rule, cleanup policy or exception."""
 
-    def __init__(self, group: str, scope: Mapping[str, tuple[Path, ...]] | None = None) -> None:
+    def __init__(self, group: str, known: Collection[Path] = ()) -> None:
         self._found: list[Leaf] = []
         self._group = group
-        self._reader = JmesPlaces(self._note, scope or {})
+        self._known = known
 
-    def of_cleanup(self, spec: Body) -> list[Leaf]:
-        """Return the leaves of the specification of a cleanup policy or an exception."""
-        self._match(read_match(spec["match"]), meets=True)
-        if spec.get("exclude") is not None:
-            self._match(read_match(spec["exclude"]), meets=False)
-        self._context(mappings_at(spec, "context"))
-        self._conditions(spec.get("conditions"))
+    def of_match(self, match: Match, exclude: Match | None) -> list[Leaf]:
+        """Return the leaves of a match and an exclude."""
+        for block, meets in ((match, True), (exclude, False)):
+            filters = () if block is None else (block.direct, *block.any, *block.all)
+            for resource_filter in filters:
+                self._filter(resource_filter, meets=meets)
         return self._found
 
     def of_rule(self, rule: Rule) -> list[Leaf]:
         """Return the leaves of a rule."""
-        self._match(rule.match, meets=True)
-        if rule.exclude is not None:
-            self._match(rule.exclude, meets=False)
-        self._context(rule.context)
-        self._conditions(rule.preconditions, meets=True)
-        self._block(rule.body.get("validate") or {}, _OBJECT)
-        self._cel(rule)
+        self.of_match(rule.match, rule.exclude)
+        self._pattern(rule.validate.pattern, _OBJECT)
+        group = self._group
+        for index, pattern in enumerate(rule.validate.any_pattern or ()):
+            self._group = f"{group}/anyPattern[{index}]"
+            self._pattern(pattern, _OBJECT)
+        self._group = group
+        for loop in rule.validate.foreach:
+            for pattern in (loop.get("pattern"), *(loop.get("anyPattern") or ())):
+                for path in self._elements(pattern):
+                    self._pattern(pattern, path)
         body = rule.mutate or {}
-        places = [self._target(each) for each in mappings_at(body, "targets")] or [_OBJECT]
-        for where in places:
-            self._overlay(body.get("patchStrategicMerge"), where)
-            self._patches(body.get("patchesJson6902"), where)
-        for one in mappings_at(body, "foreach"):
-            self._loop(one, self._mutation_block)
-        self._reader.text(rule.generate or {})
-        for lookup in source_lookups(rule.generate):
-            self._look_up(lookup, None)
+        for patch in (body, *mappings_at(body, "foreach")) if not body.get("targets") else ():
+            self._pattern(patch.get("patchStrategicMerge"), _OBJECT)
+            self._patches(patch.get("patchesJson6902"))
         for entry in rule.verify_images:
-            self._images(entry)
+            images = [each for each in entry.get("imageReferences") or () if isinstance(each, str)]
+            self._texts(("object", "spec", "containers", EACH, "image"), images, meets=True)
         return self._found
 
     def _add(self, path: Path, values: Iterable[Json], met: int = 0) -> None:
         self._found.append(Leaf(path, tuple(values), self._group, met))
-
-    def _note(self, path: Path, literals: Iterable[Json]) -> None:
-        values = around_all(compared(path, literals))
-        for one in place(path):
-            self._add(one, values)
-
-    # Match and exclude
-
-    def _match(self, match: Match, *, meets: bool) -> None:
-        for resource_filter in (match.direct, *match.any, *match.all):
-            self._filter(resource_filter, meets=meets)
 
     def _filter(self, one: ResourceFilter, *, meets: bool) -> None:
         names = (one.name, *one.names) if one.name else one.names
@@ -200,126 +177,6 @@ class _Leaves:
             for text in requirement.values or ("x",):
                 self._label(path, requirement.key, text, meets=wanted)
 
-    # Context and conditions
-
-    def _context(self, entries: Iterable[Body]) -> None:
-        for entry in entries:
-            name = entry.get("name")
-            if isinstance(name, str):
-                self._reader = self._reader.within(**{name: self._entry(entry)})
-
-    def _entry(self, entry: Body) -> tuple[Path, ...]:
-        variable = entry.get("variable")
-        if isinstance(variable, dict):
-            return self._variable(variable)
-        lookup = configmap_lookup(entry.get("configMap"))
-        if lookup is not None:
-            self._look_up(lookup, entry)
-            return (lookup.path,)
-        call = entry.get("apiCall")
-        if isinstance(call, dict):
-            return self._call(call)
-        found = entry.get("globalReference")
-        if isinstance(found, dict) and isinstance(found.get("name"), str):
-            paths: tuple[Path, ...] = ((GLOBAL, found["name"]),)
-            text = found.get("jmesPath")
-            return self._reader.below(text, paths) if isinstance(text, str) else paths
-        self._reader.text(entry)
-        asked = entry.get("imageRegistry")
-        if not isinstance(asked, dict):
-            return ()
-        self._add((IMAGE,), ())
-        text = asked.get("jmesPath")
-        return self._reader.below(text, ((IMAGE,),)) if isinstance(text, str) else ((IMAGE,),)
-
-    def _variable(self, variable: Body) -> tuple[Path, ...]:
-        paths = list(self._reader.text(variable.get("value")))
-        text = variable.get("jmesPath")
-        if isinstance(text, str):
-            bare = list(queries(text)) or [text]
-            for query in bare:
-                paths += self._reader.query(query)
-        return tuple(dict.fromkeys(paths))
-
-    def _call(self, call: Body) -> tuple[Path, ...]:
-        lookup = url_lookup(call.get("urlPath"))
-        if lookup is None:
-            self._reader.text(call)
-            return ()
-        self._look_up(lookup, call.get("urlPath"))
-        text = call.get("jmesPath")
-        if not isinstance(text, str):
-            return (lookup.path,)
-        bare = next(iter(queries(text)), text)
-        return self._reader.below(bare, (lookup.path,))
-
-    def _look_up(self, lookup: Lookup, names: Json) -> None:
-        """Note an object or a list that is looked up; names: what its name is made of."""
-        self._found.append(Leaf(lookup.path, (), self._group, lookup=lookup))
-        for key, text in lookup.labels:
-            labels: Path = (*lookup.path, EACH, "metadata", "labels")
-            self._label(labels, key, text, meets=True)
-        for path in self._reader.text(names):
-            self._note(path, ("x",))
-
-    def _conditions(self, body: Json, *, meets: bool = False) -> None:
-        """Note the places of conditions; meets: whether a rule applies to what meets them."""
-        if body is None:
-            return
-        try:
-            parsed = parse_conditions(body)
-        except ChartkitError:
-            return
-        if isinstance(parsed, FlatList):
-            conditions = parsed.conditions
-        else:
-            conditions = (*(parsed.any or ()), *(parsed.all or ()))
-        for condition in conditions:
-            if meets and condition.operator.lower() in _TAKING:
-                wanted = list(literals_of(condition.value))
-                for path in self._reader.text(condition.key):
-                    values = compared(path, wanted)
-                    for one in place(path):
-                        self._add(one, values, len(values))
-            self._reader.compare(condition.key, condition.value)
-
-    # Validation
-
-    def _block(self, body: Body, base: Path) -> None:
-        self._pattern(body.get("pattern"), base)
-        group = self._group
-        for index, pattern in enumerate(body.get("anyPattern") or ()):
-            self._group = f"{group}/anyPattern[{index}]"
-            self._pattern(pattern, base)
-        self._group = group
-        if isinstance(body.get("deny"), dict):
-            self._conditions(body["deny"].get("conditions"))
-        for one in mappings_at(body, "foreach"):
-            self._loop(one, self._block)
-        if isinstance(body.get("podSecurity"), dict):
-            self._found += pod_security_leaves(body["podSecurity"], group)
-
-    def _cel(self, rule: Rule) -> None:
-        """Note the places of a rule's expressions in CEL."""
-        body = mapping_at(rule.body, "validate", "cel")
-        variables = {one["name"]: one["expression"] for one in mappings_at(body, "variables")}
-        blocks = (*rule.cel_preconditions, *mappings_at(body, "expressions"))
-        texts = [(f"cel[{index}]", one["expression"]) for index, one in enumerate(blocks)]
-        self._found += leaves_of_expressions(self._group, variables, texts)
-
-    def _loop(self, body: Body, inside: Callable[[Body, Path], None]) -> None:
-        outer = self._reader
-        paths = tuple((*path, EACH) for path in outer.query(str(body.get("list") or "")))
-        self._reader = outer.within(element=paths)
-        for path in paths:
-            self._note(path, ())
-        self._context(mappings_at(body, "context"))
-        self._conditions(body.get("preconditions"), meets=True)
-        for path in paths or ((),):
-            for one in place(path) or ((),):
-                inside(body, one)
-        self._reader = outer
-
     def _pattern(self, pattern: Json, path: Path) -> None:
         if isinstance(pattern, dict):
             for key, member in pattern.items():
@@ -330,8 +187,18 @@ class _Leaves:
         elif isinstance(pattern, list):
             for member in pattern:
                 self._pattern(member, (*path, EACH))
-        elif path:
-            self._scalar(pattern, path)
+        elif path != _OBJECT and not (isinstance(pattern, str) and find_variables(pattern)):
+            met, missed = of_pattern(pattern)
+            self._add(path, [*met, *missed], len(met))
+
+    def _elements(self, pattern: Json) -> Iterator[Path]:
+        """Yield the places of what a loop goes through: before the paths of the new form that end
+        as the pattern's do."""
+        ends = {tuple(map(_plain, path)) for path, _ in leaves(pattern)} - {()}
+        starts = (
+            path[: -len(end)] for path in self._known for end in ends if path[-len(end) :] == end
+        )
+        yield from dict.fromkeys(start for start in starts if start[-1:] == (EACH,))
 
     def _keyed(self, anchor: Anchor | None, pattern: Json, path: Path) -> None:
         if anchor is not None and anchor.kind is AnchorKind.NEGATION:
@@ -341,67 +208,18 @@ class _Leaves:
             self._add(path, [ABSENT], 1)
         self._pattern(pattern, path)
 
-    def _scalar(self, pattern: Json, path: Path) -> None:
-        found = [*queries(pattern)]
-        if found:
-            self._reader.compare(pattern, None)
-            self._add(path, around_all(literals_of(pattern)))
-            return
-        met, missed = of_pattern(pattern)
-        self._add(path, [*met, *missed], len(met))
-
-    # Mutation, generation and images
-
-    def _target(self, body: Body) -> Path:
-        """Note the objects that a target names, and return their place."""
-        lookup = target_lookup(body)
-        self._look_up(lookup, body.get("name"))
-        for path in self._reader.text(body.get("namespace")):
-            self._note(path, (DEFAULT_NAMESPACE,))
-        each: Path = lookup.path if lookup.name else (*lookup.path, EACH)
-        self._reader = self._reader.within(target=(each,))
-        self._context(mappings_at(body, "context"))
-        self._conditions(body.get("preconditions"))
-        return each
-
-    def _mutation_block(self, body: Body, _base: Path) -> None:
-        self._overlay(body.get("patchStrategicMerge"), _OBJECT)
-        self._patches(body.get("patchesJson6902"))
-        for one in mappings_at(body, "foreach"):
-            self._loop(one, self._mutation_block)
-
-    def _overlay(self, patch: Json, path: Path) -> None:
-        self._pattern(patch, path)
-
-    def _patches(self, text: Json, base: Path = _OBJECT) -> None:
-        self._reader.text(text)
-        if not isinstance(text, str):
-            return
+    def _patches(self, text: Json) -> None:
+        """Add the fields that a JSON patch changes; variables in its paths are numbers of elements,
+        or any key."""
         try:
-            operations = parse_yaml(text)
+            operations = parse_yaml(text) if isinstance(text, str) else ()
         except ChartkitError:
             return
         for one in operations if isinstance(operations, list) else ():
             pointer = one.get("path") if isinstance(one, dict) else None
             if isinstance(pointer, str):
-                literals = literals_of(one.get("value"))
-                values = [value for each in literals for value in around(each)]
-                self._add((*base, *_pointed(pointer)), [*values, ABSENT])
-
-    def _images(self, entry: Body) -> None:
-        for reference in entry.get("imageReferences") or ():
-            if isinstance(reference, str):
-                met, missed = of_pattern(reference)
-                self._add(
-                    ("object", "spec", "containers", EACH, "image"), [*met, *missed], len(met)
-                )
-
-
-_NUMBER: Final = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}")
-
-
-def _pointed(pointer: str) -> Path:
-    """Return the path of a pointer; variables in it are numbers of elements, or any key."""
-    pointer = _NUMBER.sub("0", pointer)
-    steps = pointer_steps("x".join(split_text(pointer, find_variables(pointer))))
-    return tuple(EACH if step == "-" or step.isdigit() else step for step in steps)
+                pointer = _NUMBER.sub("0", pointer)
+                steps = pointer_steps("x".join(split_text(pointer, find_variables(pointer))))
+                path = (EACH if step == "-" or step.isdigit() else step for step in steps)
+                values = around_all(_scalars(one.get("value")))
+                self._add((*_OBJECT, *path), [*values, ABSENT])

@@ -220,20 +220,20 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
     for group in _groups(space):
         facets = [one for one in space.facets if group in one.groups]
         for base in space.bases[:4]:
-            yield _with(base, [(one, one.values[0]) for one in facets], space.kind)
-            yield _with(base, [(one, _missed(one)) for one in facets], space.kind)
+            yield with_values(base, [(one, one.values[0]) for one in facets], space.kind)
+            yield with_values(base, [(one, _missed(one)) for one in facets], space.kind)
     for base in space.bases[:1]:
-        yield _with(base, [(one, one.values[0]) for one in space.facets], space.kind)
-    for base in _met_bases(space)[:1]:
+        yield with_values(base, [(one, one.values[0]) for one in space.facets], space.kind)
+    for base in met_bases(space)[:1]:
         yield base
         for facet in [one for one in space.facets if one.met][:_FEW]:
-            yield from _operations(_with(base, [(facet, _missed(facet))], space.kind), base)
+            yield from _operations(with_values(base, [(facet, _missed(facet))], space.kind), base)
 
 
 def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
     """Yield objects with one place changed: first those that meet all rules and the least ones,
     then one of many elements, then those that meet one rule."""
-    met = _met_bases(space)
+    met = met_bases(space)
     bases = (*met[:1], *space.bases[:2], *met[1:])
     most = max((len(facet.values) for facet in space.facets), default=0)
     no, every = Mixed.NO, Mixed.EVERY
@@ -243,7 +243,7 @@ def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
                 for facet in space.facets:
                     if index < len(facet.values) and mixed in facet.mixed:
                         change = (facet, facet.tried[index])
-                        yield _with(base, [change], space.kind, mixed=mixed)
+                        yield with_values(base, [change], space.kind, mixed=mixed)
 
 
 def _decided(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -269,39 +269,40 @@ def _changed(learned: Learned, space: Space) -> Iterator[Case]:
     """Yield a request with each place that its rules look at changed to each of its values, then
     to what other places hold, updates between it and others, and lists with one such element."""
     case, kind, groups = learned.case, space.kind, learned.groups
-    facets = [facet for facet in space.facets if not groups or _is_about(facet, groups)]
+    about = (*groups, *(f"{name}/" for name in groups))
+    facets = [
+        facet
+        for facet in space.facets
+        if not groups or any(group in groups or group.startswith(about) for group in facet.groups)
+    ]
     most = max((len(facet.values) for facet in facets), default=0)
     for mixed in Mixed:
         for index in range(most):
             for facet in facets:
                 if index < len(facet.values) and mixed in facet.mixed:
-                    yield _with(case, [(facet, facet.tried[index])], kind, mixed=mixed)
+                    yield with_values(case, [(facet, facet.tried[index])], kind, mixed=mixed)
         if mixed is Mixed.NO:
             held = {text for facet in facets for text in facet.texts_of(case.document)}
             for facet in facets:
                 others = filter(facet.takes, sorted(held))
-                yield from (_with(case, [(facet, text)], kind) for text in islice(others, _FEW))
+                yield from (
+                    with_values(case, [(facet, text)], kind) for text in islice(others, _FEW)
+                )
             for other in space.learned[:_FEW]:
                 yield _updated(case, other.case)
                 yield _updated(other.case, case)
 
 
-def _is_about(facet: Facet, groups: frozenset[str]) -> bool:
-    return any(
-        group == name or group.startswith(f"{name}/") for group in facet.groups for name in groups
-    )
-
-
 def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
     """Yield updates of changed and unchanged objects, deletions and background scans."""
-    some = [*space.bases, *_met_bases(space)]
+    some = [*space.bases, *met_bases(space)]
     for base in some:
         yield from _operations(base, base)
         yield from (_updated(base, other) for other in some if other is not base)
     for base in some[:6]:
         for facet in space.facets:
             for value in facet.values[:: max(1, len(facet.values) // 3)]:
-                changed = _with(base, [(facet, value)], space.kind)
+                changed = with_values(base, [(facet, value)], space.kind)
                 yield from _operations(changed, base)
 
 
@@ -337,7 +338,7 @@ def _renamed(body: Body, after: Body) -> Body:
 
 def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
     """Yield every pair of values of two places of one rule, in an order by chance."""
-    bases = [*_met_bases(space), *space.bases[:1]]
+    bases = [*met_bases(space), *space.bases[:1]]
     together = [
         (one, other)
         for index, one in enumerate(space.facets)
@@ -351,18 +352,18 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
         for value, beside in pairs[:24]:
             base = chance.choice(bases)
             mixed = _mixed(chance)
-            yield _with(base, [(facet, value), (other, beside)], space.kind, mixed=mixed)
+            yield with_values(base, [(facet, value), (other, beside)], space.kind, mixed=mixed)
 
 
 def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
-    bases, known, futile = [*space.bases, *_met_bases(space)], len(space.learned), 0
+    bases, known, futile = [*space.bases, *met_bases(space)], len(space.learned), 0
     while space.facets and futile < _FUTILE:
         learned = [each.case for each in space.learned] if chance.random() < 0.5 else []
         case = chance.choice(learned or bases)
         for _ in range(chance.randint(1, _CHANGES)):
             facet = chance.choice(space.facets)
             value = chance.choice(facet.values)
-            case = _with(case, [(facet, value)], space.kind, mixed=_mixed(chance))
+            case = with_values(case, [(facet, value)], space.kind, mixed=_mixed(chance))
         if chance.random() < 0.2:
             yield from _operations(case, chance.choice(bases))
         yield case
@@ -390,7 +391,7 @@ def _groups(space: Space) -> list[str]:
     return sorted({group for facet in space.facets for group in facet.groups})
 
 
-def _met_bases(space: Space) -> list[Case]:
+def met_bases(space: Space) -> list[Case]:
     """Return an object that meets all rules in every place, and one for each rule alone.
 
     What a change of one place does is seen of the first: elsewhere another rule fails anyway.
@@ -411,7 +412,7 @@ def _met_bases(space: Space) -> list[Case]:
 
 def _met(base: Case, facet: Facet, kind: GroupVersionKind) -> Case:
     """Return a request in which a place is met by a value that an API server stores."""
-    tried = [_with(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
+    tried = [with_values(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
     return next((case for case in tried if not any(refused(case.document))), tried[0])
 
 
@@ -419,7 +420,7 @@ def _missed(facet: Facet) -> Json:
     return facet.values[facet.met] if facet.met < len(facet.values) else facet.values[-1]
 
 
-def _with(
+def with_values(
     base: Case,
     changes: Iterable[tuple[Facet, Json]],
     kind: GroupVersionKind,

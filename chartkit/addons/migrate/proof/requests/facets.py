@@ -456,16 +456,9 @@ class ImpliedTypes:
 
     def agree(self, document: Body) -> bool:
         """Return whether a request's object has these types, or none of its fields."""
-        return not any(self._faults(document))
-
-    def _faults(self, document: Body) -> Iterator[Path]:
-        for path, types in self._types.items():
-            for value in values_at(document, path):
-                if value is not ABSENT and not _is_one(value, types):
-                    yield path
-
-
-def _is_one(value: Json, types: tuple[type, ...]) -> bool:
-    if isinstance(value, bool):
-        return bool in types
-    return isinstance(value, types)
+        return all(
+            value is ABSENT
+            or (bool in types if isinstance(value, bool) else isinstance(value, types))
+            for path, types in self._types.items()
+            for value in values_at(document, path)
+        )

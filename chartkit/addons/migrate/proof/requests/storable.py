@@ -185,7 +185,7 @@ def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
             yield "fields of another type"
         elif isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
             yield "negative numbers"
-        elif kind == "int-or-string" and field in _AMOUNTS and not _is_amount(value):
+        elif field in _AMOUNTS and isinstance(value, str) and not _PERCENT.fullmatch(value):
             yield "amounts that are not percentage"
         elif kind == "quantity" and not _is_quantity(str(value)):
             yield "invalid quantities"
@@ -233,10 +233,6 @@ _AMOUNTS: Final = frozenset(("maxUnavailable", "minAvailable", "maxSurge"))
 _PERCENT: Final = re.compile(r"\d+%", re.ASCII)
 
 
-def _is_amount(value: Json) -> bool:
-    return bool(_PERCENT.fullmatch(value)) if isinstance(value, str) else True
-
-
 def _is_quantity(text: str) -> bool:
     try:
         return Quantity.parse(text).compare(_NOTHING) >= 0
@@ -257,23 +253,16 @@ def _fields(body: Body, kind: str) -> Iterator[str]:
         allowed = allowed_values(kind, name)
         if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
-    if kind == "core.v1.Secret" and not _are_texts(mapping_at(body, "data").values()):
+    data = mapping_at(body, "data").values()
+    if kind == "core.v1.Secret" and not all(isinstance(each, str) for each in data):
         yield "fields of another type"
-    if kind == "core.v1.PodSpec" and _shares_names(body):
+    lists = [mappings_at(body, key) for key in _CONTAINERS] if kind == "core.v1.PodSpec" else []
+    # No two containers of several lists have one name.
+    names = [name for listed in lists for name in {str(each.get("name")) for each in listed}]
+    if len(set(names)) < len(names):
         yield "two elements of one name"
     if len(body.keys() & alternatives(kind)) > 1:
         yield "several fields of which one excludes the others"
     for name, type_name in required(kind):
         if name not in body or (body[name] == "" and type_name == "string"):
             yield "missing required fields"
-
-
-def _shares_names(spec: Body) -> bool:
-    """Return whether containers of several lists of a Pod have one name."""
-    lists = [mappings_at(spec, key) for key in _CONTAINERS]
-    names = [name for one in lists for name in {str(each.get("name")) for each in one}]
-    return len(set(names)) < len(names)
-
-
-def _are_texts(values: Iterable[Json]) -> bool:
-    return all(isinstance(each, str) for each in values)

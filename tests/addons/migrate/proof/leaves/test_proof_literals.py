@@ -47,10 +47,12 @@ def test_values_around_a_pattern_by_what_it_takes(
     ("pattern", "sample"),
     [
         ("^[a-z0-9]+$", "a"),
-        (r"^v\d{2}\.(alpha|beta)$", "v11.alpha"),
+        (r"^v\d{2}\.(alpha|beta)$", "v00.alpha"),
+        (r"^v\d{2}\.(alpha|beta)$", "v11.beta"),
         ("foo|bar", "bar"),
-        (r"^https://[a-zA-Z0-9-]+[.]myorg[.]com/.*$", "https://a.myorg.com/x"),
+        (r"^https://[a-zA-Z0-9-]+[.]myorg[.]com/.*$", "https://bb.myorg.com/x"),
         ("[^/]+/(?:x)?", "x/"),
+        (r"(?i)^[\w.-]+?\s*@x\.y$", "0@x.y"),
     ],
 )
 def test_texts_that_a_regular_expression_matches(pattern: str, sample: str) -> None:

@@ -2,6 +2,9 @@
 
 from itertools import islice
 
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf
 from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
 from chartkit.addons.migrate.proof.leaves.paths import ABSENT, path_text
 from chartkit.addons.migrate.proof.requests.case import Case
@@ -9,8 +12,10 @@ from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, 
 from chartkit.addons.migrate.proof.requests.facets import Facet, facets_of
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED, least_object
 from chartkit.addons.migrate.proof.requests.storable import refusals
+from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.model import Resource
 from tests.addons.migrate.proof.policies import legacy
 
 _POD = GroupVersionKind("", "v1", "Pod")
@@ -43,9 +48,15 @@ _NO_NAMESPACES = """
 """
 
 
+def _leaves(rule: str, kinds: str = "[Pod]") -> list[Leaf]:
+    old = legacy(rule, kinds)
+    policies = [read_cel_policy(Resource(body)) for body in convert(old).documents]
+    leaves = [leaf for policy in policies for leaf in cel_leaves(policy)]
+    return [*legacy_leaves(read_policy(old), {leaf.path for leaf in leaves}), *leaves]
+
+
 def _space(rule: str = _RULE, namespace: str = "default") -> Space:
-    leaves = list(legacy_leaves(read_policy(legacy(rule))))
-    facets, unknown = facets_of(leaves, _POD)
+    facets, unknown = facets_of(_leaves(rule), _POD)
     assert unknown == set()
     body = least_object(_POD)
     body["metadata"]["namespace"] = namespace
@@ -161,7 +172,7 @@ def test_fields_of_custom_kinds_have_the_types_that_are_assumed() -> None:
     rule = """
       validate: {message: "no", pattern: {spec: {retries: ">=1"}}}
 """
-    leaves = list(legacy_leaves(read_policy(legacy(rule, "[Thing]"))))
+    leaves = _leaves(rule, "[Thing]")
     (facet,) = (
         one
         for one in facets_of(leaves, kind, {"spec.retries": "int"})[0]

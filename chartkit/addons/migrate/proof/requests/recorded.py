@@ -1,0 +1,113 @@
+"""The places that a policy reads, recorded while it answers requests, and the literals that it has:
+what the forms of a policy say of themselves is not all that they look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around_all, compared, place
+from chartkit.addons.migrate.proof.leaves.legacy import literals_in
+from chartkit.addons.migrate.proof.leaves.paths import EACH, Path
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.requests.cases import Space, met_bases, with_values
+from chartkit.addons.migrate.proof.requests.facets import Facet, facets_of
+from chartkit.addons.migrate.proof.requests.schema import (
+    LIST,
+    SCALARS,
+    least,
+    normalized,
+    root_type,
+)
+from chartkit.engine import Request
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.reads import Reads
+from chartkit.model import Body, Resource
+
+_MOST: Final = 8
+"""The most rounds in which the fields that an object lacks are put there."""
+_OBJECTS: Final = ("object", "oldObject")
+
+
+_NAMED: Final[dict[str, Path]] = {
+    name: tuple(name.split("."))
+    for name in (
+        *("request.operation", "request.userInfo.username", "request.userInfo.groups"),
+        *("request.roles", "request.clusterRoles", "request.namespace"),
+        *("serviceAccountName", "serviceAccountNamespace"),
+    )
+}
+"""What rules name of a request besides its objects."""
+Ask = Callable[[Case, Request], object]
+"""A function that asks a policy about a case, by a request whose reads are recorded."""
+
+
+def besides(
+    leaves: Sequence[Leaf],
+    parts: Iterable[tuple[str, Body]],
+    ask: Ask,
+    base: Case,
+    kind: GroupVersionKind,
+    assumed: Mapping[str, str],
+) -> Iterator[Leaf]:
+    """Yield what a ClusterPolicy looks at and no leaf is about, and the literals that it has
+    besides those of leaves.
+
+    parts: its rules by name; ask: asks it; base: the least object of a kind; assumed: the types of
+    its fields.
+    """
+    values = {(type(value), str(value)) for leaf in leaves for value in leaf.values}
+    facets, _ = facets_of(leaves, kind, assumed)
+    known = {facet.path for facet in facets}
+    met = met_bases(Space(kind, (base,), tuple(facets)))
+    read = {path for case in (base, *met[:1]) for path in _places_read(ask, case, kind)}
+    for group, body in parts:
+        literals = literals_in(body)
+        others = [each for each in literals if (type(each), str(each)) not in values]
+        text = json.dumps(body, default=str)
+        named = (place(path) for name, path in _NAMED.items() if name in text)
+        for path in sorted(read.union(*named), key=str):
+            if others or path not in known:
+                told = compared(path, others if path in known else literals)
+                yield Leaf(path, tuple(around_all(told)), group)
+
+
+def _places_read(ask: Ask, case: Case, kind: GroupVersionKind) -> frozenset[Path]:
+    """Return the scalars and lists that a policy reads of an object, and of the one before it: what
+    the object lacks is put there, as small as it may be, and the policy asked again."""
+    root = root_type(kind)
+    found: dict[Path, str] = {}
+    for _ in range(_MOST):
+        new: dict[Path, str] = {}
+        for name, *steps in _read(ask, case):
+            at = normalized(root, tuple(steps))
+            if at is not None and (name, *at[0]) not in found:
+                new[name, *at[0]] = at[1]
+        holders = sorted((path for path in new if new[path] not in SCALARS), key=len)
+        found |= new
+        if not holders:
+            break
+        facets = [Facet(path, (least(new[path]),), 0, frozenset()) for path in holders]
+        case = with_values(case, [(facet, facet.values[0]) for facet in facets], kind)
+    return frozenset(
+        path for path, name in found.items() if name in SCALARS or name.startswith(LIST)
+    )
+
+
+def _read(ask: Ask, case: Case) -> Iterator[Path]:
+    """Yield the paths that are read for a request, and for a background scan."""
+    scanned = {key: value for key, value in case.document.items() if key != "userInfo"}
+    for one in (case, Case(scanned)):
+        request = one.request()
+        old = request.old
+        reads = Reads(request.resource.body, {} if old is None else old.body)
+        body, before = reads.roots
+        resource = Resource(body, request.resource.location)
+        recorded = None if old is None else Resource(before, old.location)
+        ask(one, replace(request, resource=resource, old=recorded))
+        for number, *steps in reads.paths():
+            if number is not None:
+                path = (EACH if step is None else step for step in steps)
+                yield (_OBJECTS[int(number)], *path)

@@ -345,7 +345,9 @@ def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
     bare = [each.args[0] if _is_dyn(each) else each for each in elements]
     constants = [each.value for each in bare if isinstance(each, Literal)]
     plain = all(isinstance(each, str) and not has_wildcard(each) for each in constants)
-    others = [each for each in elements if not isinstance(each, Literal) and not _is_constant(each)]
+    others = [
+        each for each, one in zip(elements, bare, strict=True) if not isinstance(one, Literal)
+    ]
 
     def test(place: Place) -> Expr:
         if plain:
@@ -358,10 +360,6 @@ def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
 
 def _is_dyn(expr: Expr) -> TypeGuard[Call]:
     return isinstance(expr, Call) and expr.function == "dyn" and len(expr.args) == 1
-
-
-def _is_constant(expr: Expr) -> bool:
-    return _is_dyn(expr) and isinstance(expr.args[0], Literal)
 
 
 def _constant_in(value: Term) -> Callable[[Json], Expr]:

@@ -105,8 +105,15 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
             if exception.pod_security:
                 raise NotConvertible("it lifts single controls of pod security", "podSecurity")
             takeover = takeovers(policy)
-            stays += _rules_left(exception, takeover)
-            parts += _parts(legacy, exception, takeover)
+            stays += (
+                NotConvertible(f"rule {rule.name} of {policy} is not converted", "exceptions")
+                for rule in takeover.left
+                if excepting(takeover.policy, rule, [exception])
+            )
+            for body, rules in takeover.documents:
+                conditions = _conditions(legacy, exception, takeover.policy, rules)
+                if conditions is not None:
+                    parts.append(_Part(body["kind"], body["metadata"]["name"], tuple(conditions)))
         except NotConvertible as reason:
             stays.append(reason)
     if not parts and not stays:
@@ -150,14 +157,6 @@ def exceptions_in_cel(
     return conversion.documents, reason
 
 
-def _rules_left(exception: PolicyException, takeover: Takeover) -> Iterator[NotConvertible]:
-    policy = takeover.policy
-    for rule in takeover.left:
-        if excepting(policy, rule, [exception]):
-            reason = f"rule {rule.name} of {policy.key} is not converted"
-            yield NotConvertible(reason, "exceptions")
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A policy that is named, and the conditions under which the exception lifts it."""
@@ -165,13 +164,6 @@ class _Part:
     kind: str
     name: str
     conditions: tuple[Condition, ...]
-
-
-def _parts(legacy: Resource, exception: PolicyException, takeover: Takeover) -> Iterator[_Part]:
-    for body, rules in takeover.documents:
-        conditions = _conditions(legacy, exception, takeover.policy, rules)
-        if conditions is not None:
-            yield _Part(body["kind"], body["metadata"]["name"], tuple(conditions))
 
 
 def _conditions(

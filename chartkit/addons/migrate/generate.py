@@ -389,9 +389,10 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
         if not isinstance(each, str) and _calls(each, _ACCOUNT):
             raise NotConvertible("a GeneratingPolicy cannot tell the service account of a user")
     evaluation, changes = _evaluation(body, rule, policy, about.stated)
+    applies_at_server = policy.resource.body["spec"].get("useServerSideApply")
     spec: Body = {
         **({"evaluation": evaluation} if evaluation else {}),
-        **({"useServerSideApply": True} if _applies_at_server(policy) else {}),
+        **({"useServerSideApply": True} if applies_at_server is True else {}),
         "generate": [step.body for step in steps],
     }
     return ConvertedRule(
@@ -419,10 +420,6 @@ def _steps(body: Body, policy: Policy, names: Names) -> Iterator[Step]:
         return
     for index, loop in enumerate(body["foreach"]):
         yield from loop_steps(loop, names, policy.namespace, f"generate/foreach/{index}")
-
-
-def _applies_at_server(policy: Policy) -> bool:
-    return policy.resource.body["spec"].get("useServerSideApply") is True
 
 
 def _evaluation(

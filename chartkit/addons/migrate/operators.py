@@ -20,12 +20,12 @@ from chartkit.addons.migrate.expressions.place import (
     Place,
     takes_everything,
 )
-from chartkit.addons.migrate.expressions.presence import fits, fits_any, fits_any_value
+from chartkit.addons.migrate.expressions.presence import fits, fits_any, fits_any_value, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Binary, Call, ListLiteral, Literal, Select
+from chartkit.engine.cel.syntax.tree import Binary, Call, ListLiteral, Literal
 from chartkit.engine.cluster_policy.conditions.comparison import (
     read_duration,
     read_float,
@@ -405,18 +405,13 @@ _MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 def in_text(place: Place, wanted: Operand) -> Expr:
     """Return whether a value is a text, or in it where the text is a list in JSON."""
-    if is_name(place) or place.path.startswith(_LABELS) or _is_of_request(place.value):
+    is_of_request = (path_of(place.value) or ())[:1] == ("request",)
+    if is_name(place) or place.path.startswith(_LABELS) or is_of_request:
         return cel.equal(wanted, place.value)
     listed = cel.method(cel.ident("json"), "unmarshal", place.value)
     is_list = cel.method(place.value, "startsWith", "[")
     among = conjunction(is_list, cel.contains(listed, wanted))
     return disjunction(cel.equal(wanted, place.value), among)
-
-
-def _is_of_request(value: Expr) -> bool:
-    while isinstance(value, Select):
-        value = value.operand
-    return value == cel.ident("request")
 
 
 def listed_in(text: str) -> list[Json]:

@@ -26,6 +26,7 @@ from chartkit.addons.migrate.jmespath.call import (
 )
 from chartkit.addons.migrate.jmespath.lists import list_of_terms
 from chartkit.addons.migrate.jmespath.terms import computed, mixed
+from chartkit.engine.cel.shapes import own_kind
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Call, Literal
 from chartkit.engine.context.variables.syntax import (
@@ -39,8 +40,7 @@ from chartkit.engine.context.variables.syntax import (
     split_text,
     unescape,
 )
-from chartkit.engine.kubernetes.field_faults import known_kinds, type_of_kind
-from chartkit.engine.kubernetes.kinds import resource_name
+from chartkit.engine.kubernetes.field_faults import type_of_kind
 from chartkit.model import Body, Json
 
 _MAX_VARIABLES: Final = 120
@@ -187,7 +187,8 @@ def resource_call(body: Body, names: Names, namespace: str) -> Place:
             arguments = arguments[:2]
         answer = cel.method(resource, "Post", *arguments, sent_data(body, names))
         return Place(answer, (), ANY_MAP)
-    kind = _type(address)
+    own = own_kind(address.api_version, address.resource)
+    kind = (own and type_of_kind(own)) or OBJECT
     if address.name:
         if query:
             raise NotConvertible(f"an object is asked for with the parameters {query}")
@@ -227,15 +228,6 @@ def _address(path: str) -> _Address:
     if "{{" in address.resource:
         raise NotConvertible("a resource with variables")
     return address
-
-
-def _type(address: _Address) -> str:
-    group, _, version = address.api_version.rpartition("/")
-    for kind in known_kinds():
-        known = (kind.group, kind.version, resource_name(kind.kind))
-        if known == (group, version, address.resource):
-            return type_of_kind(kind) or OBJECT
-    return OBJECT
 
 
 def _selectors(query: str) -> tuple[dict[str, str], list[tuple[str, str, str]]]:

@@ -14,9 +14,7 @@ from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.matching.scope import (
-    Scope,
-)
+from chartkit.addons.migrate.matching.scope import Scope
 from chartkit.addons.migrate.rule import ConvertedRule, asked_of_writes
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
@@ -27,7 +25,7 @@ from chartkit.engine.context.variables.syntax import OPEN
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.engine.ports.signatures import METHODS, expanded
 from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
-from chartkit.model import Body
+from chartkit.model import Body, mapping_at
 
 NOTARY: Final = "Notary"
 _PUBLIC_LOG: Final = "https://rekor.sigstore.dev"
@@ -236,7 +234,9 @@ def _converted(block: Body, rule: Rule, scope: Scope, place: str) -> ConvertedRu
             raise NotConvertible(reason, f"{place}/{key}")
     if sets_of(block) or block.get("attestations"):
         spec = _spec(block, rule)
-        return ConvertedRule(CelKind.IMAGE_VALIDATING, scope, spec, changes=_changes(block))
+        changes: tuple[str, ...] = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
+        changes += () if _is_notary(block) else (BUNDLES,)
+        return ConvertedRule(CelKind.IMAGE_VALIDATING, scope, spec, changes=changes)
     # An entry that nobody signs, but which asks for digests.
     asked = {name: block.get(name) is not False for name in _SETTINGS}
     if asked != {"mutateDigest": False, "verifyDigest": True, "required": False}:
@@ -263,11 +263,6 @@ def _has_digest(container: Place, block: Body) -> Expr:
     return disjunction(cel.negate(image.is_present()), others, digest)
 
 
-def _changes(block: Body) -> tuple[str, ...]:
-    changes = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
-    return changes if _is_notary(block) else (*changes, BUNDLES)
-
-
 def _is_notary(block: Body) -> bool:
     return block.get("type") == NOTARY
 
@@ -292,9 +287,10 @@ def _spec(block: Body, rule: Rule) -> Body:
     settings["required"] &= exempt == cel.FALSE
     spec["validationConfigurations"] = settings
     spec["attestors"] = attestors.listed
+    kind = "referrer" if _is_notary(block) else "intoto"
     if block.get("attestations"):
         spec["attestations"] = [
-            {"name": _name(at), _kind(block): {"type": _type(attestation)}}
+            {"name": _name(at), kind: {"type": _type(attestation)}}
             for at, attestation in enumerate(block["attestations"])
         ]
     spec["validations"] = [
@@ -342,7 +338,8 @@ def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[
 
         signing = Signing(block, attestors, count)
         sets = [signing.enough(image, attestor) for attestor in body["attestors"]]
-        if any(_is_unlogged(each) for each in attestors.listed):
+        logs = [mapping_at(each, "cosign", "ctlog") for each in attestors.listed]
+        if any(log.get("insecureIgnoreTlog") for log in logs):
             raise NotConvertible(
                 "attestations that no log has (ignoreTlog), which Kyverno does not take in an "
                 "ImageValidatingPolicy",
@@ -351,16 +348,8 @@ def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[
         yield f"images must have an attestation of {_type(body)}", conjunction(*sets)
 
 
-def _is_unlogged(attestor: Body) -> bool:
-    return bool(attestor.get("cosign", {}).get("ctlog", {}).get("insecureIgnoreTlog"))
-
-
 def _name(index: int) -> str:
     return f"attestation{index + 1}"
-
-
-def _kind(block: Body) -> str:
-    return "referrer" if _is_notary(block) else "intoto"
 
 
 def _type(body: Body) -> str:
@@ -398,10 +387,7 @@ def names(reference: Expr, patterns: Sequence[str]) -> Expr:
     image = cel.ident(_NAMED)
     is_complete = cel.method(image, "matches", _COMPLETE)
     full = cel.conditional(is_complete, image, cel.concat(image, ":latest"))
-    return cel.bind(_NAMED, untagged, _fits_any(full, patterns))
-
-
-def _fits_any(full: Expr, patterns: Sequence[str]) -> Expr:
-    if len(patterns) == 1:
-        return fits_any(full, patterns)
-    return cel.bind("full", full, fits_any(cel.ident("full"), patterns))
+    fitting = fits_any(full, patterns)
+    if len(patterns) > 1:
+        fitting = cel.bind("full", full, fits_any(cel.ident("full"), patterns))
+    return cel.bind(_NAMED, untagged, fitting)

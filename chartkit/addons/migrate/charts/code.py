@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.rendering import MARK, Mark
-from chartkit.addons.migrate.charts.template import NotPlacedError, show, show_argument
+from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show, show_argument
 from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _AMONG: Final = re.compile(r"(\w+(?:[\w.?]|\([^()\s]*\)|\[[^\[\]\s]*\])*) in chartkitlist(\d{3})")
-_WHOLE: Final = re.compile(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:\.\w+)*")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
 
 
@@ -198,10 +197,6 @@ class TemplateCode:
 def escaped(text: str) -> str:
     """Return a text that Helm prints as it is."""
     return text.replace("{{", "{{ `{{` }}") if "{{" in text else text
-
-
-def argument(code: str) -> str:
-    return f"({code})" if " " in code and not _WHOLE.fullmatch(code) else code
 
 
 def _common_start(one: str, other: str) -> str:

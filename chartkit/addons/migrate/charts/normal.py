@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from chartkit.addons.migrate.files.printed import CEL
@@ -73,8 +72,8 @@ def normal_policy(value: Json, key: str = "") -> Json:
     return value
 
 
-def _simplified(expr: Any) -> Expr:
-    made: Expr = _rebuilt(expr)
+def _simplified(expr: Expr) -> Expr:
+    made = cel.transform(expr, _simplified)
     match made:
         case cel.Commented(inner, _):
             return inner
@@ -89,26 +88,6 @@ def _simplified(expr: Any) -> Expr:
         case cel.Conditional(cel.Literal(value), then, otherwise) if isinstance(value, bool):
             return then if value else otherwise
     return made
-
-
-def _rebuilt(expr: Any) -> Any:
-    """Return an expression with its parts in their normal form."""
-    if isinstance(expr, tuple):
-        return tuple(_simplified(each) if _is_node(each) else each for each in expr)
-    if not _is_node(expr) or isinstance(expr, cel.Literal):
-        return expr
-    parts = {}
-    for field in fields(expr):
-        value = getattr(expr, field.name)
-        if _is_node(value):
-            parts[field.name] = _simplified(value)
-        elif isinstance(value, tuple):
-            parts[field.name] = _rebuilt(value)
-    return replace(expr, **parts)
-
-
-def _is_node(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, type)
 
 
 def _among(left: Expr, elements: Sequence[Expr]) -> Expr:

@@ -22,6 +22,7 @@ _END: Final = re.compile(r"^---", re.MULTILINE)
 _TEMPLATE: Final = re.compile(r"(\{\{(?:-[ \t\r\n])?[ \t\r\n]*)template(?=[ \t])")
 _BLOCKS: Final = frozenset({"if", "with", "range", "define", "block"})
 _REBINDING: Final = frozenset({"with", "range", "define", "block"})
+_WHOLE: Final = re.compile(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:\.\w+)*")
 SPACE: Final = " \t\r\n"
 
 
@@ -82,7 +83,8 @@ def parse(text: str, first_line: int = 1) -> list[Node]:
     inside, position, trims = root, 0, False
     for action in actions(text, first_line):
         before = text[position : action.start]
-        inside.extend(_text(before, trims, _trims_left(text, action)))
+        left = text[action.start + len(OPEN) :][:2] in tuple(f"-{space}" for space in SPACE)
+        inside.extend(_text(before, trims, left))
         position, trims = action.end, text[: action.end].endswith(f"-{CLOSE}")
         line = first_line + text.count("\n", 0, action.start)
         if action.keyword in _BLOCKS:
@@ -130,10 +132,6 @@ def actions(text: str, first_line: int = 1) -> Iterator[Action]:
             raise NotPlacedError("this template action is not supported", line)
         yield action
         position = text.find(OPEN, action.end)
-
-
-def _trims_left(text: str, action: Action) -> bool:
-    return text[action.start + len(OPEN) :][:2] in tuple(f"-{space}" for space in SPACE)
 
 
 def _text(text: str, from_left: bool, from_right: bool) -> Iterator[Text]:
@@ -247,6 +245,11 @@ def show_argument(term: Term) -> str:
     """Return a term as an argument of a function."""
     is_call = isinstance(term, Call) and (term.arguments or term.name.isalpha())
     return f"({show(term)})" if is_call else show(term)
+
+
+def argument(code: str) -> str:
+    """Return Helm code as an argument of a function."""
+    return f"({code})" if " " in code and not _WHOLE.fullmatch(code) else code
 
 
 def named_value(code: str, constants: Mapping[str, str]) -> str:

@@ -18,7 +18,13 @@ from chartkit.addons.migrate.charts.rendering import (
     PolicyTemplate,
     Variant,
 )
-from chartkit.addons.migrate.charts.template import NotPlacedError, named_value, show, show_argument
+from chartkit.addons.migrate.charts.template import (
+    NotPlacedError,
+    argument,
+    named_value,
+    show,
+    show_argument,
+)
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.files.printed import CEL, in_reading_order
 from chartkit.documents.reader import read_text
@@ -113,7 +119,7 @@ class Variants:
         """Refuse values with characters that the new form does not read."""
         code = f"toString {show_argument(mark.term)}"
         if mark.list_key:
-            code = f'join " " {_argument(mark.list_key)}'
+            code = f'join " " {argument(mark.list_key)}'
         condition = f"regexMatch {json.dumps(characters)} ({code})"
         line = self.template.lines.get(mark.list_key, self.line)
         value = named_value(mark.list_key or show(mark.term), self.template.constants)
@@ -273,7 +279,8 @@ class Variants:
         kept = {key: value for key, value in annotations.items() if key == autogen.ANNOTATION}
         return {
             **body,
-            "metadata": {"name": metadata["name"], "annotations": kept} | _namespace(metadata),
+            "metadata": {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
+            | {"annotations": kept},
         }
 
     def _spec(self, kind: str, spec: Body, variant: Variant, is_alone: bool) -> Body:
@@ -348,11 +355,3 @@ class Variants:
             lambda match: f"{{{{ {show(self.template.marks[int(match[1])].term)} }}}}", text
         )
         return EXCLUDED.sub("{{ exclude }}", text)
-
-
-def _namespace(metadata: Body) -> Body:
-    return {"namespace": metadata["namespace"]} if metadata.get("namespace") else {}
-
-
-def _argument(code: str) -> str:
-    return f"({code})" if " " in code and not code.startswith("(") else code

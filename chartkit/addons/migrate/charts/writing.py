@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chartkit.addons.migrate.charts.code import TemplateCode, argument, escaped
+from chartkit.addons.migrate.charts.code import TemplateCode, escaped
 from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.rendering import EXCLUDED, ITEMS, MARK, SPECIMENS
-from chartkit.addons.migrate.charts.template import NotPlacedError, show
+from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show
 from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
 from chartkit.addons.migrate.files.printed import CEL, WIDTH, in_reading_order, may_fold
 from chartkit.documents.yaml_dump import dump_text
@@ -175,7 +175,7 @@ class Writer:
         lines = [
             line
             for key in keys
-            for line in self._entry(f"{_key(key)}:", child(key), fixed, indent + 2, key)
+            for line in self._entry(f"{dump_text(key)}:", child(key), fixed, indent + 2, key)
         ]
         if head == "-" and not lines[0].lstrip().startswith("{{"):
             return [f"{pad}- {lines[0][indent + 2 :]}", *lines[1:]]
@@ -380,10 +380,6 @@ def _folded(text: str, indent: int) -> list[str]:
     """Return the lines of a text that YAML joins with spaces."""
     wrapped = textwrap.wrap(text, WIDTH - indent, break_long_words=False, break_on_hyphens=False)
     return [f"{' ' * indent}{line}" for line in wrapped]
-
-
-def _key(key: str) -> str:
-    return dump_text(key)
 
 
 def _negated(code: str) -> str:

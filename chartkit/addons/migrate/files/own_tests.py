@@ -185,7 +185,11 @@ class _TestFile:
         """Run the test in its new form, and count a policy's result as the result of each of its
         rules."""
         items = [document.body["results"][index] for index in kept]
-        items += [item for group in groups for item in _exploded(group)]
+        items += [
+            _with(group.item, wanted, [name] if name else None)
+            for group in groups
+            for name, wanted in group.wanted.items()
+        ]
         body = {**document.body, "results": items}
         text = json.dumps(body, default=str)
         (new,) = parse_tests(self._path, read_text(text, str(self._path)))
@@ -207,7 +211,8 @@ class _TestFile:
             self.mentions.append(Mention(document.location, text))
         owners = [(group, name) for group in groups for name in group.wanted]
         before: Sequence[Row] | None = None
-        for index, row in _failed(done.rows):
+        for row in [row for row in done.rows if row.verdict is Verdict.FAIL]:
+            index = int(row.location.path.rpartition("/")[2])
             group, name = owners[index - len(kept)] if index >= len(kept) else (None, "")
             if group is not None and _may_adopt(group, row):
                 group.wanted[name] = row.got
@@ -295,11 +300,6 @@ def _may_be_about(body: Body, kind: str) -> bool:
     return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})
 
 
-def _exploded(group: _Group) -> Iterator[Body]:
-    for name, wanted in group.wanted.items():
-        yield _with(group.item, wanted, [name] if name else None)
-
-
 def _merged(group: _Group) -> Iterator[Body]:
     for wanted in dict.fromkeys(group.wanted.values()):
         names = [name for name, each in group.wanted.items() if each == wanted]
@@ -312,13 +312,6 @@ def _with(item: Body, result: str, resources: list[str] | None) -> Any:
     if resources is not None:
         new["resources"] = resources
     return new
-
-
-def _failed(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
-    """Yield the rows that fail, with the index of their result."""
-    for row in rows:
-        if row.verdict is Verdict.FAIL:
-            yield int(row.location.path.rpartition("/")[2]), row
 
 
 def _may_adopt(group: _Group, row: Row) -> bool:

@@ -92,14 +92,10 @@ def _coverage(migration: Migration) -> Iterator[str]:
         f"proof: {counted(requests, 'request')}, of which {decided} were decided; "
         f"{reached} of {total} states of rules, leaves and lists reached"
     )
-    for name, count in sorted(_named(proofs).items()):
+    for name, count in sorted(_summed(proof.named for proof in proofs).items()):
         yield f"known difference, {counted(count, 'request')}: {name}"
     for reason, count in sorted(_summed(proof.left_out for proof in proofs).items()):
         yield f"left out, {count}: {reason}"
-
-
-def _named(proofs: Sequence[Proof]) -> Mapping[str, int]:
-    return _summed(proof.named for proof in proofs)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
@@ -195,7 +191,8 @@ def _markdown(migration: Migration) -> Iterator[Block]:
         covered = [row for each in migration.objects for row in _proof_rows(each)]
         head = ("policy", "requests", "decided", "states reached", "never reached", "left out")
         yield Table(head, covered)
-        named = _named([each.proof for each in migration.objects if each.proof is not None])
+        proofs = [each.proof for each in migration.objects if each.proof is not None]
+        named = _summed(proof.named for proof in proofs)
         if named:
             rows = [(name, str(count)) for name, count in sorted(named.items())]
             yield Table(("known difference", "requests"), rows)

@@ -205,13 +205,9 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
         *found.mentions,
         *outside,
     )
-    files = [*files, *_chart_files(charts)]
-    return Migration(inventory, migrated, files, found.files, around, following, charts)
-
-
-def _chart_files(charts: ChartMigration) -> Iterator[FileText]:
     for file, text in charts.texts.items():
-        yield FileText(str(file), read_source(file) if file.is_file() else "", text)
+        files.append(FileText(str(file), read_source(file) if file.is_file() else "", text))
+    return Migration(inventory, migrated, files, found.files, around, following, charts)
 
 
 def _charts(

@@ -20,12 +20,12 @@ from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
+from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Json, Location, Resource, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
 from chartkit.scan.inputs import is_object
 from chartkit.wording import counted
 
-KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _DEPLOYED: Final = ("HelmRelease", "Application", "ApplicationSet", "ConfigMap")
 """Kinds of objects that hold values of charts."""
 _KEYS: Final = (
@@ -188,7 +188,7 @@ def patch_files(inventory: Inventory) -> frozenset[Path]:
     return frozenset(
         (file.parent / name).resolve()
         for file, documents in inventory.documents.items()
-        if file.name in KUSTOMIZATIONS
+        if is_kustomization(file)
         for document in documents
         for name in _patch_names(mapping_at(document.body))
     )

@@ -286,8 +286,7 @@ def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
     if each.differs:
         yield annotated(region.text, difference_notes(each.counterexamples, ""))
     elif not mapping_at(remaining, "spec").get("rules") or each.conversion is None:
-        notes = [line for outcome in each.outcomes for line in reason_note(outcome)]
-        yield annotated(region.text, list(dict.fromkeys(notes)))
+        yield annotated(region.text, _reasons([each]))
     else:
         kept = {at: reason_note(one) for at, one in enumerate(each.outcomes) if not one.converted}
         yield left_text(region.text, kept, remaining)
@@ -315,10 +314,8 @@ def _anew(each: MigratedObject) -> Iterator[str]:
     """Yield the documents of an object that has no text of its own."""
     yield from _new(each)
     if each.remaining is not None:
-        notes = [line for one in each.outcomes if not one.converted for line in reason_note(one)]
-        if each.differs:
-            notes = difference_notes(each.counterexamples, "")
-        yield annotated(dump_yaml(each.remaining), list(dict.fromkeys(notes)))
+        notes = difference_notes(each.counterexamples, "") if each.differs else _reasons([each])
+        yield annotated(dump_yaml(each.remaining), notes)
 
 
 def _list_pieces(document: Document, found: Sequence[MigratedObject]) -> Iterator[str]:
@@ -327,15 +324,13 @@ def _list_pieces(document: Document, found: Sequence[MigratedObject]) -> Iterato
         yield from _new(migrated_object)
     items = _left_items(document, found)
     if items:
-        notes = [
-            line
-            for each in found
-            for outcome in each.outcomes
-            if not outcome.converted
-            for line in reason_note(outcome)
-        ]
-        body = {**document.body, "items": items}
-        yield annotated(dump_yaml(body), list(dict.fromkeys(notes)))
+        yield annotated(dump_yaml({**document.body, "items": items}), _reasons(found))
+
+
+def _reasons(found: Iterable[MigratedObject]) -> list[str]:
+    """Return why rules are left, each reason once."""
+    left = (outcome for each in found for outcome in each.outcomes if not outcome.converted)
+    return list(dict.fromkeys(line for outcome in left for line in reason_note(outcome)))
 
 
 def _left_items(document: Document, found: Sequence[MigratedObject]) -> list[Body]:

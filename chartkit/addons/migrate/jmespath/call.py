@@ -47,7 +47,9 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
     if function is None and node.value in DECLARED:
         function = by_declaration(DECLARED[node.value])
     known = function is not None or node.value in BY_EXPRESSION
-    if node.value not in DECLARED or not (known or _is_constant(node)):
+    # Of arguments that are written out, or may be, the engine gives the result.
+    may_be_constant = all(each.kind is not Kind.EXPREF for each in node.children)
+    if node.value not in DECLARED or not (known or may_be_constant):
         raise NotConvertible(f"the function {node.value} has no form in CEL yet")
     declared, given = DECLARED[node.value], len(node.children)
     least = len(declared.parameters)
@@ -77,11 +79,6 @@ def _argument(translator: Translator, function: str, node: Node, current: Term |
         numbers = [double_of(translator.node(each, current)) for each in node.children]
         return computed(cel.list_of(numbers), "[]double")
     return translator.node(node, current)
-
-
-def _is_constant(node: Node) -> bool:
-    """Return whether a call's arguments are written out, or may be."""
-    return all(each.kind is not Kind.EXPREF for each in node.children)
 
 
 PLACEHOLDER: Final = r"__variable_\d+__"

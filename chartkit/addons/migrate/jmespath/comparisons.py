@@ -39,7 +39,7 @@ from chartkit.engine.cel.syntax.tree import Call
 from chartkit.engine.jmespath.declaration import deep_equal
 from chartkit.go.quantity import quantity_or_none
 
-_COMPARED_NUMBERS: Final = ("int", "double")
+_NUMBERS: Final = ("int", "double")
 _ZERO: Final = ("0", 0)
 
 
@@ -62,7 +62,8 @@ def _compared(sign: str, left: Term, right: Term) -> Term:
         same = deep_equal(left.value, right.value, Budget())
         return Constant(same == (sign == "=="))
     for term, other in ((left, right), (right, left)):
-        if isinstance(other, Constant) and _is_holder(term) and _is_scalar(other.value):
+        is_scalar = isinstance(other, Constant) and isinstance(other.value, str | int | float)
+        if is_scalar and _is_holder(term):
             # A list or an object is not a scalar, and neither is null.
             return Constant(sign == "!=")
         if isinstance(term, Value) and isinstance(other, Constant):
@@ -83,25 +84,13 @@ def _is_same(value: object, other: object) -> bool:
     return value == other and type(value) is type(other)
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | int | float)
-
-
 def spread(terms: Sequence[Term], use: Callable[[Sequence[Term]], Term]) -> Term:
     """Return what is made of terms, of each that may be one of two for either."""
-    for at, term in enumerate(terms):
-        if isinstance(term, Choice):
-            before, after = terms[:at], terms[at + 1 :]
-            return _spread(term, before, after, use)
-    return use(terms)
-
-
-def _spread(
-    choice: Choice,
-    before: Sequence[Term],
-    after: Sequence[Term],
-    use: Callable[[Sequence[Term]], Term],
-) -> Term:
+    choices = ((at, term) for at, term in enumerate(terms) if isinstance(term, Choice))
+    at, choice = next(choices, (0, None))
+    if choice is None:
+        return use(terms)
+    before, after = terms[:at], terms[at + 1 :]
     return for_each(choice, lambda term: spread([*before, term, *after], use))
 
 
@@ -138,16 +127,13 @@ def _number(term: Term) -> Place:
             return Place(cel.literal(value), (), "int")
         case Value(place, strict):
             place = place.taken_for("double")
-            if place.type in _COMPARED_NUMBERS:
+            if place.type in _NUMBERS:
                 return place.settled() if strict else place
             if place.type in ("int-or-string", QUANTITY):
                 is_number = cel.equal(cel.call("type", place.value), cel.ident("int"))
                 given = conjunction(place.is_present(), is_number)
                 return replace(place.settled(), type="int", given=given)
     raise NotConvertible("an order of values that are not numbers")
-
-
-_NUMBERS: Final = ("int", "double")
 
 
 def first_truthy(left: Term, right: Term) -> Term:

@@ -4,7 +4,7 @@ or of an object alone."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -277,24 +277,23 @@ subject.kind == 'ServiceAccount' && request.userInfo.?username.orValue('') == '{
 def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:
     """Yield the tests whether a user has one of a filter's roles, and one of its cluster roles."""
     if one.roles:
-        yield cel.any_of(_has_role(*each) for each in _by_namespace(one.roles))
+        yield cel.any_of(
+            _is_bound(_listed("rolebindings", cel.literal(namespace)), "Role", names)
+            for namespace, names in _by_namespace(one.roles).items()
+        )
     if one.cluster_roles:
         yield _is_bound(_of_cluster(facts), "ClusterRole", one.cluster_roles)
 
 
-def _by_namespace(roles: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the names of roles by their namespaces."""
+def _by_namespace(roles: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Return the names of roles by their namespaces."""
     found: dict[str, list[str]] = {}
     for role in roles:
         namespace, colon, name = role.partition(":")
         if not (namespace and colon and name):
             raise NotConvertible(f"the role {role}, which names no namespace", "match")
         found.setdefault(namespace, []).append(name)
-    yield from found.items()
-
-
-def _has_role(namespace: str, names: Sequence[str]) -> Expr:
-    return _is_bound(_listed("rolebindings", cel.literal(namespace)), "Role", names)
+    return found
 
 
 def _of_cluster(facts: Facts) -> Expr:

@@ -323,13 +323,12 @@ def _native_selector(filters: Sequence[ResourceFilter]) -> Body | None:
     if selector.labels:
         made["matchLabels"] = dict(selector.labels)
     if selector.expressions:
-        made["matchExpressions"] = [_requirement(expression) for expression in selector.expressions]
+        made["matchExpressions"] = [
+            {"key": one.key, "operator": one.operator}
+            | ({"values": list(one.values)} if one.values else {})
+            for one in selector.expressions
+        ]
     return made or None
-
-
-def _requirement(one: Requirement) -> Body:
-    made: Body = {"key": one.key, "operator": one.operator}
-    return {**made, "values": list(one.values)} if one.values else made
 
 
 def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: bool) -> Expr:

@@ -209,7 +209,8 @@ class StrategicMerge:
     def met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
         """Return whether the condition of an anchor holds of the object here."""
         child = at.place.child(anchor.key)
-        if isinstance(wanted, list) or any("(" in key for key in _keys(wanted)):
+        keys = (str(key) for path, _ in leaves(wanted) for key in path)
+        if isinstance(wanted, list) or any("(" in key for key in keys):
             raise NotConvertible(f"the anchor {anchor} holds a list, or further anchors")
         verdict = pattern_verdict(wanted, child.settled(), self.names.taken)
         return conjunction(child.is_present(), verdict.holds)
@@ -349,11 +350,6 @@ class StrategicMerge:
                 raise NotConvertible("global anchors with other parts in an element of a list")
             else:
                 self._global_anchors(value, at.child(written))
-
-
-def _keys(pattern: Json) -> list[str]:
-    """Return the keys of a pattern that is an object, at any depth."""
-    return [str(key) for path, _ in leaves(pattern) for key in path]
 
 
 def every_element(at: Field, names: Names) -> Loop:

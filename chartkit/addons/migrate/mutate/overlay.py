@@ -114,11 +114,9 @@ class _Overlay:
                 if test != cel.TRUE:
                     self._merge.conditions.append(test)
                 continue
-            key = self._key(written if anchor is None else anchor.key)
+            name = written if anchor is None else anchor.key
+            key: Step = text_expression(name, self._names) if "{{" in name else name
             self._member(value, _child(at, key), (*path, key), anchor)
-
-    def _key(self, written: str) -> Step:
-        return text_expression(written, self._names) if "{{" in written else written
 
     def _member(self, value: Json, at: Field, path: Path, anchor: Anchor | None) -> None:
         if anchor is not None and anchor.kind is not AnchorKind.ADDITION:

@@ -7,7 +7,7 @@ change the targets in every background scan, whether or not there is a trigger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -58,23 +58,15 @@ def convert_targets(rule: Rule, policy: Policy) -> ConvertedRule:
     """Return a rule with targets as policies that change them, one for each target and for each
     form of the rule for controllers; raises `NotConvertible`."""
     own, *others = (
-        replace(_converted(_about(form, target), policy), name=f"{form.name}{number}")
+        replace(
+            _converted(replace(form, mutate={**(form.mutate or {}), "targets": [target]}), policy),
+            name=form.name if number == 1 else f"{form.name}-{number}",
+        )
         for form in autogen.all_rules(replace(policy, rules=(rule,)))
-        for number, target in _numbered((form.mutate or {})["targets"])
+        for number, target in enumerate((form.mutate or {})["targets"], 1)
     )
     is_extended = not own.scope.about_pods
     return replace(own, name="", is_extended=is_extended, others=tuple(others))
-
-
-def _numbered(targets: Sequence[Body]) -> Iterator[tuple[str, Body]]:
-    """Yield targets with what their policies' names end in."""
-    for number, target in enumerate(targets, 1):
-        yield ("" if number == 1 else f"-{number}"), target
-
-
-def _about(rule: Rule, target: Body) -> Rule:
-    """Return a rule with one target alone."""
-    return replace(rule, mutate={**(rule.mutate or {}), "targets": [target]})
 
 
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:

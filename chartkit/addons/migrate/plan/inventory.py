@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -31,7 +31,7 @@ from chartkit.model import (
     Resource,
     Severity,
     mapping_at,
-    path_step,
+    pointer_steps,
 )
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
@@ -96,8 +96,7 @@ class LegacyObject:
             return location
         if self.document is None:
             return replace(location, path=pointer)
-        steps = f"{location.path}{pointer}".split("/")[1:]
-        return self.document.locate(*map(_step, steps))
+        return self.document.locate(*pointer_steps(f"{location.path}{pointer}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,8 @@ def without_copies(inventory: Inventory) -> Inventory:
         same.setdefault((*key, project or _content(each.resource.body)), []).append(each)
     kept = []
     for copies in same.values():
-        source = next((each for each in copies if not _is_generated(each)), copies[0])
+        sources = (each for each in copies if each.document and each.origin.tool is not Tool.HELM)
+        source = next(sources, copies[0])
         places = (each.resource.location for each in copies if each is not source)
         kept.append(replace(source, copies=tuple(places)))
     return replace(inventory, objects=tuple(kept))
@@ -179,10 +179,6 @@ def _content(body: Body) -> str:
     """Return the part of an object that says what it does, as a text."""
     spec = mapping_at(body, "spec")
     return json.dumps(spec.get("rules", spec), sort_keys=True, default=str)
-
-
-def _is_generated(found: LegacyObject) -> bool:
-    return found.document is None or found.origin.tool is Tool.HELM
 
 
 def cluster_source(options: InventoryOptions) -> ClusterSource | None:
@@ -263,7 +259,10 @@ class _Files:
             files = walk(where, self.faults.append, exclusion(where))
         for file in filter(self._is_new, files):
             every = not where.is_dir()
-            yield from self._chart(file) if file.is_dir() else self._file(file, every)
+            if file.is_dir():
+                yield from self._chart(file)
+            else:
+                yield from self._text(str(file), partial(read_file, file), every)
 
     def _chart(self, folder: Path) -> Iterator[LegacyObject]:
         self.charts.append(folder)
@@ -281,9 +280,6 @@ class _Files:
             self.notes.append(template)
             self.note(template)
         yield from _read(legacy, str(folder))
-
-    def _file(self, file: Path, every: bool = False) -> Iterator[LegacyObject]:
-        yield from self._text(str(file), lambda: read_file(file), every)
 
     def _text(
         self, file: str, read: Callable[[], list[Document]], every: bool = True
@@ -356,11 +352,6 @@ def _read(found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
 
 def _legacy(resource: Resource, chart: str = "") -> LegacyObject:
     return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource))
-
-
-def _step(text: str) -> str | int:
-    """Return a step of a JSON pointer (RFC 6901) as a key, or as an index if it is a number."""
-    return path_step(text.replace("~1", "/").replace("~0", "~"))
 
 
 def _code(document: Document) -> Diagnostic | None:

@@ -96,20 +96,18 @@ def _natural(pattern: Json) -> str:
     parts = [part for each in read_alternatives(str(pattern)) for part in each]
     if all(part.removeprefix("!") in _WORDS for part in parts):
         return "bool"
-    operands = [operand for part in parts for operand in _operands(part)]
+    operands = []
+    for operation in map(read_operation, parts):
+        if isinstance(operation, Range):
+            operands += [operation.low, operation.high]
+        else:
+            operands.append(operation.operand)
     sized = [quantity_or_none(operand) is not None for operand in operands]
     if any(sized) and not all(sized):
         raise NotConvertible("a text and a size are compared with a field of unknown type")
     if not all(sized):
         return TEXT
     return "int" if all(map(_WHOLE.fullmatch, operands)) else "quantity"
-
-
-def _operands(part: str) -> list[str]:
-    operation = read_operation(part)
-    if isinstance(operation, Range):
-        return [operation.low, operation.high]
-    return [operation.operand]
 
 
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
@@ -224,11 +222,7 @@ def _fits(place: Place, operand: str) -> Expr:
 
 
 def _unlike(place: Place, operand: str) -> Expr:
-    if not place.is_optional:
-        return cel.negate(fits(place.value, operand))
     # An absent value has no text, and Kyverno lets nothing match that.
-    if not has_wildcard(operand):
-        return conjunction(place.is_present(), cel.not_equal(place.value, operand))
     return conjunction(place.is_present(), cel.negate(fits(place.value, operand)))
 
 

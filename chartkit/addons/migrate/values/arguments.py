@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.values.context import Context, Outcome, Step, items
+from chartkit.addons.migrate.values.context import Context, Outcome, items
 from chartkit.kyverno.releases import current
 from chartkit.model import Json
 from chartkit.output.yaml_tree import Entry, Path, data_of
@@ -162,7 +162,4 @@ def _say(
     do: str = "",
 ) -> None:
     shown = f"--{flag.name}" if flag.name else flag.value
-    places = tuple(".".join(target) for target in targets)
-    line = flag.item.line
-    step = Step(outcome, f"{row.name}[{shown}]", row.key, line, places, why, do)
-    context.steps.append(step)
+    context.say(outcome, row.key, flag.item, targets, why, do, shown)

@@ -135,10 +135,12 @@ class Context:
         targets: Sequence[Path],
         why: str,
         do: str = "",
+        part: str = "",
     ) -> None:
-        """Adds a step."""
+        """Adds a step; part: of what stands at the key."""
         places = tuple(".".join(target) for target in targets)
-        self.steps.append(Step(outcome, ".".join(key), key, entry.line, places, why, do))
+        name = ".".join(key) + (f"[{part}]" if part else "")
+        self.steps.append(Step(outcome, name, key, entry.line, places, why, do))
 
     def _put(self, target: Path, entry: Entry) -> bool:
         if self.tree.put(target, entry):

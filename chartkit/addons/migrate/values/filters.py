@@ -93,7 +93,8 @@ def move_filters(context: Context, row: Row) -> None:
     found = list(_filters([entry] if is_text else items(entry)))
     defaults = [each for each in found if _is_default(each)]
     present = {default.namespace if default.of_namespace else default.kind for default in defaults}
-    if _KUBE_SYSTEM not in present and not _leaves_out(found, _KUBE_SYSTEM):
+    is_left_out = any(each.of_namespace and each.namespace == _KUBE_SYSTEM for each in found)
+    if _KUBE_SYSTEM not in present and not is_left_out:
         context.sees_kube_system = True
     if len(present & {*_NAMESPACES, *_KINDS}) < _MOST:
         _keep(context, row, found)
@@ -195,10 +196,6 @@ def _is_own(each: _Filter) -> bool:
     """Return whether it is for an object of the old chart."""
     text = f"{each.kind},{each.namespace},{each.name}"
     return any(name in text for name in _OWN_TEMPLATES)
-
-
-def _leaves_out(found: Sequence[_Filter], namespace: str) -> bool:
-    return any(each.of_namespace and each.namespace == namespace for each in found)
 
 
 def _ours(name: str) -> Iterator[str]:

@@ -208,7 +208,12 @@ class _Run:
                 self._shapeless(key, entry)
         elif not self.now.has(key) or self._is_later(key):
             self._unknown(key, entry)
-        elif self._is_section(key) and isinstance(entry.value, Block) and not entry.value.listed:
+        elif (
+            self.chart == ENGINE
+            and not self.now.is_value(key)
+            and isinstance(entry.value, Block)
+            and not entry.value.listed
+        ):
             self.walk(entry.value, key)
 
     def _is_clear(self, row: Row, entry: Entry) -> bool:
@@ -221,9 +226,6 @@ class _Run:
         do = "Say with --from which chart the file is of."
         self.context.say(Outcome.ASKED, row.key, entry, (), why, do)
         return False
-
-    def _is_section(self, key: Path) -> bool:
-        return self.chart == ENGINE and not self.now.is_value(key)
 
     def _is_later(self, key: Path) -> bool:
         """Return whether a key of a file for chart 2 is one that chart 3 brought."""

@@ -37,7 +37,11 @@ def move_affinity(context: Context, row: Row) -> None:
     """Divides an affinity by its kind."""
     for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
         if context.tree.find((*row.key, kind)) is not None:
-            targets = [(controller, kind) for controller in _controllers(context)]
+            targets = [
+                (controller, kind)
+                for controller in CONTROLLERS
+                if controller != "cleanupController" or not context.own_cleanup
+            ]
             context.move(row, key=(*row.key, kind), targets=targets, change=_for_controller)
     rest = context.tree.find(row.key)
     if rest is not None and data_of(rest.value):
@@ -57,10 +61,6 @@ def topology_key(context: Context, row: Row) -> None:
         return value_of(_preferred(str(key), _COMPONENTS[target[0]]))
 
     context.move(row, change=anti_affinity)
-
-
-def _controllers(context: Context) -> list[str]:
-    return [each for each in CONTROLLERS if each != "cleanupController" or not context.own_cleanup]
 
 
 def _preferred(key: str, component: str) -> Body:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from chartkit.engine.json_patch import Document, PatchError, located
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, item_number, mapping_at, pointer_of, pointer_steps
+from chartkit.model import Body, Json, mapping_at, pointer_of
 
 _OPERATIONS: Final = ("add", "remove", "replace")
-_END: Final = "-"
 
 
 class StaysError(ChartkitError):
@@ -43,13 +43,26 @@ class Operations:
 
     def apply(self, target: Body) -> Body:
         """Return the patched object; raise StaysError."""
-        made: Json = target
+        document = Document(target, target)
         for item in self.items:
             operation = mapping_at(item)
-            name, path = operation.get("op"), operation.get("path")
+            name, path, value = (operation.get(key) for key in ("op", "path", "value"))
             if name not in _OPERATIONS or not isinstance(path, str):
                 raise StaysError(f"the operation {name} is not carried along")
-            made = _changed(made, pointer_steps(path), operation)
+            if not path:
+                raise StaysError("it replaces the policy")
+            try:
+                if name == "add":
+                    document.add(path, value)
+                elif name == "replace":
+                    document.replace(path, value)
+                else:
+                    container, key = located(document.find(path), path)
+                    document.get(container, key)
+                    document.remove(container, key)
+            except PatchError:
+                raise StaysError(f"{path} is not in the policy") from None
+        made = document.closed()
         if not isinstance(made, dict) or _identity(made) != _identity(target):
             raise StaysError("it renames the policy")
         return made
@@ -84,41 +97,6 @@ def _merged(target: Json, patch: Json) -> Json:
             made.pop(key, None)
         else:
             made[key] = _merged(made.get(key), each)
-    return made
-
-
-def _changed(value: Json, steps: Sequence[str], operation: Mapping[str, Json]) -> Json:
-    """Return a value with the end of a path added, removed or replaced; what is shared with others
-    stays."""
-    if not steps:
-        raise StaysError("it replaces the policy")
-    step, is_end = steps[0], len(steps) == 1
-    made = value.copy() if isinstance(value, dict | list) else value
-    if isinstance(made, list):
-        rest = steps[1:]
-        is_added = not rest and operation["op"] == "add"
-        index = len(made) if is_added and step == _END else item_number(step)
-        if index is None or index >= len(made) + is_added:
-            raise StaysError(f"{operation['path']} is not in the policy")
-        if rest:
-            made[index] = _changed(made[index], rest, operation)
-        elif operation["op"] == "remove":
-            del made[index]
-        elif is_added:
-            made.insert(index, operation.get("value"))
-        else:
-            made[index] = operation.get("value")
-    elif isinstance(made, dict):
-        if step not in made and not (is_end and operation["op"] == "add"):
-            raise StaysError(f"{operation['path']} is not in the policy")
-        if not is_end:
-            made[step] = _changed(made[step], steps[1:], operation)
-        elif operation["op"] == "remove":
-            del made[step]
-        else:
-            made[step] = operation.get("value")
-    else:
-        raise StaysError(f"{operation['path']} is not in the policy")
     return made
 
 

@@ -118,15 +118,12 @@ def _arithmetic(name: str, operator: str, of_sizes: str = "") -> None:
 
 def _whole(term: Term) -> Expr:
     match term:
-        case Constant(int() | float() as value) if type(value) is not bool and _is_exact(value):
-            return cel.literal(int(value))
+        case Constant(int() | float() as value) if type(value) is not bool:
+            if float(value).is_integer() and abs(value) < EXACT:
+                return cel.literal(int(value))
         case Value(place) if place.type == "int":
             return there(term).value
     raise NotConvertible("arithmetic of values that may be no whole numbers")
-
-
-def _is_exact(number: float) -> bool:
-    return float(number).is_integer() and abs(number) < EXACT
 
 
 _arithmetic("add", "+", "add")

@@ -131,6 +131,8 @@ def assemble(
 
 def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
     first = group[0]
+    own = [(variable.name, variable.expression) for variable in one.converted.variables]
+    named = {each.name: each.expression for other in group for each in other.converted.variables}
     return (
         one.converted.kind in _LISTS
         and one.converted.kind is first.converted.kind
@@ -143,7 +145,7 @@ def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
         and one.converted.background is first.converted.background
         and _controllers(policy, one) == _controllers(policy, first)
         and _settings(one) == _settings(first)
-        and all(_agree(one.converted, each.converted) for each in group)
+        and all(named.get(name, expression) == expression for name, expression in own)
     )
 
 
@@ -155,11 +157,6 @@ def _independent(one: Made) -> bool:
 def _settings(one: Made) -> Body:
     list_ = _LISTS.get(one.converted.kind)
     return {key: value for key, value in one.converted.spec.items() if key != list_}
-
-
-def _agree(one: ConvertedRule, other: ConvertedRule) -> bool:
-    known = {variable.name: variable.expression for variable in other.variables}
-    return all(known.get(each.name, each.expression) == each.expression for each in one.variables)
 
 
 def _name(policy: str, rule: str, made: Made) -> str:

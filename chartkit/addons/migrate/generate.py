@@ -381,7 +381,11 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
     others = "it generates where something is deleted or connected to"
     about = asked_of_writes(rule, policy.namespace, others)
     scope, context = about.scope, about.context
-    steps = [*_steps(body, policy, context.names)]
+    loops = body.get("foreach")
+    steps = [*(steps_of(body, context.names, policy.namespace) if loops is None else ())]
+    for index, loop in enumerate(loops or ()):
+        path = f"generate/foreach/{index}"
+        steps += loop_steps(loop, context.names, policy.namespace, path)
     named = [expression for step in steps for expression in step.expressions]
     sources = tuple({each.name: each for step in steps for each in step.variables}.values())
     named += [source.expression for source in sources if not isinstance(source.expression, str)]
@@ -412,14 +416,6 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
 def _calls(expr: Expr, function: str) -> bool:
     is_call = isinstance(expr, Call) and expr.function == function
     return is_call or any(_calls(each, function) for each in children(expr))
-
-
-def _steps(body: Body, policy: Policy, names: Names) -> Iterator[Step]:
-    if body.get("foreach") is None:
-        yield from steps_of(body, names, policy.namespace)
-        return
-    for index, loop in enumerate(body["foreach"]):
-        yield from loop_steps(loop, names, policy.namespace, f"generate/foreach/{index}")
 
 
 def _evaluation(

@@ -353,7 +353,7 @@ def durations(sign: str) -> Test:
     return test
 
 
-def _spans(place: Place, sign: str, limit: Json, read: Callable[[Json], int | None]) -> Expr:
+def _spans(place: Place, sign: str, limit: Json, read: Callable[[str], int | None]) -> Expr:
     """Return whether a span between times is in order with a duration or a number of seconds."""
     against = read(limit) if isinstance(limit, str) else seconds_of(limit)
     if against is None:
@@ -371,7 +371,7 @@ def written_duration(nanoseconds: int) -> str:
 
 def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == SPAN:
-        return _spans(place, sign, limit, _any_duration)
+        return _spans(place, sign, limit, duration_or_none)
     is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
     against = duration_or_none(limit) if isinstance(limit, str) else None
     if is_number:
@@ -389,10 +389,6 @@ def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
             place.value, lambda given: cel.compare(sign, given, limit), DURATION_OR_ZERO
         )
     raise NotConvertible("an order of durations whose types are not known")
-
-
-def _any_duration(limit: Json) -> int | None:
-    return duration_or_none(limit) if isinstance(limit, str) else None
 
 
 _ORDERED: Final = ("int", "double", SPAN)

@@ -38,6 +38,7 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call
 from chartkit.engine.jmespath.declaration import deep_equal
 from chartkit.go.quantity import quantity_or_none
+from chartkit.model import same
 
 _NUMBERS: Final = ("int", "double")
 _ZERO: Final = ("0", 0)
@@ -77,11 +78,6 @@ def _compared(sign: str, left: Term, right: Term) -> Term:
 def _is_holder(term: Term) -> bool:
     is_value = isinstance(term, Value) and (term.place.is_list or term.place.is_map)
     return is_value or isinstance(term, Stream)
-
-
-def _is_same(value: object, other: object) -> bool:
-    """Return whether two constants are equal and of one type: 0 is not false."""
-    return value == other and type(value) is type(other)
 
 
 def spread(terms: Sequence[Term], use: Callable[[Sequence[Term]], Term]) -> Term:
@@ -172,7 +168,7 @@ def _or_default(place: Place, default: Term) -> Term:
             return Value(replace(place.settled(), given=given), strict=False)
         case Constant([]) if place.is_list:
             return Value(replace(place.settled(), root=place.or_value([])), strict=False)
-        case Constant(value) if value is not None and _is_same(value, falsy(place)):
+        case Constant(value) if value is not None and same(value, falsy(place)):
             return computed(place.or_value(value), place.type)
         case Constant(value) if place.type in _NUMBERS and _is_number(value):
             return computed(place.or_value(value), place.type)

@@ -83,7 +83,12 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
     if inner.kind is Kind.SUBEXPRESSION:
         parent, listed = translator.left(inner.children[0], current), inner.children[1]
     if listed.kind is Kind.MULTI_SELECT_LIST:
-        elements = [_element(translator, one, parent) for one in listed.children]
+        elements = [
+            literal_elements([translator.left(each, parent) for each in one.children])
+            if one.kind is Kind.MULTI_SELECT_LIST
+            else translator.left(one, parent)
+            for one in listed.children
+        ]
         found = concatenated(elements, translator.names.taken)
         if isinstance(parent, Value) and isinstance(found, Stream):
             return replace(found, presence=parent.place.is_present())
@@ -102,13 +107,6 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
 def _has_nothing(term: Term) -> bool:
     """Return whether a term is a list without elements, or null, which every projection keeps."""
     return isinstance(term, Constant) and (term.value is None or term.value == [])
-
-
-def _element(translator: Translator, node: Node, parent: Term | None) -> Term:
-    """Return a value of a list of several ones that a flatten takes apart."""
-    if node.kind is Kind.MULTI_SELECT_LIST:
-        return literal_elements([translator.left(each, parent) for each in node.children])
-    return translator.left(node, parent)
 
 
 def stream_of(term: Term, names: Names) -> Stream:

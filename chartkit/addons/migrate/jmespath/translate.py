@@ -15,7 +15,6 @@ from chartkit.addons.migrate.expressions.place import (
     TEXT,
     TIME,
     UNKNOWN,
-    Place,
     not_extended,
 )
 from chartkit.addons.migrate.expressions.presence import path_of, present_if
@@ -156,14 +155,12 @@ class Translator:
                     return _NULL
                 if not place.is_map:
                     raise NotConvertible(f"the field {key} of a value that is not an object")
-                return Value(self._known(place.child(key)), strict and self._strict)
+                found = place.child(key)
+                if found.is_optional and path_of(found.value) in self.names.known:
+                    found = replace(found, root=found.value, optional=())
+                return Value(found, strict and self._strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
-
-    def _known(self, place: Place) -> Place:
-        """Return a place, plainly where it is known to be there."""
-        is_known = place.is_optional and path_of(place.value) in self.names.known
-        return replace(place, root=place.value, optional=()) if is_known else place
 
     def _entry(self, term: Term, key: Expr) -> Term:
         """Return the entry of a map by a key that is computed."""

@@ -216,15 +216,10 @@ def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Var
 
 def _loop(fact: Expr) -> _Loop | None:
     match fact:
-        case Call("all", Call() | Select() as target, (variable, body)):
-            name = _field(target)
-            if name in _LISTS:
-                return _Loop(fact, target, name, replaced(body, variable, Ident(_VARIABLE)))
+        case Call(
+            "all",
+            (Call("orValue", Select(_, name)) | Select(_, name)) as target,
+            (variable, body),
+        ) if name in _LISTS:
+            return _Loop(fact, target, name, replaced(body, variable, Ident(_VARIABLE)))
     return None
-
-
-def _field(target: Expr) -> str:
-    """Return the field that a list is read from, through `orValue`."""
-    if isinstance(target, Call) and target.function == "orValue" and target.target is not None:
-        target = target.target
-    return target.field if isinstance(target, Select) else ""

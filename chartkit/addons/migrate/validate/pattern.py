@@ -408,16 +408,14 @@ def _where_present(pattern: Json, child: Place, taken: frozenset[str]) -> Verdic
         return pattern_verdict(pattern, child, taken)
     if isinstance(pattern, list) and pattern and isinstance(pattern[0], dict):
         return pattern_verdict(pattern, child, taken)
-    if isinstance(pattern, dict) and all(map(_holds_on_nothing, pattern)):
-        return pattern_verdict(pattern, child, taken)
+    if isinstance(pattern, dict):
+        anchors = map(parse_anchor, pattern)
+        on_nothing = (AnchorKind.EQUALITY, AnchorKind.NEGATION)
+        if all(anchor is not None and anchor.kind in on_nothing for anchor in anchors):
+            return pattern_verdict(pattern, child, taken)
     if not isinstance(pattern, dict | list | VariableText):
         return plain(leaf_or_nothing(child, pattern))
     return if_present(child.is_present(), pattern_verdict(pattern, child.settled(), taken))
-
-
-def _holds_on_nothing(written: str) -> bool:
-    anchor = parse_anchor(written)
-    return anchor is not None and anchor.kind in (AnchorKind.EQUALITY, AnchorKind.NEGATION)
 
 
 def _exists(pattern: Json, child: Place, taken: frozenset[str]) -> Expr:

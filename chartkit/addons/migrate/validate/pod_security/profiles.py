@@ -107,17 +107,14 @@ def _seccomp_present(pod: PodPlaces, exclusions: Exclusions) -> Fact:
         required=True,
     )
     present = check.everywhere(pod, exclusions)
-    lifting = [each for each in exclusions if each.images and each.covers(_of_containers(check))]
+    path = f"spec.containers[*].{check.field}"
+    lifting = [each for each in exclusions if each.images and each.covers(path)]
     if present != cel.TRUE and lifting:
         container = pod.lists["containers"].element("container")
         forbidden = conjunction(check.holds(container), cel.negate(_is_type(profile(container))))
         present = disjunction(pod.some(forbidden), present)
     words = "the Pod or its containers must set a seccomp profile"
     return Fact(words, disjunction(own.is_present(), present))
-
-
-def _of_containers(check: ContainerCheck) -> str:
-    return f"spec.containers[*].{check.field}"
 
 
 def _types_allowed(pod: PodPlaces, profile: str, exclusions: Exclusions) -> Expr:

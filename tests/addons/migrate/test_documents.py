@@ -1,10 +1,11 @@
 """`chartkit.api.migrate`: texts, verdicts and counterexamples of documents."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.conversion import Conversion, NotConvertible
 from chartkit.addons.migrate.convert import Batch
 from chartkit.api import Manifests, Verdict, load, migrate
 from chartkit.model import Resource
@@ -68,8 +69,10 @@ def test_an_object_without_a_text_is_migrated() -> None:
 def test_a_difference_is_a_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
     convert = Batch.convert
 
-    def wrong(batch: Batch, legacy: Resource) -> Conversion:
-        right = convert(batch, legacy)
+    def wrong(
+        batch: Batch, legacy: Resource, left: Mapping[int, NotConvertible] | None = None
+    ) -> Conversion:
+        right = convert(batch, legacy, left or {})
         body = right.documents[0]
         spec = {**body["spec"], "validations": [{"expression": "true", "message": "m"}]}
         return replace(right, documents=({**body, "spec": spec},))

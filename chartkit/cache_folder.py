@@ -144,7 +144,7 @@ class Store:
         return self.folder / f"{key}.json"
 
     def _is_own(self) -> bool:
-        """Return whether only the user may write to the folder."""
+        """Report whether only the user may write to the folder."""
         if sys.platform == "win32":
             return True
         status = os.lstat(self.folder)

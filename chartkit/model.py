@@ -332,7 +332,7 @@ def renamed(body: Body, old: str, new: str) -> Body:
 
 
 def same(left: Json, right: Json) -> bool:
-    """Return whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
+    """Report whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
     if left is right:
         return True
     if isinstance(left, dict):

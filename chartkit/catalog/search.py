@@ -103,7 +103,7 @@ def others(
 
 
 def is_hidden(entry: Entry, chosen: Entry) -> bool:
-    """Return whether no name means a policy, as another one has the same, library and all."""
+    """Report whether no name means a policy, as another one has the same, library and all."""
     return entry.qualified == chosen.qualified
 
 

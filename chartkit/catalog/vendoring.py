@@ -282,7 +282,7 @@ def strip_root(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _has_categories(names: Iterable[str]) -> bool:
-    """Return whether a file is as deep as a category's policies."""
+    """Report whether a file is as deep as a category's policies."""
     return any(
         name.count("/") >= 2 and not any(part.startswith(".") for part in name.split("/"))
         for name in names

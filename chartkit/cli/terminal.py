@@ -46,7 +46,7 @@ def _width(stream: TextIO) -> int | None:
 
 
 def wants_colour() -> bool:
-    """Return whether to use colours on standard output (https://no-color.org)."""
+    """Report whether to use colours on standard output (https://no-color.org)."""
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not is_plain
 

@@ -112,8 +112,8 @@ def why(
 def _source(
     options: RequestOptions, env: str | None, policies_from: str | None, context: str | None
 ) -> ClusterSource | None:
-    """Return the cluster or recording whose policies are asked; None for none. Raise InputError for
-    options that do not go together."""
+    """Return the cluster or recording whose policies are asked; None if there is none. Raise
+    InputError for options that do not go together."""
     from chartkit.scan.cluster_source import ClusterOptions
 
     if env is not None:
@@ -130,7 +130,7 @@ def _source(
 
 def _environment(options: RequestOptions, env: str | None, path: Path) -> ProjectEnvironment | None:
     """Return the environment that --env names, or the only one of the project here where no policy
-    is named; None for none. Raise InputError where the project has several."""
+    is named; None if there is none. Raise InputError where the project has several."""
     if env is not None:
         return project_environment(path, env)
     if options.policies.named_policies:

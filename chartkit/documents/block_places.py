@@ -199,7 +199,7 @@ def _after(column: int) -> re.Pattern[str]:
 
 @lru_cache(maxsize=4096)
 def _is_key(text: str) -> bool:
-    """Return whether a text may be a key as it stands."""
+    """Report whether a text may be a key as it stands."""
     return _KEY.fullmatch(text) is not None
 
 

@@ -221,7 +221,7 @@ def refuse_special(path: Path) -> None:
 
 
 def _is_stream(path: str, mode: int) -> bool:
-    """Return whether a path is an open stream; opening a named pipe would wait for a writer."""
+    """Report whether a path is an open stream; opening a named pipe would wait for a writer."""
     is_named = os.path.exists(os.path.realpath(path)) and not path.startswith("/dev/")
     return stat.S_ISCHR(mode) or (stat.S_ISFIFO(mode) and not is_named)
 

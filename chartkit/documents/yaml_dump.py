@@ -37,7 +37,7 @@ class _KubernetesDumper(yaml.CSafeDumper):
 
 
 def _does_something(text: str) -> bool:
-    """Return whether a text has characters that outputs escape, or a line that is a command.
+    """Report whether a text has characters that outputs escape, or a line that is a command.
 
     Such a text is double-quoted, which keeps its value and escapes its line breaks.
     """

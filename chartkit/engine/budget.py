@@ -65,8 +65,8 @@ def check_object(body: Json, name: str) -> None:
 
 
 def _is_small(body: Json) -> bool:
-    """Return whether an object is far below what an API server takes: another writer, five
-    times as fast, needs a sixth of JSON's bytes at least."""
+    """Report whether an object is far below what an API server takes: another writer, five times as
+    fast, needs a sixth of JSON's bytes at least."""
     try:
         return len(marshal.dumps(body, 0)) < MAX_OBJECT // 6
     except ValueError:

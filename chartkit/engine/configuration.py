@@ -77,14 +77,14 @@ class ResourceFilter:
         self._namespace, self._name = compile_wildcard(namespace), compile_wildcard(name)
 
     def is_about(self, kind: GroupVersionKind, subresource: str) -> bool:
-        """Return whether an entry is about objects of a kind."""
+        """Report whether an entry is about objects of a kind."""
         if self._kind is None:
             return False
         values = (*kind, subresource)
         return all(fits(value) for fits, value in zip(self._kind, values, strict=True))
 
     def leaves_out(self, kind: GroupVersionKind, namespace: str, name: str) -> bool:
-        """Return whether an entry about objects of a kind leaves out requests for one of them.
+        """Report whether an entry about objects of a kind leaves out requests for one of them.
 
         name: empty where it is still to be made.
         """

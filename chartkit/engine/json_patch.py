@@ -43,12 +43,12 @@ KEPT_NULL: Final[Any] = object()
 
 
 def is_absent(value: Json) -> bool:
-    """Return whether a value is not there or null."""
+    """Report whether a value is not there or null."""
     return value is MISSING or value is None or value is KEPT_NULL
 
 
 def is_empty(value: Json) -> bool:
-    """Return whether a value is not there, null, or has nothing inside."""
+    """Report whether a value is not there, null, or has nothing inside."""
     return is_absent(value) or value in ({}, [])
 
 
@@ -449,7 +449,7 @@ def _padding(count: int) -> int:
 
 
 def equal(left: Json, right: Json) -> bool:
-    """Return whether two values are the same JSON text but for the order of keys."""
+    """Report whether two values are the same JSON text but for the order of keys."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):

@@ -57,13 +57,13 @@ class RunnablePolicy(Protocol):
 
     @property
     def judges_json(self) -> bool:
-        """Return whether it is for plain JSON: Kyverno's controllers do not ask it about
+        """Report whether it is for plain JSON: Kyverno's controllers do not ask it about
         admissions."""
         ...
 
     @property
     def runs_in_api_server(self) -> bool:
-        """Return whether the API server evaluates it, and not Kyverno."""
+        """Report whether the API server evaluates it, and not Kyverno."""
         ...
 
     @property
@@ -73,8 +73,8 @@ class RunnablePolicy(Protocol):
 
     @property
     def looks_around(self) -> bool:
-        """Return whether it may ask for more than the object of the request: the cluster's
-        objects, an entry, a service or a registry. True for too many rather than too few."""
+        """Report whether it may ask for more than the object of the request: the cluster's objects,
+        an entry, a service or a registry. True for too many rather than too few."""
         ...
 
     def action(self, rule: str, namespace: str, labels: Mapping[str, str] | None = None, /) -> str:
@@ -95,7 +95,7 @@ class RunnablePolicy(Protocol):
         ...
 
     def concerns(self, request: Request, /) -> bool:
-        """Return whether it may apply to requests of a kind; false only where it applies to
+        """Report whether it may apply to requests of a kind; false only where it applies to
         none."""
         ...
 
@@ -122,7 +122,7 @@ EXCEPTION: Final = "PolicyException"
 
 
 def is_policy(resource: Resource) -> bool:
-    """Return whether an object is a policy that the engine reads."""
+    """Report whether an object is a policy that the engine reads."""
     return is_cel_policy(resource) or (
         group_of(resource) == KYVERNO_GROUP and resource.kind in (*KINDS, *CLEANUP_KINDS)
     )
@@ -148,7 +148,7 @@ def misnamed(resource: Resource) -> InputError | None:
 
 
 def is_exception(resource: Resource) -> bool:
-    """Return whether an object is a PolicyException of either generation."""
+    """Report whether an object is a PolicyException of either generation."""
     return resource.kind == EXCEPTION and group_of(resource) in (KYVERNO_GROUP, CEL_GROUP)
 
 

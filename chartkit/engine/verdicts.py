@@ -59,8 +59,8 @@ class Judge:
 
 
 def is_shareable(request: Request) -> bool:
-    """Return whether the verdict on a request may be that on another one: a new object, of which
-    a user says nothing."""
+    """Report whether the verdict on a request may be that on another one: a new object, of which a
+    user says nothing."""
     return (
         request.operation is Operation.CREATE
         and request.old is None
@@ -143,11 +143,11 @@ class Sharing(Generic[W]):
 
     @property
     def is_all(self) -> bool:
-        """Return whether the verdicts of all policies are shared."""
+        """Report whether the verdicts of all policies are shared."""
         return len(self.verdicts) == len(self._policies)
 
     def is_ready(self) -> bool:
-        """Return whether verdicts are shared: not for the first few requests, and not those of
+        """Report whether verdicts are shared: not for the first few requests, and not those of
         policies for which too few objects were equal."""
         self._seen += 1
         if self._seen == _FEW:
@@ -180,7 +180,7 @@ class Sharing(Generic[W]):
 
 
 def _may_share(policy: RunnablePolicy) -> bool:
-    """Return whether a policy's verdict on a new object may depend on nothing but the object, its
+    """Report whether a policy's verdict on a new object may depend on nothing but the object, its
     namespace and its user."""
     phases = policy.phases
     if Phase.VALIDATE not in phases or Phase.IMAGES in phases:
@@ -221,7 +221,7 @@ class Space:
         self._users.append(user)
 
     def has(self, size: int) -> bool:
-        """Return whether there is space for one more verdict, and take it."""
+        """Report whether there is space for one more verdict, and take it."""
         if size > self._most // 64:
             return False
         self._used += size

@@ -82,7 +82,7 @@ class Decision:
 
     @property
     def is_of_another_kind(self) -> bool:
-        """Return whether it is a match that the object's kind alone keeps from holding."""
+        """Report whether it is a match that the object's kind alone keeps from holding."""
         refusing = [check for check in self.checks() if check.holds is False]
         is_kind = all(check.asked in (Asked.KIND, Asked.MATCH) for check in refusing)
         return self.asked is Asked.MATCH and not self.holds and is_kind
@@ -122,7 +122,7 @@ class RuleDecision:
         return f"{self.policy}/{self.rule}".rstrip("/")
 
     def is_about(self, result: RuleResult) -> bool:
-        """Return whether it decided a result; results of CEL policies do not name the form."""
+        """Report whether it decided a result; results of CEL policies do not name the form."""
         is_rule = bool(result.kind) or result.rule == self.rule
         return is_rule and (self.policy, self.message) == (result.policy_id, result.message)
 
@@ -149,7 +149,7 @@ _SHOWN_FIELDS: Final = (
 
 
 def is_shown_of_secret(pointer: str | None) -> bool:
-    """Return whether a field of a Secret holds no data, so that its value is shown."""
+    """Report whether a field of a Secret holds no data, so that its value is shown."""
     return pointer is not None and pointer.startswith(_SHOWN_FIELDS)
 
 

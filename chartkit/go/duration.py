@@ -58,7 +58,7 @@ def parse_duration(text: str) -> int:
 
 
 duration_or_none = or_none(parse_duration)
-"""The nanoseconds of a duration; None for a text that is none."""
+"""The nanoseconds of a duration; None for an invalid text."""
 
 
 def _part(match: re.Match[str], text: str) -> int:

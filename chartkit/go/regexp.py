@@ -64,7 +64,7 @@ class Regex:
         return int(self._compiled.programsize)
 
     def matches(self, text: str) -> bool:
-        """Return whether the pattern is found anywhere in the text."""
+        """Report whether the pattern is found anywhere in the text."""
         return self._compiled.search(_encodable(text).encode()) is not None
 
     def find(self, text: str) -> Iterator[str]:

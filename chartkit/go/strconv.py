@@ -217,7 +217,7 @@ def marked(value: Json) -> Json:
 
 
 def has_float64(value: Json) -> bool:
-    """Return whether a whole number of the value is a float64 that reading JSON makes an int64."""
+    """Report whether a whole number of the value is a float64 that reading JSON makes an int64."""
     kind = value.__class__
     if kind is dict:
         return any(map(has_float64, value.values()))
@@ -257,7 +257,7 @@ def to_lower(text: str) -> str:
 
 
 def equal_fold(first: str, second: str) -> bool:
-    """Return whether two texts differ in nothing but upper and lower case."""
+    """Report whether two texts differ in nothing but upper and lower case."""
     if first.isascii() and second.isascii():
         return first.lower() == second.lower()
     return list(map(str.casefold, first)) == list(map(str.casefold, second))

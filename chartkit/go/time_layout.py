@@ -96,7 +96,7 @@ class Moment:
 
 
 def is_leap(year: int) -> bool:
-    """Return whether a year has a 29th of February."""
+    """Report whether a year has a 29th of February."""
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 

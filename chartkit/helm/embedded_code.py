@@ -176,7 +176,7 @@ class _Reader:
         return action
 
     def begins_code(self, start: int) -> bool:
-        """Return whether the braces here are Helm's beyond doubt."""
+        """Report whether the braces here are Helm's beyond doubt."""
         action = read_action(self.source.text, start)
         if action is not None:
             return self._is_helm(action)
@@ -309,7 +309,7 @@ _VALUE: Final = "\ue001"
 
 
 def _is_escaped(text: str, start: int) -> bool:
-    r"""Return whether braces are text to Kyverno: `\{{ x }}`."""
+    r"""Report whether braces are text to Kyverno: `\{{ x }}`."""
     return start > 0 and text[start - 1] == "\\"
 
 
@@ -318,7 +318,7 @@ def _is_method(term: Term) -> bool:
 
 
 def _is_evidence(term: Term) -> bool:
-    """Return whether a part of an action can only be Helm's."""
+    """Report whether a part of an action can only be Helm's."""
     if isinstance(term, Path):
         return True
     if isinstance(term, Call):

@@ -130,7 +130,7 @@ def _content(chart: Path) -> tuple[str, frozenset[str]]:
 
 
 def _comes_to_nothing(names: Iterable[str], texts: Texts) -> bool:
-    """Return whether files of a chart are all templates of which nothing is left."""
+    """Report whether files of a chart are all templates of which nothing is left."""
     shown = {name.partition("/")[2] for name, text in texts.files.items() if text.strip()}
     return all(
         name.startswith(_TEMPLATES) and not Path(name).name.startswith("_") and name not in shown
@@ -152,7 +152,7 @@ _COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 
 
 def may_differ(texts: Iterable[str | bytes]) -> bool:
-    """Return whether templates or policies may give another result the next time. The time that
+    """Report whether templates or policies may give another result the next time. The time that
     this takes grows with their length alone."""
     return any(_read(text) if isinstance(text, str) else _may_differ(text) for text in texts)
 

@@ -129,7 +129,7 @@ def error_text(printed: str) -> str:
 
 
 def is_binary(program: str) -> bool:
-    """Return whether a file is a program of the system's own form, and no script."""
+    """Report whether a file is a program of the system's own form, and no script."""
     try:
         with open(program, "rb") as file:
             return file.read(len(_BINARY)) == _BINARY

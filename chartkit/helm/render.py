@@ -167,7 +167,7 @@ def lint_chart(
 
 
 def is_hook(resource: Resource) -> bool:
-    """Return whether an object is a hook."""
+    """Report whether an object is a hook."""
     return bool(hook_moments(resource))
 
 

@@ -267,7 +267,7 @@ class ChartPlaces:
         return origins + [None] * pending
 
     def _gave_several(self, before: tuple[int, int], mark: tuple[int, int]) -> bool:
-        """Return whether one line of a template gave all lines since another mark: no line between
+        """Report whether one line of a template gave all lines since another mark: no line between
         the two gives any."""
         file, line = mark
         first = before[1] if before[0] == file else 0
@@ -344,7 +344,7 @@ def _at(value: Json, path: Sequence[str]) -> Json:
 
 
 def _shows(field: Json, value: Json) -> bool:
-    """Return whether a field is a chart's value, as it is or in quotes."""
+    """Report whether a field is a chart's value, as it is or in quotes."""
     if value is _MISSING or value is None:
         return False
     if type(field) is type(value):
@@ -374,7 +374,7 @@ def _swallowed(values: Iterable[Json]) -> Iterator[tuple[int, int]]:
 
 
 def _same_shapes(before: Sequence[Document], after: Sequence[Document]) -> bool:
-    """Return whether documents have the same fields of the same types. Values may differ: those of
+    """Report whether documents have the same fields of the same types. Values may differ: those of
     chance, and digests of other templates."""
     pairs: list[tuple[Any, Any]] = [([one.body for one in before], [one.body for one in after])]
     while pairs:

@@ -33,7 +33,7 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of CEL; literal: the content of a text, None for what is none."""
+    """A piece of CEL; literal: the content of a text, None for anything else."""
 
     text: str
     literal: str | None = None
@@ -122,7 +122,7 @@ def _arguments(pieces: Sequence[Token], start: int) -> tuple[list[list[Token]], 
 
 
 def _alone(pieces: Sequence[Token], after: int) -> bool:
-    """Return whether a value is used as it is, or its `.items`."""
+    """Report whether a value is used as it is, or its `.items`."""
     following = [token.text for token in pieces[after : after + 2]]
     return not following or following[0] not in (".", "[") or following[1:] == ["items"]
 

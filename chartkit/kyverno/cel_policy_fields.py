@@ -91,7 +91,7 @@ _PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 
 
 def extends_to_controllers(body: Body) -> bool:
-    """Return whether a policy matches Pods only, so that it is extended to their controllers.
+    """Report whether a policy matches Pods only, so that it is extended to their controllers.
 
     Source: Kyverno's `CanAutoGen` of CEL policies.
     """

@@ -97,7 +97,7 @@ _VARIABLE: Final = "FLAG_ENABLE_HTTP_IN_NAMESPACED_POLICIES"
 
 
 def allows_http(resources: Sequence[Resource]) -> bool:
-    """Return whether namespaced policies may call services. Every controller that evaluates
+    """Report whether namespaced policies may call services. Every controller that evaluates
     policies must have the flag, or the variable in its place: one without it refuses what the
     others accept."""
     found = controllers(resources)

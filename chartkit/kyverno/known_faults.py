@@ -59,7 +59,7 @@ class Concerned:
     are: str
 
     def has(self, policy: Resource) -> bool:
-        """Return whether an object is one of them."""
+        """Report whether an object is one of them."""
         group, _, version = policy.api_version.rpartition("/")
         if group != self.group or self.kinds.isdisjoint((policy.kind, "*")):
             return False
@@ -94,11 +94,11 @@ class KnownFault:
     source: str
 
     def is_in(self, release: Release | None) -> bool:
-        """Return whether a release has the fault; of an unknown release nothing is known."""
+        """Report whether a release has the fault; of an unknown release nothing is known."""
         return release is not None and any(release in affected for affected in self.affected)
 
     def concerns(self, policy: Resource) -> bool:
-        """Return whether the fault shows with a policy."""
+        """Report whether the fault shows with a policy."""
         return self.policies is not None and self.policies.has(policy)
 
     @property

@@ -35,7 +35,7 @@ class KnownMessage:
     pattern: Any = field(repr=False)
 
     def matches(self, text: str) -> bool:
-        """Return whether a text, white space normalized, holds the message."""
+        """Report whether a text, white space normalized, holds the message."""
         return self.pattern.search(text) is not None
 
 

@@ -109,7 +109,7 @@ SINCE: Final = Version(1, 12)
 
 
 def cleans(body: Json) -> bool:
-    """Return whether a policy deletes on a schedule, by its kind."""
+    """Report whether a policy deletes on a schedule, by its kind."""
     return isinstance(body, dict) and body.get("kind") in (CLEANUP, DELETING)
 
 

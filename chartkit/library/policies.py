@@ -77,7 +77,7 @@ class Library:
         return any(look_up(reference) for look_up in look_ups)
 
     def hides(self, reference: str) -> bool:
-        """Return whether a project's own policy goes before the built-in one of a reference."""
+        """Report whether a project's own policy goes before the built-in one of a reference."""
         return bool(self._own(reference))
 
     def _own(self, reference: str) -> Sequence[LibraryPolicy]:

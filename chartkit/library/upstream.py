@@ -129,7 +129,7 @@ def about(policy: UpstreamPolicy, group: str) -> Body:
 
 
 def is_policy(body: Json) -> bool:
-    """Return whether a value is a policy of one of the kinds."""
+    """Report whether a value is a policy of one of the kinds."""
     if not isinstance(body, dict) or not isinstance(body.get("spec"), dict):
         return False
     group = str(body.get("apiVersion") or "").partition("/")[0]
@@ -137,7 +137,7 @@ def is_policy(body: Json) -> bool:
 
 
 def is_policy_name(name: str) -> bool:
-    """Return whether a policy of this name can be in a chart, which has a file of its name."""
+    """Report whether a policy of this name can be in a chart, which has a file of its name."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -220,7 +220,7 @@ class UpstreamLibrary:
         return exact or named
 
     def has_own_format(self, reference: str) -> bool:
-        """Return whether a folder is a policy in chartkit's own format; reference: with the
+        """Report whether a folder is a policy in chartkit's own format; reference: with the
         library's name or without."""
         steps = reference.removeprefix(f"{self.name}/").split("/")
         folder = self.root.joinpath(*steps)

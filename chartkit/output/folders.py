@@ -10,7 +10,7 @@ from chartkit.model import Location
 
 
 def leads_out(name: str) -> bool:
-    """Return whether a path leads out of the folder that it starts at."""
+    """Report whether a path leads out of the folder that it starts at."""
     path = PurePath(name)
     return bool(path.anchor) or ".." in path.parts
 

@@ -164,12 +164,12 @@ def _compare(
 
 
 def _added_to(was: Any, have: Any) -> bool:
-    """Return whether a mapping has keys added by hand, which stay when chartkit's own go."""
+    """Report whether a mapping has keys added by hand, which stay when chartkit's own go."""
     return isinstance(was, dict) and isinstance(have, dict) and bool(have.keys() - was.keys())
 
 
 def _is_unset(value: Any) -> bool:
-    """Return whether a value says nothing: a key that is gone, null, or an empty default."""
+    """Report whether a value says nothing: a key that is gone, null, or an empty default."""
     return value is _MISSING or value is None or value in ("", [], {})
 
 

@@ -170,7 +170,7 @@ def require_own(tree: Tree, project: Path) -> None:
 
 
 def unchanged(tree: Tree) -> bool:
-    """Return whether the folder on disk has the tree's files."""
+    """Report whether the folder on disk has the tree's files."""
     return tree.folder.is_dir() and not drift(tree)
 
 

@@ -257,13 +257,13 @@ class _Reader:
         )
 
     def _is_simple(self, key: Any) -> bool:
-        """Return whether a key is on one line and its colon behind it."""
+        """Report whether a key is on one line and its colon behind it."""
         line: str = self._lines[key.end_mark.line]
         rest = line[key.end_mark.column :]
         return key.start_mark.line == key.end_mark.line and rest.lstrip().startswith(":")
 
     def _begins_on(self, slot: _Slot) -> bool:
-        """Return whether the first key or dash of a block stands on the line of what holds it."""
+        """Report whether the first key or dash of a block stands on the line of what holds it."""
         first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
         line: int = first.start_mark.line
         return line == slot.line
@@ -282,7 +282,7 @@ class _Reader:
 
 
 def _is_spaced(root: Block) -> bool:
-    """Return whether an empty line stands above half of the keys but the first."""
+    """Report whether an empty line stands above half of the keys but the first."""
     spaced = [entry for entry in root.entries[1:] if not all(map(str.strip, entry.lead))]
     return bool(spaced) and len(spaced) * 2 >= len(root.entries) - 1
 
@@ -307,7 +307,7 @@ def _is_list(node: Any) -> bool:
 
 
 def _is_empty(node: Any) -> bool:
-    """Return whether nothing is written where a value could be."""
+    """Report whether nothing is written where a value could be."""
     return isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
 
 

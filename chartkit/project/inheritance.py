@@ -44,7 +44,7 @@ class Keys:
         return self.document.location
 
     def says(self, *path: str | int) -> bool:
-        """Return whether a key is the environment's own, rather than inherited."""
+        """Report whether a key is the environment's own, rather than inherited."""
         return any(_has(self.document.body, (*place, *path)) for place in self.own)
 
 
@@ -124,7 +124,7 @@ class _Merged:
 
 
 def _adds_up(path: FieldPath) -> bool:
-    """Return whether a list is one of those of an environment, or of a policy of one."""
+    """Report whether a list is one of those of an environment, or of a policy of one."""
     of_policy = len(path) == 3 and path[0] == "policies"
     return path[-1] in ADDED and (len(path) == 1 or of_policy)
 
@@ -134,7 +134,7 @@ def _is_parameter(path: FieldPath) -> bool:
 
 
 def _merges(path: FieldPath, value: Body, before: Body) -> bool:
-    """Return whether a map is merged with another one: it takes the place of one that is the value
+    """Report whether a map is merged with another one: it takes the place of one that is the value
     of a parameter, or settings for another mode."""
     return not _is_parameter(path) and value.get(_MODE, before.get(_MODE)) == before.get(_MODE)
 

@@ -103,10 +103,9 @@ def first_monitoring(mode: Mode, eks: bool) -> Monitoring:
 
 
 def read_monitoring(keys: Keys) -> Monitoring | None:
-    """Return the monitoring of an environment, None for none; keys: the
-    environment's. Raises InputError for a key that its mode has no
-    use for, for what is no network, and where another chart installs the engine.
-    """
+    """Return the monitoring of an environment, None if there is none; keys: the environment's.
+    Raises InputError for a key that its mode has no use for, for what is no network, and where
+    another chart installs the engine."""
     body = keys.body.get(KEY)
     if body is None:
         return None

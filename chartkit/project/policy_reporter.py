@@ -47,10 +47,8 @@ class PolicyReporter:
 
 
 def read_policy_reporter(keys: Keys) -> PolicyReporter | None:
-    """Return the settings of an environment, None for none; keys: the
-    environment's. Raises InputError for a version whose keys are
-    not known, and for an ingress to a UI that is off.
-    """
+    """Return the settings of an environment, None if there is none; keys: the environment's. Raises
+    InputError for a version whose keys are not known, and for an ingress to a UI that is off."""
     body = keys.body.get(KEY)
     if body is None:
         return None

@@ -296,5 +296,5 @@ def _wanted(chart: Chart, templates: Collection[str]) -> Iterator[str]:
 
 
 def _is_policy(name: str) -> bool:
-    """Return whether a file is a policy's template, which is in the folder of a group."""
+    """Report whether a file is a policy's template, which is in the folder of a group."""
     return name.startswith("templates/") and name.count("/") > 1

@@ -68,7 +68,7 @@ def engine_features(exceptions: ShippedExceptions) -> Body:
 
 
 def heeded(features: Body, namespace: str) -> bool:
-    """Return whether Kyverno reads the exceptions in a namespace; features: of its chart."""
+    """Report whether Kyverno reads the exceptions in a namespace; features: of its chart."""
     feature = mapping_at(features, _FEATURE)
     return feature.get("enabled") is True and feature.get("namespace") in (namespace, "*")
 

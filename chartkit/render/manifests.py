@@ -124,7 +124,7 @@ def _digest(text: str) -> str:
 
 
 def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
-    """Return whether the charts of environments, and their policies, give the same result again."""
+    """Report whether the charts of environments, and their policies, give the same result again."""
     charts = [chart for target in subjects for chart in target.charts]
     policies = (text for target in subjects for text in target.policies.rendered().texts.values())
     return not may_differ(policies) and not any(may_differ(_evaluated(each)) for each in charts)

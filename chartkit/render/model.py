@@ -76,7 +76,7 @@ class RenderResult:
 
 
 def failed(found: Iterable[Row]) -> bool:
-    """Return whether any check failed."""
+    """Report whether any check failed."""
     return any(row.outcome is Outcome.FAIL for row in found)
 
 

@@ -86,7 +86,7 @@ def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
 
 
 def is_written(file: Path) -> bool:
-    """Return whether chartkit wrote a file there."""
+    """Report whether chartkit wrote a file there."""
     return read_source(file).startswith(_HEADER)
 
 

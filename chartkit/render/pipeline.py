@@ -85,7 +85,7 @@ def lay_out(
 
 
 def _may_read_any_file(chart: ChartFiles, values: Collection[str]) -> bool:
-    """Return whether templates may read files that those of chartkit do not: they are of others, or
+    """Report whether templates may read files that those of chartkit do not: they are of others, or
     come with values that ask for files or for all that there is."""
     tree = chart.tree
     there = (path for part in _PARTS for path in (tree.folder / part).rglob("*"))
@@ -97,7 +97,7 @@ def _may_read_any_file(chart: ChartFiles, values: Collection[str]) -> bool:
 
 
 def asks_for_all(text: str) -> bool:
-    """Return whether a template may ask for files, or for all that there is."""
+    """Report whether a template may ask for files, or for all that there is."""
     return _WHOLE.search(_INCLUDED.sub("", text)) is not None
 
 

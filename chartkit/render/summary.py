@@ -47,8 +47,8 @@ def blocks(
 ) -> Iterator[Block]:
     """Yield a grid of the checks and what is not a pass, failures last, then the totals.
 
-    width: columns to wrap at, None for none; verbose: one line for every row in place of the grid;
-    quiet: failures alone, without the grid.
+    width: columns to wrap at, None if there is none; verbose: one line for every row in place of
+    the grid; quiet: failures alone, without the grid.
     """
     counts = Counter(row.outcome for row in rows)
     if verbose:

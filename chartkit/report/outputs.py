@@ -96,7 +96,7 @@ class Outputs:
 
     @property
     def are_divisible(self) -> bool:
-        """Return whether several processes can write the reports."""
+        """Report whether several processes can write the reports."""
         return all(isinstance(writer, Divisible) for _, writer in self._writers)
 
     def part(self) -> list[Any]:

@@ -40,13 +40,13 @@ class Past(Protocol):
     has_releases: bool
 
     def differs(self, file: str) -> bool:
-        """Return whether a file is not what it was."""
+        """Report whether a file is not what it was."""
 
     def removed(self, path: str) -> Iterator[str]:
         """Yield the files that were at a path or below it, and are not any more."""
 
     def had_namespaces(self, files: Sequence[str]) -> bool:
-        """Return whether any of the files may have had a Namespace."""
+        """Report whether any of the files may have had a Namespace."""
 
 
 class _Checkout:
@@ -86,7 +86,7 @@ class _Checkout:
                     yield file
 
     def had_namespaces(self, files: Sequence[str]) -> bool:
-        """Return whether any of the files may have had a Namespace at the revision."""
+        """Report whether any of the files may have had a Namespace at the revision."""
         names = map(self._name, files)
         blobs = [self._tree[name] for name in names if name in self._tree]
         return any(NAMESPACE.search(each) for each in blobs_of(self._root, blobs))
@@ -127,7 +127,7 @@ class Changes:
         self.reason = self._reason(policies)
 
     def reads(self, path: Path) -> bool:
-        """Return whether a manifest or a chart has to be read."""
+        """Report whether a manifest or a chart has to be read."""
         file = self._resolved(path)
         if path.is_dir() or not self._is_below(file):
             return bool(self.reason) or self._has_changed(file)
@@ -135,7 +135,7 @@ class Changes:
         return bool(self.reason) or file in self._changed or any(file in one for one in namespaces)
 
     def judges(self, resource: Resource) -> bool:
-        """Return whether an object is judged."""
+        """Report whether an object is judged."""
         path = Path(resource.location.file)
         # What is not a file came through standard input, or is rendered or built: only what changed
         # is.
@@ -145,7 +145,7 @@ class Changes:
         return self._has_changed(self._resolved(path))
 
     def _has_changed(self, path: str) -> bool:
-        """Return whether a file, or anything in a folder, has changed; true where it is reached
+        """Report whether a file, or anything in a folder, has changed; true where it is reached
         through a link."""
         start = f"{path}{os.sep}"
         is_changed = path in self._changed or any(each.startswith(start) for each in self._changed)

@@ -103,7 +103,7 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Return whether a result differs, or what both forms of a policy reported."""
+        """Report whether a result differs, or what both forms of a policy reported."""
         return bool(self._differences) or self._forms.differ
 
     def _take(self, report: Body) -> None:
@@ -165,7 +165,7 @@ class Comparison:
 
 
 def _is_reported(result: RuleResult) -> bool:
-    """Return whether Kyverno's reports have a result; CEL policies have none for an object that a
+    """Report whether Kyverno's reports have a result; CEL policies have none for an object that a
     match condition excludes."""
     if result.kind and result.status is Status.SKIP and "exceptions" not in result.properties:
         return False

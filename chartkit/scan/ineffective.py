@@ -250,7 +250,7 @@ class _Fault:
 @dataclass(slots=True)
 class ObjectFaults:
     """The faults of objects for a minor version of Kubernetes. definitions: of custom kinds whose
-    objects are checked, too; None for none."""
+    objects are checked, too; None if there is none."""
 
     minor: int = NEWEST
     definitions: Definitions | None = None

@@ -50,7 +50,7 @@ STDIN = "-"
 
 
 def is_chart(path: Path) -> bool:
-    """Return whether a path is the folder of a Helm chart."""
+    """Report whether a path is the folder of a Helm chart."""
     return is_file(path / CHART_FILE)
 
 
@@ -84,7 +84,7 @@ def walk(folder: Path, note: Note, excludes: Exclusion = EVERYTHING) -> Iterator
 
 
 def _is_readable(path: Path, note: Note) -> bool:
-    """Return whether a path is a file; note: called with a row if it is not."""
+    """Report whether a path is a file; note: called with a row if it is not."""
     try:
         refuse_special(path)
         if not is_there(path):
@@ -96,7 +96,7 @@ def _is_readable(path: Path, note: Note) -> bool:
 
 
 def is_manifest(path: Path) -> bool:
-    """Return whether a file is of YAML or JSON by its name, compressed or not."""
+    """Report whether a file is of YAML or JSON by its name, compressed or not."""
     name = Path(path.stem) if path.suffix in COMPRESSED else path
     return name.suffix in SUFFIXES or is_kustomization(path)
 
@@ -134,7 +134,7 @@ _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://|[\w.-]+@[\w.-]+:")
 
 
 def is_remote(path: str) -> bool:
-    """Return whether a path is not a file or folder but a URL."""
+    """Report whether a path is not a file or folder but a URL."""
     return _ELSEWHERE.match(path) is not None and not is_there(path)
 
 
@@ -142,7 +142,7 @@ _STORES: Final = ("s3://", "gs://", "gcs://", "az://", "abfs://", "adl://", "oss
 
 
 def is_stored(path: str) -> bool:
-    """Return whether a path names a file or folder of an object store."""
+    """Report whether a path names a file or folder of an object store."""
     return path.startswith(_STORES)
 
 
@@ -310,7 +310,7 @@ def _kustomized(
 
 
 def _wanted(reads: Callable[[Path], bool]) -> Callable[[Path], bool]:
-    """Return whether a file that a build depends on is wanted: whether others than manifests
+    """Report whether a file that a build depends on is wanted: whether others than manifests
     changed is unknown."""
     return lambda file: not is_manifest(file) or reads(file)
 
@@ -467,7 +467,7 @@ def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
 
 
 def is_definition(resource: Resource) -> bool:
-    """Return whether an object is a CustomResourceDefinition, of any version."""
+    """Report whether an object is a CustomResourceDefinition, of any version."""
     return resource.kind == "CustomResourceDefinition" and group_of(resource) == CRD_GROUP
 
 
@@ -477,7 +477,7 @@ def objects_of(documents: Iterable[Document]) -> list[Resource]:
 
 
 def is_object(document: Document) -> bool:
-    """Return whether a document names the apiVersion and kind of a Kubernetes object."""
+    """Report whether a document names the apiVersion and kind of a Kubernetes object."""
     body = document.body
     return isinstance(body, dict) and all(
         isinstance(body.get(key), str) and body[key] for key in ("apiVersion", "kind")

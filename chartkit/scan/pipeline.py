@@ -194,7 +194,7 @@ def _scan_files(
 
 
 def _are_small(paths: Sequence[str]) -> bool:
-    """Return whether paths are files too small to scan in parts, even where they are compressed."""
+    """Report whether paths are files too small to scan in parts, even where they are compressed."""
     try:
         sizes = [Path(path).stat().st_size if Path(path).is_file() else _SMALL for path in paths]
     except (OSError, ValueError):

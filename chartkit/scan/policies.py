@@ -328,7 +328,7 @@ def read_policies(
 
 
 def is_test_file(file: Path) -> bool:
-    """Return whether a file is of a test of policies: its policies are not meant themselves."""
+    """Report whether a file is of a test of policies: its policies are not meant themselves."""
     if file.name in _TEST_FILES or _TEST_FOLDERS.intersection(file.parts):
         return True
     return file.name in _expected_files(file.parent)
@@ -350,7 +350,7 @@ def _expected_files(folder: Path) -> frozenset[str]:
 
 
 def _is_of_library(file: Path) -> bool:
-    """Return whether a file is of a policy of a library in chartkit's own format, or is one of its
+    """Report whether a file is of a policy of a library in chartkit's own format, or is one of its
     examples."""
     folder = file.parent.parent.parent if file.parent.parent.name == "cases" else file.parent
     return all((folder / name).is_file() for name in (_POLICY_FILE, "metadata.yaml"))

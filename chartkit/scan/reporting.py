@@ -228,7 +228,7 @@ class ScanReport:
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
     def looks_at(self, resource: Resource) -> bool:
-        """Return whether the results of an object count."""
+        """Report whether the results of an object count."""
         return self._gate.looks_at(resource)
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -242,7 +242,7 @@ class ScanReport:
 
     @property
     def are_divisible(self) -> bool:
-        """Return whether several processes can write the reports."""
+        """Report whether several processes can write the reports."""
         return self._reports.are_divisible
 
     def append(self, part: ReportedPart) -> None:

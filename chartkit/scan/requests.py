@@ -89,7 +89,7 @@ class RequestOptions:
 class Requests:
     """policies, objects: to evaluate; namespace_objects: the Namespaces, by name; inputs: the
     user's settings for requests; custom: the custom kinds that are defined among the objects, or
-    where the user says, None for none; served: the names of those of a cluster."""
+    where the user says, None if there is none; served: the names of those of a cluster."""
 
     policies: PolicySet
     objects: Sequence[Resource]
@@ -343,9 +343,9 @@ def read_definitions(options: RequestOptions, note: Note) -> list[Resource]:
 def custom_resources(
     own: Sequence[Resource], objects: Sequence[Resource], note: Note
 ) -> CustomResources | None:
-    """Return the custom kinds that the user's definitions and objects define, None for none; note
-    is called with faults of definitions, and with kinds that have none if the user has any.
-    """
+    """Return the custom kinds that the user's definitions and objects define, None if there is
+    none; note is called with faults of definitions, and with kinds that have none if the user has
+    any."""
     if not own and not any(map(is_definition, objects)):
         return None
     from chartkit.scan.custom_resources import definitions

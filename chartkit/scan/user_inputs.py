@@ -144,7 +144,7 @@ class UserInputs:
         return self.registry is not None or self.services is not None
 
     def is_isolated(self, policies: Sequence[RunnablePolicy]) -> bool:
-        """Return whether policies see the object alone that they judge."""
+        """Report whether policies see the object alone that they judge."""
         is_plain = self.values is NO_VALUES and not self.asks_others
         return is_plain and not any(policy.looks_around for policy in policies)
 

@@ -161,7 +161,7 @@ class ReportedForms:
 
     @property
     def differ(self) -> bool:
-        """Return whether the forms of any policy differ."""
+        """Report whether the forms of any policy differ."""
         return any(differing for _, _, differing, _ in self._policies())
 
     def lines(self) -> Iterator[str]:
@@ -227,6 +227,6 @@ def _names_behind(rule: str) -> Iterator[str]:
 
 
 def _differs(legacy: str, cel: str) -> bool:
-    """Return whether results mean something else: one that is no violation is as good as another,
+    """Report whether results mean something else: one that is no violation is as good as another,
     since the forms differ in the objects that they skip and in those that they do not match."""
     return legacy != cel and bool({legacy, cel} & _VIOLATIONS)

@@ -54,7 +54,7 @@ _EXTENDS = "$extends"
 def parse_types(
     document: Mapping[str, Any], known: Mapping[str, Schema] | None = None
 ) -> dict[str, Schema]:
-    """Every type of a document in canonical form; raises InputError for a type that is none.
+    """Every type of a document in canonical form; raises InputError for an invalid type.
 
     known: types of other documents that these may refer to.
     """

@@ -46,7 +46,7 @@ class _Key:
 
 
 def fits(value: Json, schema: Mapping[str, Json], ignore: frozenset[str] = frozenset()) -> bool:
-    """Return whether it is certain that `jsonschema` (draft 2020-12) finds nothing wrong.
+    """Report whether it is certain that `jsonschema` (draft 2020-12) finds nothing wrong.
 
     schema: not changed as long as it is in use; ignore: keywords whose violations do not count.
     """

@@ -89,7 +89,7 @@ def violations(
 
 
 def require_schema(document: Document) -> Body:
-    """Return the JSON Schema that a document is; raises InputError for one that is none."""
+    """Return the JSON Schema that a document is; raises InputError for an invalid one."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 

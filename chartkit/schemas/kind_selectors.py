@@ -20,7 +20,7 @@ _VERSION: Final = re.compile(r"(v[0-9]((alpha|beta)[0-9])?|\*)")
 
 
 def is_version(text: str) -> bool:
-    """Return whether a part of a selector is a version (or any: `*`), by Kyverno's rule."""
+    """Report whether a part of a selector is a version (or any: `*`), by Kyverno's rule."""
     return _VERSION.fullmatch(text) is not None
 
 

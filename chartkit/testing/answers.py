@@ -168,7 +168,7 @@ def _is_mutating(response: PolicyResponse) -> bool:
 
 
 def _is_dropped(response: PolicyResponse, is_json: bool) -> bool:
-    """Return whether Kyverno has no answer for a policy without results; otherwise it has an empty
+    """Report whether Kyverno has no answer for a policy without results; otherwise it has an empty
     one, which shows the object as excluded."""
     form = response.form
     if form is None:
@@ -182,7 +182,7 @@ def _is_dropped(response: PolicyResponse, is_json: bool) -> bool:
 
 
 def _has_one_rule(constraints: MatchConstraints | None) -> bool:
-    """Return whether constraints are a single rule without other restrictions."""
+    """Report whether constraints are a single rule without other restrictions."""
     if constraints is None or constraints.excluded or len(constraints.rules) != 1:
         return False
     selectors = (constraints.namespace_selector, constraints.object_selector)

@@ -80,7 +80,7 @@ class Assertion:
 
 
 def read_assertions(document: Document) -> Iterator[Assertion]:
-    """Yield the assertions of a test; raise InputError for what is none."""
+    """Yield the assertions of a test; raise InputError for anything else."""
     metadata = document.body.get("metadata") or {}
     text = (metadata.get("annotations") or {}).get(ANNOTATION)
     if not text:

@@ -160,7 +160,7 @@ def _misnamed(error: InputError) -> Diagnostic:
 
 
 def _matters(diagnostic: Diagnostic) -> bool:
-    """Return whether a warning is about what is probably a mistake: it says what was meant."""
+    """Report whether a warning is about what is probably a mistake: it says what was meant."""
     return diagnostic.severity is not Severity.NOTE and diagnostic.hint is not None
 
 
@@ -175,7 +175,7 @@ def _compiled(resource: Resource, around: PolicyAttachments) -> _Compiled:
 
 
 def _is_policy(resource: Resource) -> bool:
-    """Return whether an object is a policy that Kyverno's test command runs; it does not run
+    """Report whether an object is a policy that Kyverno's test command runs; it does not run
     cleanup policies."""
     return is_cel_policy(resource) or (
         group_of(resource) == "kyverno.io" and resource.kind in _POLICIES

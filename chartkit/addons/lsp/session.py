@@ -71,7 +71,7 @@ class Session:
         return next((each for each in self._above(path) if (each / FILE_NAME).is_file()), None)
 
     def chart_of(self, path: Path) -> Path | None:
-        """Return the outermost chart that a file is a part of; None for none."""
+        """Return the outermost chart that a file is a part of; None if there is none."""
         return next((each for each in reversed([*self._above(path)]) if is_chart(each)), None)
 
     def shape_of(self, path: Path, cursor: Cursor) -> Shape | None:

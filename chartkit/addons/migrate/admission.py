@@ -53,7 +53,7 @@ class Target:
     splits: bool = True
 
     def wants(self, body: Body) -> bool:
-        """Return whether a policy is to become one of Kubernetes."""
+        """Report whether a policy is to become one of Kubernetes."""
         return _NATIVE.get(_kind(body)) in self.kinds
 
 

@@ -150,7 +150,7 @@ def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
 
 
 def _independent(one: Made) -> bool:
-    """Return whether nothing in a rule can keep another one's objects from being generated."""
+    """Report whether nothing in a rule can keep another one's objects from being generated."""
     return one.converted.kind is not CelKind.GENERATING or not one.converted.may_fail
 
 
@@ -166,7 +166,7 @@ def _name(policy: str, rule: str, made: Made) -> str:
 
 
 def _is_of_another(name: str, policy: str, others: Collection[str]) -> bool:
-    """Return whether another policy has a name, or a rule of it may get it."""
+    """Report whether another policy has a name, or a rule of it may get it."""
     longer = (each for each in others if each.startswith(f"{policy}-"))
     return any(name == each or name.startswith(f"{each}-") for each in longer)
 

@@ -81,7 +81,7 @@ _OTHERS: Final = ("variables", "resource", "image", "http", "globalContext")
 
 
 def conditions_hold(body: Json, names: Names) -> Expr:
-    """Return whether conditions hold; raises `NotConvertible`, `ConditionsMalformed`."""
+    """Report whether conditions hold; raises `NotConvertible`, `ConditionsMalformed`."""
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
         parsed = Blocks(None, parsed.conditions)
@@ -89,7 +89,7 @@ def conditions_hold(body: Json, names: Names) -> Expr:
 
 
 def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:
-    """Return whether blocks of conditions hold, as a bool: one of `any`, and all of `all`.
+    """Report whether blocks of conditions hold, as a bool: one of `any`, and all of `all`.
 
     preceding: those of them before a condition that has been taken out. They decide whether a rule
     applies, of which no message tells.
@@ -116,7 +116,7 @@ def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> E
 
 
 def _in_order(conditions: Sequence[Condition], names: Names, every: bool) -> Expr:
-    """Return whether conditions hold, every one or any, of which the first that decides ends the
+    """Report whether conditions hold, every one or any, of which the first that decides ends the
     search: what may fail stands in a conditional, for && and || hide errors."""
     found = cel.literal(every)
     for at, condition in enumerate(reversed(conditions)):
@@ -131,7 +131,7 @@ def _in_order(conditions: Sequence[Condition], names: Names, every: bool) -> Exp
 
 
 def may_fail(body: Json, names: Names) -> bool:
-    """Return whether one of several conditions is an error where what it names is not there."""
+    """Report whether one of several conditions is an error where what it names is not there."""
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
         return any(_may_fail(condition, names) for condition in parsed.conditions)
@@ -144,13 +144,13 @@ def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
 
 
 def _may_fail(condition: Condition, names: Names) -> bool:
-    """Return whether a condition is an error where what it names is not there."""
+    """Report whether a condition is an error where what it names is not there."""
     terms = (term_of(each, names) for each in (condition.key, condition.value))
     return any(is_error(term, names) for term in terms)
 
 
 def is_error(term: Term, names: Names) -> bool:
-    """Return whether a term may be an error: for want of a field, or of what is asked of others."""
+    """Report whether a term may be an error: for want of a field, or of what is asked of others."""
     match term:
         case Value(place, strict):
             expression = place.value
@@ -166,7 +166,7 @@ def is_error(term: Term, names: Names) -> bool:
 
 
 def condition_holds(condition: Condition, names: Names) -> Expr:
-    """Return whether a condition holds; raises `NotConvertible`."""
+    """Report whether a condition holds; raises `NotConvertible`."""
     test = _OPERATORS.get(condition.operator)
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
@@ -184,7 +184,7 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
 
 
 def _reads_json(expr: Expr) -> bool:
-    """Return whether an expression reads a text as JSON."""
+    """Report whether an expression reads a text as JSON."""
     is_read = isinstance(expr, Call) and expr.function == "unmarshal"
     return is_read or any(map(_reads_json, children(expr)))
 
@@ -200,7 +200,7 @@ def _loops(key: Term) -> frozenset[str]:
 
 
 def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
-    """Return whether an operator holds of a key and a value."""
+    """Report whether an operator holds of a key and a value."""
     if isinstance(key, Choice):
         first, second = (_held(operator, test, each, value) for each in (key.first, key.second))
         of_lists = operator.endswith("In") and _is_list(key.first)
@@ -247,7 +247,7 @@ def _as_text(term: Term) -> Term:
 
 
 def _of_constants(operator: str, key: Json, value: Json) -> Expr:
-    """Return whether a condition holds that says nothing of the request."""
+    """Report whether a condition holds that says nothing of the request."""
     if not is_json(key) or not is_json(value):
         raise NotConvertible("the request as a whole")
     compare = OPERATORS[operator](mark_literals(value))
@@ -452,7 +452,7 @@ def _listed(test: Test, *, negated: bool = False) -> Test:
 
 
 def _in_text_alone(test: Test, key: Term, value: Term, *, negated: bool) -> Expr:
-    """Return whether a text is in another, which may be a list in JSON: NotIn holds of no other."""
+    """Report whether a text is in another, which may be a list in JSON: NotIn holds of no other."""
     if not negated:
         return test(key, value)
     if isinstance(value, Constant):

@@ -74,7 +74,7 @@ class RuleOutcome:
 
     @property
     def converted(self) -> bool:
-        """Return whether new documents take over."""
+        """Report whether new documents take over."""
         return not self.reason
 
 
@@ -122,7 +122,7 @@ class Conversion:
 
     @property
     def complete(self) -> bool:
-        """Return whether every rule was converted."""
+        """Report whether every rule was converted."""
         return all(outcome.converted for outcome in self.outcomes)
 
     def remarked(self, remarks: Sequence[str]) -> Conversion:

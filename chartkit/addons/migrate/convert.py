@@ -338,6 +338,6 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
 
 
 def excepts(exception: Resource, policy: str) -> bool:
-    """Return whether a PolicyException names a policy (`name` or `namespace/name`)."""
+    """Report whether a PolicyException names a policy (`name` or `namespace/name`)."""
     listed = mappings_at(exception.body, "spec", "exceptions")
     return any(each.get("policyName") == policy for each in listed)

@@ -126,7 +126,7 @@ def described(assumed: Mapping[str, str]) -> str:
 
 
 def meets(body: Body, assumed: Mapping[str, str]) -> bool:
-    """Return whether every field of an object that is assumed to have a type has it, or is not
+    """Report whether every field of an object that is assumed to have a type has it, or is not
     there; labels and annotations are texts in any case."""
     metadata = body.get("metadata")
     maps = [metadata[key] for key in _MAPS if key in metadata] if metadata else []

@@ -25,7 +25,7 @@ _LENIENT: Final = frozenset((RuleKind.VALIDATE, RuleKind.POD_SECURITY))
 
 
 def refuses_updates(rule: Rule, policy: Policy) -> bool:
-    """Return whether a rule lets updates pass of objects that violate it already, which no policy
+    """Report whether a rule lets updates pass of objects that violate it already, which no policy
     in CEL does. Kyverno looks back for no rule in CEL, and for none with preconditions."""
     return rule.kind in _LENIENT and rule.preconditions is None and looks_back(rule, policy)
 

@@ -41,7 +41,7 @@ _QUANTITY_START: Final = frozenset("+-.0123456789*?")
 
 
 def equals(key: Term, value: Term) -> Expr:
-    """Return whether a key equals a value; raises `NotConvertible`."""
+    """Report whether a key equals a value; raises `NotConvertible`."""
     match key, value:
         case Value(place), Constant(wanted):
             return equals_constant(place, wanted)
@@ -89,7 +89,7 @@ def _compared_sizes(place: Place, other: Expr) -> Expr:
 
 
 def _equal_texts(left: Place, right: Place) -> Expr:
-    """Return whether a text fits another, which may have wildcards."""
+    """Report whether a text fits another, which may have wildcards."""
     if is_name(right):
         return cel.equal(left.value, right.value)
     return fits_any_value(left.value, right.value)
@@ -107,7 +107,7 @@ def natural(wanted: Json) -> str:
 
 
 def equals_constant(place: Place, wanted: Json) -> Expr:
-    """Return whether a value is a constant, in which wildcards count."""
+    """Report whether a value is a constant, in which wildcards count."""
     if not place.is_known:
         place = place.taken_for(natural(wanted))
     if place.is_list or place.is_map:
@@ -141,7 +141,7 @@ def equals_constant(place: Place, wanted: Json) -> Expr:
 
 
 def _text_of_number(place: Place, wanted: str) -> Expr:
-    """Return whether a number, a size, or what is a number or a text, equals a text."""
+    """Report whether a number, a size, or what is a number or a text, equals a text."""
     if place.type in ("int", "double"):
         number = read_float(wanted)
         if number is None or (place.type == "int" and not wanted.lstrip("+-").isdigit()):
@@ -203,14 +203,14 @@ def _equals_text(place: Place, wanted: str) -> Expr:
 
 
 def as_duration(text: Expr, test: Callable[[Expr], Expr], form: str = "") -> Expr:
-    """Return whether a text is a duration that meets a test; form: of durations, those without
-    `0` unless it is given."""
+    """Report whether a text is a duration that meets a test; form: of durations, those without `0`
+    unless it is given."""
     is_duration = cel.method(text, "matches", form or _DURATION)
     return conjunction(is_duration, test(cel.call("duration", text)))
 
 
 def is_one_of(place: Place, texts: Sequence[str]) -> Expr:
-    """Return whether a text is one of several; of those that it may be, without the others."""
+    """Report whether a text is one of several; of those that it may be, without the others."""
     if not place.among or any(map(has_wildcard, texts)):
         return fits_any(place.value, texts)
     kept = [text for text in texts if text in place.among]
@@ -230,7 +230,7 @@ def or_everything(place: Place, test: Expr) -> Expr:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text is compared as it is: without wildcards, no size and no duration."""
+    """Report whether a text is compared as it is: without wildcards, no size and no duration."""
     is_size = quantity_or_none(text) is not None or duration_or_none(text) is not None
     return not (has_wildcard(text) or is_size)
 
@@ -301,7 +301,7 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
 
 
 def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
-    """Return whether a number or a size is in order with a text that may be one."""
+    """Report whether a number or a size is in order with a text that may be one."""
     if place.type == QUANTITY:
         compared = _compared_sizes(place, cel.call("quantity", text))
         return conjunction(cel.call("isQuantity", text), cel.compare(sign, compared, 0))
@@ -319,7 +319,7 @@ def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
 
 
 def _ordered_text(text: Expr, sign: str, limit: Json) -> Expr:
-    """Return whether a text that is a duration, a number of seconds or a size is in order with a
+    """Report whether a text that is a duration, a number of seconds or a size is in order with a
     limit."""
     is_number = isinstance(limit, int | float)
     nanoseconds = seconds_of(limit) if is_number else read_duration(limit)
@@ -354,7 +354,7 @@ def durations(sign: str) -> Test:
 
 
 def _spans(place: Place, sign: str, limit: Json, read: Callable[[str], int | None]) -> Expr:
-    """Return whether a span between times is in order with a duration or a number of seconds."""
+    """Report whether a span between times is in order with a duration or a number of seconds."""
     against = read(limit) if isinstance(limit, str) else seconds_of(limit)
     if against is None:
         return cel.FALSE
@@ -400,7 +400,7 @@ _MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
 def in_text(place: Place, wanted: Operand) -> Expr:
-    """Return whether a value is a text, or in it where the text is a list in JSON."""
+    """Report whether a value is a text, or in it where the text is a list in JSON."""
     is_of_request = (path_of(place.value) or ())[:1] == ("request",)
     if is_name(place) or place.path.startswith(_LABELS) or is_of_request:
         return cel.equal(wanted, place.value)

@@ -199,7 +199,7 @@ def _variable_name(entry: str) -> str:
 
 
 def _is_fetched(term: Term, names: Names) -> bool:
-    """Return whether a term is read of what others answer."""
+    """Report whether a term is read of what others answer."""
     if isinstance(term, Constant):
         return False
     if isinstance(term, Choice):
@@ -284,7 +284,7 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
 
 
 def _tells_absence(place: Place) -> bool:
-    """Return whether a value can be absent, and asking for it is no error then."""
+    """Report whether a value can be absent, and asking for it is no error then."""
     is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root))
     return is_careful or place.given != cel.TRUE
 

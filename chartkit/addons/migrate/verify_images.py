@@ -63,7 +63,7 @@ class Signing:
     count: Callable[[Expr, Expr], Expr]
 
     def enough(self, image: Expr, body: Body) -> Expr:
-        """Return whether enough attestors of a set vouch for an image; raises `NotConvertible`."""
+        """Report whether enough attestors of a set vouch for an image; raises `NotConvertible`."""
         entries = expanded(body.get("entries") or ())
         if not entries:
             raise NotConvertible("a set of attestors without entries", "verifyImages")
@@ -372,7 +372,7 @@ def _is_plain(pattern: str) -> bool:
 
 
 def names(reference: Expr, patterns: Sequence[str]) -> Expr:
-    """Return whether an image, as an object names it, is one of those of wildcards.
+    """Report whether an image, as an object names it, is one of those of wildcards.
 
     A ClusterPolicy compares `docker.io/nginx:latest` where an object says `nginx`, and leaves out
     the tag of an image that has a digest, too; CEL does neither.

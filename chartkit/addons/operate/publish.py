@@ -213,7 +213,7 @@ class Remote:
 
 
 def remote(address: str, plain: bool) -> Remote:
-    """Return a remote; raise InputError for an address that is none."""
+    """Return a remote; raise InputError for an invalid address."""
     if not _REMOTE.fullmatch(address):
         hint = "give oci://HOST/PATH; the chart's name and version follow from the archive"
         raise InputError(f"'{address}' is not an OCI registry", hint=hint)

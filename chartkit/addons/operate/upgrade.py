@@ -39,7 +39,7 @@ class Pair:
         return self.is_supported()
 
     def is_supported(self, data: ReleaseData = BUILT_IN) -> bool:
-        """Return whether the matrix supports it."""
+        """Report whether the matrix supports it."""
         row = matrix(data).get(self.kyverno)
         return row is not None and row.support(self.kubernetes) is Support.SUPPORTED
 

@@ -203,7 +203,7 @@ def with_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
 
 
 def truth(formula: Formula, body: Json, scope: Scope) -> bool | None:
-    """Return whether an object meets a formula; None where that is not known."""
+    """Report whether an object meets a formula; None where that is not known."""
     match formula:
         case Atom():
             return formula.test.holds(value_at(body, resolved(formula.place, scope)))

@@ -70,9 +70,9 @@ class Solver:
     """Solves formulas for one object.
 
     body: of which the values come first where they pass; only its lists bind the search; kind: of
-    which its fields have the types, None for none.
-    left: the steps that are left; is_complete: whether the last search looked at every choice, and
-    each was refused for a reason that is shown; without a solution the formula cannot be met then.
+    which its fields have the types, None if there is none. left: the steps that are left;
+    is_complete: whether the last search looked at every choice, and each was refused for a reason
+    that is shown; without a solution the formula cannot be met then.
     """
 
     def __init__(

@@ -291,7 +291,7 @@ def _compiled(pattern: str, is_regex: bool) -> tuple[_Automaton, int]:
 
 
 def is_readable(pattern: str) -> bool:
-    """Return whether a regular expression is one that is known here."""
+    """Report whether a regular expression is one that is known here."""
     try:
         _compiled(pattern, True)
     except (UnreadableError, TooLargeError, RecursionError):

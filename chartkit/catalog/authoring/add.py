@@ -332,5 +332,5 @@ def write_policy(reference: str, kind: Kind, project: Path, library: Path | None
 
 
 def is_in_project(library: Path, project: Path) -> bool:
-    """Return whether chartkit.yaml names the library that a policy's folder is in."""
+    """Report whether chartkit.yaml names the library that a policy's folder is in."""
     return any(library.resolve().is_relative_to(own.resolve()) for own in own_libraries(project))

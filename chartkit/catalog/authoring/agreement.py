@@ -220,7 +220,7 @@ def _unseen(
 
 
 def _judges(form: Form) -> bool:
-    """Return whether a form's rules refuse some objects of those that they match, and can be seen
+    """Report whether a form's rules refuse some objects of those that they match, and can be seen
     to accept one. To change or generate objects is not a judgement, and signatures of images are
     known to a registry only."""
     rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
@@ -235,7 +235,7 @@ def _asks_for_signatures(rule: Body) -> bool:
 
 
 def _refuses_all(spec: Body) -> bool:
-    """Return whether a policy forbids all that it matches."""
+    """Report whether a policy forbids all that it matches."""
     denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
     verdicts = [each.get("expression") for each in spec.get("validations") or ()]
     return all(deny == {} for deny in denials) and all(text == "false" for text in verdicts)

@@ -128,8 +128,8 @@ def check_path(
     path: Path, track: Track = untracked, spread: Spread = unspread, mutates: bool = False
 ) -> CheckResult:
     """Return the findings of a policy's folder, a library, or a vendored library; spread: over
-    processes; mutates: whether to change policies and look which changes their examples show.
-    Raise InputError where it is none."""
+    processes; mutates: whether to change policies and look which changes their examples show. Raise
+    InputError where it is not one."""
     if (path / LOCK_FILE).is_file():
         return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
@@ -292,7 +292,7 @@ def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
 
 
 def _documents(file: Path) -> bool:
-    """Return whether a file has documents; a file that cannot be read is reported elsewhere."""
+    """Report whether a file has documents; a file that cannot be read is reported elsewhere."""
     try:
         return bool(read_file(file))
     except InputError:

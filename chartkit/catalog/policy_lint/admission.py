@@ -44,7 +44,7 @@ class Asked:
         return self.group == self.name == ANY and self.subresource in ("", ANY)
 
     def has_served(self, group: str, kind: str) -> bool:
-        """Return whether a kind of Kubernetes' own is among these, in a version that is served."""
+        """Report whether a kind of Kubernetes' own is among these, in a version that is served."""
         if self.group not in (ANY, group) or self.name not in (kind, resource_name(kind)):
             return False
         served = (each for each in known_kinds() if (each.group, each.kind) == (group, kind))
@@ -79,7 +79,7 @@ def asked_of(subject: Subject) -> Iterator[Asked]:
 
 
 def is_fail_closed(subject: Subject) -> bool:
-    """Return whether an API server refuses what a policy is about while Kyverno does not answer,
+    """Report whether an API server refuses what a policy is about while Kyverno does not answer,
     and no condition of the webhook leaves requests out."""
     spec = mapping_at(subject.resource.body, "spec")
     webhook = mapping_at(spec, "webhookConfiguration")

@@ -47,11 +47,11 @@ class PolicyExpression:
     unknown: UnknownFields
 
     def has(self, name: str) -> bool:
-        """Return whether there is a variable with a name."""
+        """Report whether there is a variable with a name."""
         return name in self.names or _OF_LOOP.fullmatch(name) is not None
 
     def is_text(self, node: Node) -> bool:
-        """Return whether a node can only give a text, or nothing: a label or annotation, or a
+        """Report whether a node can only give a text, or nothing: a label or annotation, or a
         variable that is one."""
         steps = _steps(node)
         if len(steps) == 1 and (query := self.names.get(steps[0], UNKNOWN).query):

@@ -79,7 +79,7 @@ def element_types(types: Types) -> Types:
 
 
 def is_object(name: str) -> bool:
-    """Return whether the values of a type are objects."""
+    """Report whether the values of a type are objects."""
     return name.startswith(MAP) or bool(fields_of(name))
 
 

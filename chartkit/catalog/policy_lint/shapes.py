@@ -86,5 +86,5 @@ anchors."""
 
 
 def is_list(types: Types) -> bool:
-    """Return whether a value is a list, whatever kind matches."""
+    """Report whether a value is a list, whatever kind matches."""
     return bool(types) and all(each.startswith(LIST) for each in types)

@@ -159,7 +159,7 @@ def _placed(current: Json, types: Types, steps: Sequence[str], value: Json) -> J
 
 
 def _passes(compiled: RunnablePolicy, rule: Rule, judged: Resource) -> bool | None:
-    """Return whether a rule accepts an object, or says nothing of it; None for an error."""
+    """Report whether a rule accepts an object, or says nothing of it; None for an error."""
     results = evaluate([compiled], Request(judged))
     found = {result.status for result in results if result.rule == rule.name}
     return None if Status.ERROR in found else Status.FAIL not in found

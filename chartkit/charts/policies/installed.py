@@ -93,7 +93,7 @@ def _variants(
 
 
 def _has_ephemeral(body: Body) -> bool:
-    """Return whether there is a second object for the requests that add ephemeral containers."""
+    """Report whether there is a second object for the requests that add ephemeral containers."""
     rules = mappings_at(mapping_at(body, "spec", "matchConstraints"), "resourceRules")
     return (
         body["kind"] == VALIDATING

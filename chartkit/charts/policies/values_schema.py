@@ -182,7 +182,7 @@ def _overlaps(
 
 
 def _is_decided(name: str, decided: Sequence[str]) -> bool:
-    """Return whether patterns before cover a name, or a pattern as a whole."""
+    """Report whether patterns before cover a name, or a pattern as a whole."""
     return any(name == each or fnmatchcase(name, each) for each in decided)
 
 
@@ -194,7 +194,7 @@ _STANDARD_CATEGORY = "Pod Security Standards"
 
 
 def is_standard(policy: LibraryPolicy) -> bool:
-    """Return whether the policy is one of the Pod Security Standards'."""
+    """Report whether the policy is one of the Pod Security Standards'."""
     return isinstance(policy, FolderPolicy) and policy.category.startswith(_STANDARD_CATEGORY)
 
 

@@ -180,7 +180,7 @@ def _target_needs(target: Body, path: FieldPath, found: Findings) -> None:
 
 
 def _is_one(name: Json) -> bool:
-    """Return whether a name is one object's: then it is fetched, not looked for in a list."""
+    """Report whether a name is one object's: then it is fetched, not looked for in a list."""
     return isinstance(name, str) and bool(name) and "*" not in name and "?" not in name
 
 

@@ -32,7 +32,8 @@ class CostLimitExceeded(Stopped):
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One complaint about an expression; offset: in characters from its start, None for none."""
+    """One complaint about an expression; offset: in characters from its start, None if there is
+    none."""
 
     message: str
     offset: int | None = None

@@ -196,14 +196,14 @@ _NONE: Final = (0.0, "")
 
 
 def meant_kind(group: str, kind: str) -> str | None:
-    """Return the kind that is meant by a name that is none of a group's; None for a name that is,
-    or is like none, and for groups that are not Kubernetes' own. `*`: any group."""
+    """Return the kind that a misspelt name probably means in a group; None for a kind of the group,
+    a name like none of its kinds, and groups that are not Kubernetes' own. `*`: any group."""
     return _meant(kind, [each.kind for each in known_kinds() if group in ("*", each.group)])
 
 
 @lru_cache(maxsize=1024)
 def meant_resource(groups: tuple[str, ...], resource: str) -> str | None:
-    """Return the resource (`pods`) that is meant by a name that is none of some groups."""
+    """Return the resource (`pods`) that a misspelt name probably means in some groups."""
     known = [resource_name(each.kind) for each in known_kinds() if each.group in groups]
     return _meant(resource, known)
 

@@ -246,7 +246,7 @@ def equal(left: Value, right: Value) -> bool:
 
 
 def same(left: Value, right: Value) -> bool:
-    """Return whether two values are surely equal: a refused comparison counts as no.
+    """Report whether two values are surely equal: a refused comparison counts as no.
 
     `!=`, `in` and all functions that look for a member ask this, as in cel-go.
     """
@@ -277,7 +277,7 @@ class _Comparison:
         self._pairs: dict[tuple[int, int], tuple[Value, Value]] = {}
 
     def composed(self, left: Value, right: Value) -> bool:
-        """Return whether two values, the first of which has members, are equal."""
+        """Report whether two values, the first of which has members, are equal."""
         if left.__class__ is not OptionalValue:
             pair = id(left), id(right)
             if pair in self._pairs:

@@ -250,15 +250,15 @@ def known_conditions(policy: CelPolicy) -> list[tuple[NamedExpression, Program]]
 
 
 def has_own_webhook(policy: CelPolicy) -> bool:
-    """Return whether Kyverno makes a webhook of a policy alone, because that has something to say:
-    match conditions that an API server knows, a timeout, `matchPolicy: Exact`
-    (`buildWebhookRules` in `pkg/controllers/webhook/validating.go`)."""
+    """Report whether Kyverno makes a webhook of a policy alone, because that has something to say:
+    match conditions that an API server knows, a timeout, `matchPolicy: Exact` (`buildWebhookRules`
+    in `pkg/controllers/webhook/validating.go`)."""
     timeout = mapping_at(policy.spec, "webhookConfiguration").get("timeoutSeconds")
     return is_exact(policy) or timeout is not None or bool(known_conditions(policy))
 
 
 def is_exact(policy: CelPolicy) -> bool:
-    """Return whether a policy asks for requests of exactly its versions alone."""
+    """Report whether a policy asks for requests of exactly its versions alone."""
     return mapping_at(policy.spec, "matchConstraints").get("matchPolicy") == "Exact"
 
 

@@ -61,7 +61,7 @@ def _custom(name: str) -> tuple[str, str, str] | None:
 
 
 def can_extend(constraints: MatchConstraints) -> bool:
-    """Return whether constraints speak of Pods alone, without names, exclusions or object
+    """Report whether constraints speak of Pods alone, without names, exclusions or object
     selectors."""
     return obstacle(constraints) is None
 

@@ -45,7 +45,7 @@ class Constraints:
         self._kinds: dict[tuple[str, ...], tuple[_RulesOfKind, _RulesOfKind]] = {}
 
     def match(self, request: Attributes) -> bool:
-        """Return whether they speak of the request; raises EvaluationError for a selector that
+        """Report whether they speak of the request; raises EvaluationError for a selector that
         Kubernetes refuses, where all else fits."""
         if self.excluding(request) is not None:
             return False
@@ -69,7 +69,7 @@ class Constraints:
         return None
 
     def concern(self, request: Attributes) -> bool:
-        """Return whether they speak of any request of the same kind (`kind_key`)."""
+        """Report whether they speak of any request of the same kind (`kind_key`)."""
         return not self._of_kind(request)[0].is_empty
 
     def _of_kind(self, request: Attributes) -> tuple[_RulesOfKind, _RulesOfKind]:
@@ -147,7 +147,7 @@ class _RulesOfKind:
 
 
 def is_named(names: Collection[str], request: Attributes) -> bool:
-    """Return whether an object has one of some names, or is to have it."""
+    """Report whether an object has one of some names, or is to have it."""
     if request.name:
         return request.name in names
     return any(request.generate_name.startswith(name) for name in names)

@@ -122,7 +122,7 @@ class Evaluator:
         return self.policy.actions
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Return whether the match constraints speak of a request; without any, of none. A policy
+        """Report whether the match constraints speak of a request; without any, of none. A policy
         of a namespace speaks of what is in it."""
         if self.policy.namespace not in ("", attributes.namespace):
             return False
@@ -142,14 +142,14 @@ class Evaluator:
         return match_decision(self._constraints, attributes, location, "matchConstraints")
 
     def concerns(self, attributes: Attributes) -> bool:
-        """Return whether it may say anything of requests of a kind (`kind_key`); false only where
+        """Report whether it may say anything of requests of a kind (`kind_key`); false only where
         it says nothing of any."""
         known = self._constraints
         return self.policy.json or known is None or known.concern(attributes)
 
     def run(self, admission: Admission) -> RuleResult | None:
-        """Return the policy's result for a request; None for none. Never raises because of the
-        policy or the object."""
+        """Return the policy's result for a request; None if there is none. Never raises because of
+        the policy or the object."""
         try:
             if not self.policy.json and not self.speaks_of(admission.attributes):
                 return None

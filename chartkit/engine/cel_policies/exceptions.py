@@ -57,12 +57,12 @@ class CelException:
 
     @property
     def is_expired(self) -> bool:
-        """Return whether its time is over; a cluster passes over it then."""
+        """Report whether its time is over; a cluster passes over it then."""
         return self.expires is not None and self.expires < current_time()
 
     @property
     def is_full(self) -> bool:
-        """Return whether it lets a resource off altogether."""
+        """Report whether it lets a resource off altogether."""
         return not self.images and not self.values
 
 
@@ -162,7 +162,7 @@ class Exceptions:
         )
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
+        """Report whether there are any."""
         return bool(self._compiled)
 
     def ask(self, scope: Mapping[str, Value], host: Host, ignores_errors: bool) -> Allowed:

@@ -238,7 +238,7 @@ def _reason(tree: Decision) -> str:
 
 
 def _is_operand(part: Decision) -> bool:
-    """Return whether a part is a value that an expression compares, and no condition in it."""
+    """Report whether a part is a value that an expression compares, and no condition in it."""
     conditions = any(inner.asked is not Asked.VARIABLE for inner in part.parts)
     is_condition = conditions or part.text.startswith("has(")
     return not (isinstance(part.value, bool) and is_condition)

@@ -34,8 +34,8 @@ Fields = tuple[tuple[str, Type], ...]
 
 
 def names_its_own(text: str) -> bool:
-    """Return whether an expression may name what its policy alone has; all others mean the same
-    in every policy of a kind."""
+    """Report whether an expression may name what its policy alone has; all others mean the same in
+    every policy of a kind."""
     return any(each in text for each in _OWN)
 
 
@@ -59,7 +59,7 @@ def with_variables(kind: Environment, struct: str, fields: Fields) -> Environmen
 
 @lru_cache(maxsize=4096)
 def sees_the_request_alone(program: Program) -> bool:
-    """Return whether a program's value depends on nothing but the request: it names no other
+    """Report whether a program's value depends on nothing but the request: it names no other
     variable, and asks neither the cluster nor the clock nor chance."""
     functions = program.environment.functions
     bound: set[str] = set()
@@ -87,7 +87,7 @@ _UNDEFINED: Final = re.compile(r"undefined field '(\w+)'")
 
 @dataclass(frozen=True, slots=True)
 class CompiledValidation:
-    """A compiled validation; message_expression: None for none."""
+    """A compiled validation; message_expression: None if there is none."""
 
     validation: Validation
     program: Program
@@ -240,7 +240,7 @@ def holds(
     host: Host,
     ignores_errors: bool,
 ) -> bool:
-    """Return whether all conditions hold; a failure to evaluate counts as no if errors are ignored.
+    """Report whether all conditions hold; a failure to evaluate counts as no if errors are ignored.
 
     Raises CelError with every failure's text otherwise.
     """

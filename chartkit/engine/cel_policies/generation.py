@@ -103,7 +103,7 @@ def value_of(node: yaml.Node) -> Json:
 
 
 def is_object(node: yaml.Node) -> bool:
-    """Return whether a node is a mapping whose keys are all texts."""
+    """Report whether a node is a mapping whose keys are all texts."""
     return isinstance(node, yaml.MappingNode) and all(
         isinstance(key, yaml.ScalarNode) and (key.value == MERGE or isinstance(scalar(key), str))
         for key, _ in node.value
@@ -291,7 +291,7 @@ class _Compiler:
         return part
 
     def _is_object(self, node: yaml.Node) -> bool:
-        """Return whether a document can be an object once its placeholders have values."""
+        """Report whether a document can be an object once its placeholders have values."""
         if isinstance(node, yaml.ScalarNode):
             if not self._interpolate or _OPEN not in node.value:
                 return False
@@ -349,7 +349,7 @@ class _Compiler:
 
 
 def _mentions(node: yaml.Node, seen: set[int]) -> bool:
-    """Return whether a placeholder or an escape stands anywhere in a node."""
+    """Report whether a placeholder or an escape stands anywhere in a node."""
     if isinstance(node, yaml.ScalarNode):
         return _OPEN in node.value
     if id(node) in seen:

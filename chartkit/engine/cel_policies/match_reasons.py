@@ -38,7 +38,7 @@ _ASKED: Final = {
 def match_decision(
     constraints: Constraints, request: Attributes, document: Location, name: str
 ) -> Decision:
-    """Return whether constraints match a request, with the field that decided; of several resource
+    """Report whether constraints match a request, with the field that decided; of several resource
     rules that do not match, the nearest. name: of the constraints' field in `spec`."""
 
     def locate(*steps: str | int) -> Location:

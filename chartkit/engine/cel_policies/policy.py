@@ -63,7 +63,7 @@ class NamedExpression:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """A validation; message: empty for none; message_expression: None for none."""
+    """A validation; message: empty for none; message_expression: None if there is none."""
 
     expression: str
     message: str = ""
@@ -117,7 +117,7 @@ class CelPolicy:
 
     @property
     def may_call(self) -> bool:
-        """Return whether its expressions may call services."""
+        """Report whether its expressions may call services."""
         return not self.namespace or self.allows_http
 
     @property

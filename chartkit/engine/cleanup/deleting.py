@@ -82,8 +82,8 @@ class DeletingPolicy(Evaluator):
         return self.policy.resource
 
     def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult | None:
-        """Return whether it would delete an object: pass for yes, fail for no, nothing if it
-        does not match. Never raises because of the policy or the object."""
+        """Report whether it would delete an object: pass for yes, fail for no, nothing if it does
+        not match. Never raises because of the policy or the object."""
         return self.run(self._admission(request, world))
 
     def why(
@@ -108,7 +108,7 @@ class DeletingPolicy(Evaluator):
         return admission(Attributes(request), world)
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Return whether the match constraints match an object; they are not asked about plain
+        """Report whether the match constraints match an object; they are not asked about plain
         JSON."""
         return attributes.request.is_json or super().speaks_of(attributes)
 

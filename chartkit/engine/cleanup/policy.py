@@ -66,8 +66,8 @@ class CleanupPolicy:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult:
-        """Return whether it would delete an object: pass for yes, fail for no. Never raises
-        because of the policy or the object."""
+        """Report whether it would delete an object: pass for yes, fail for no. Never raises because
+        of the policy or the object."""
         return self._evaluated(request, Context({}, world))
 
     def why(self, request: Request, world: World = OFFLINE) -> tuple[RuleResult, RuleDecision]:

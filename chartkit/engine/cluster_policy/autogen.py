@@ -43,7 +43,7 @@ def controllers(policy: Policy) -> frozenset[str]:
 
 
 def is_extendable(kind: str) -> bool:
-    """Return whether objects of a kind hold Pods, so that rules for Pods may be extended to it."""
+    """Report whether objects of a kind hold Pods, so that rules for Pods may be extended to it."""
     return kind in _KINDS
 
 

@@ -39,7 +39,7 @@ class PolicyException(NamedTuple):
     resource: Resource
 
     def names(self, policy: str, rule: str) -> bool:
-        """Return whether it speaks of a rule of a policy (`name` or `namespace/name`, no
+        """Report whether it speaks of a rule of a policy (`name` or `namespace/name`, no
         wildcards)."""
         return any(
             one.policy == policy and any(fits(rule) for fits in one.rules) for one in self.excepted
@@ -73,7 +73,7 @@ class BoundException:
     predicate: Predicate
 
     def applies(self, facts: Facts, context: Context) -> bool:
-        """Return whether it lifts the rule; a condition that cannot be decided leaves the rule
+        """Report whether it lifts the rule; a condition that cannot be decided leaves the rule
         alone."""
         if not self.predicate(facts):
             return False

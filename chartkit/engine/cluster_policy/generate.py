@@ -360,7 +360,7 @@ def _background_switches(rule: Rule, existing: bool) -> Iterator[str]:
 
 
 def _needs_operation(match: Match) -> bool:
-    """Return whether there are objects that a match takes only with an operation."""
+    """Report whether there are objects that a match takes only with an operation."""
     if match.direct.operations or any(resource_filter.operations for resource_filter in match.all):
         return True
     free = {kind for one in match.any if not one.operations for kind in one.kinds}

@@ -65,7 +65,7 @@ class ResourceFilter:
 
     @property
     def has_user(self) -> bool:
-        """Return whether it speaks of who asks."""
+        """Report whether it speaks of who asks."""
         return bool(self.roles or self.cluster_roles or self.subjects)
 
 

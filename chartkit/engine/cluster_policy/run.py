@@ -53,7 +53,7 @@ class RunnableRule(Protocol):
     def matches(self) -> Predicate: ...
 
     def run(self, base: Context, request: Request, facts: Facts, /) -> RuleResult | None:
-        """Return the result for a request that matches; None for none."""
+        """Return the result for a request that matches; None if there is none."""
         ...
 
 
@@ -122,7 +122,7 @@ class RuleView:
     def is_sent(
         self, policy: Policy, webhook: WebhookConditions, results: list[RuleResult]
     ) -> bool:
-        """Return whether an API server sends the request; one that it refuses to decide is an
+        """Report whether an API server sends the request; one that it refuses to decide is an
         error."""
         run = self._run
         try:
@@ -191,8 +191,8 @@ def _with_int64(request: Request) -> Request:
 
 
 def skipped_in_background(rule: Rule, facts: Facts) -> bool:
-    """Return whether a rule for the background controller leaves out what that controller
-    itself does (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
+    """Report whether a rule for the background controller leaves out what that controller itself
+    does (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
     if facts.user is None or facts.user.name != BACKGROUND_CONTROLLER:
         return False
     return rule.kind in _IN_BACKGROUND and rule.skip_background_requests
@@ -255,8 +255,8 @@ class CompiledRule:
     body: RuleBody
 
     def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
-        """Return the result for a request that matches; None for none. Never raises because of the
-        policy or the object."""
+        """Return the result for a request that matches; None if there is none. Never raises because
+        of the policy or the object."""
         try:
             result = self._run(base, request, facts)
         except ChartkitError as error:

@@ -54,7 +54,7 @@ _ALLOWED: Final = Checked(
 
 
 def looks_back(rule: Rule, policy: Policy) -> bool:
-    """Return whether a failed update makes the rule ask about the object before it."""
+    """Report whether a failed update makes the rule ask about the object before it."""
     action = rule.validate.failure_action or policy.failure_action
     return action in _ENFORCED and rule.validate.allow_existing_violations
 

@@ -144,7 +144,7 @@ class WebhookConditions:
         return tuple(expression.problem for expression in self._conditions if expression.problem)
 
     def hold(self, attributes: Attributes) -> bool:
-        """Return whether all conditions are true; raises EvaluationError where one cannot be
+        """Report whether all conditions are true; raises EvaluationError where one cannot be
         evaluated and none is false, for then an API server refuses the request."""
         scope = server_scope(attributes)
         scope["namespaceObject"] = None

@@ -176,7 +176,7 @@ class _WatchedRule:
         return decision or reasons.rule(self.rule.match, self.rule.exclude)
 
     def matches(self, facts: Facts) -> bool:
-        """Return whether the rule speaks of an object."""
+        """Report whether the rule speaks of an object."""
         self._facts = facts
         return self.compiled is not None and self.compiled.matches(facts)
 
@@ -244,7 +244,7 @@ def _nothing(own: Sequence[Decision], facts: Facts) -> str:
 
 
 def _ends(decision: Decision) -> bool:
-    """Return whether preconditions or an exception keep a rule from running."""
+    """Report whether preconditions or an exception keep a rule from running."""
     return bool(decision.holds) is (decision.asked is Asked.EXCEPTION)
 
 

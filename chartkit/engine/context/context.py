@@ -36,7 +36,7 @@ _POD_SPECS = {
 
 
 def has_images(resource: Body) -> bool:
-    """Return whether objects of this kind have containers at all."""
+    """Report whether objects of this kind have containers at all."""
     return kind_of(resource) in _POD_SPECS
 
 
@@ -461,7 +461,7 @@ class Loader(ABC):
 
     @abstractmethod
     def matches(self, query: str, /) -> bool:
-        """Return whether a query names the entry, by its text alone."""
+        """Report whether a query names the entry, by its text alone."""
 
     @abstractmethod
     def fetch(self, context: Context, /) -> Json:
@@ -469,7 +469,7 @@ class Loader(ABC):
 
 
 def names_images(query: str) -> bool:
-    """Return whether an expression has the images of an object read, as Kyverno looks for it."""
+    """Report whether an expression has the images of an object read, as Kyverno looks for it."""
     return "images" in query and _IMAGES.search(query) is not None
 
 

@@ -87,7 +87,7 @@ def _listed(cluster: Cluster, resource: Body) -> list[Body]:
 
 
 def is_global_context_entry(resource: Resource) -> bool:
-    """Return whether an object is an entry, of any version."""
+    """Report whether an object is an entry, of any version."""
     return resource.kind in KINDS and resource.api_version.startswith(f"{KYVERNO_GROUP}/")
 
 

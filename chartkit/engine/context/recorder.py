@@ -115,7 +115,7 @@ class Recorder:
             self.judged, self.elements = before
 
     def hides(self, pointer: str | None) -> bool:
-        """Return whether the value of a field is not shown, or of no single field (None)."""
+        """Report whether the value of a field is not shown, or of no single field (None)."""
         return self.is_secret and not is_shown_of_secret(pointer)
 
     def failed_entry(self, name: str, message: str) -> None:
@@ -149,8 +149,8 @@ def recorder_of(sources: Sources, resource: Resource) -> Recorder:
 
 
 def field_of(traced: Traced | None) -> str | None:
-    """Return the first field of the object that a value comes from, as a JSON pointer; None for
-    none."""
+    """Return the first field of the object that a value comes from, as a JSON pointer; None if
+    there is none."""
     for path in () if traced is None else traced.fields():
         return pointer_of(*(path[:-1] if path[-1:] == (ANY_KEY,) else path))
     return None

@@ -67,7 +67,7 @@ def advice(message: str, expression: str = "") -> str | None:
 
 
 def roots_of(text: str) -> frozenset[str]:
-    """Return the names of variables that an expression reads; none for a text that is none."""
+    """Return the names of variables that an expression reads; none for an invalid text."""
     try:
         return compile_expression(text).roots
     except JMESPathError:

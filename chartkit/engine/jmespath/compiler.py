@@ -66,12 +66,12 @@ ORDER: dict[Comparator, Callable[[float, float], bool]] = {
 
 
 def is_false(value: Json) -> bool:
-    """Return whether a condition takes the value as false: null, false, and what is empty."""
+    """Report whether a condition takes the value as false: null, false, and what is empty."""
     return value is None or (not value and isinstance(value, (str, list, dict, bool)))
 
 
 def keeps_null(node: Node) -> bool:
-    """Return whether the node gives null for null, so that an error need not stop before it."""
+    """Report whether the node gives null for null, so that an error need not stop before it."""
     if node.kind in _NULL_TO_NULL:
         return True
     if node.kind in _CHAINS:

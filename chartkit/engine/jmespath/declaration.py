@@ -174,7 +174,7 @@ def function(
 
 
 def is_number(value: Json) -> bool:
-    """Return whether a value is a float64: a plain int or float, neither a boolean nor an
+    """Report whether a value is a float64: a plain int or float, neither a boolean nor an
     `Int64`."""
     return value.__class__ in _NUMBERS
 

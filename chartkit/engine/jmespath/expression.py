@@ -78,7 +78,7 @@ def _converted(search: Search) -> Search:
 
 
 def makes_go_values(node: Node) -> bool:
-    """Return whether a result may hold what is not a JSON value."""
+    """Report whether a result may hold what is not a JSON value."""
     if node.kind is Kind.EXPREF:
         return True
     if node.kind is not Kind.FUNCTION_EXPRESSION:

@@ -82,7 +82,7 @@ UNKNOWN: Final = CustomNames()
 
 
 def is_cluster_scoped(kind: GroupVersionKind, custom: CustomNames = UNKNOWN) -> bool:
-    """Return whether objects of this kind are outside namespaces; custom kinds without a definition
+    """Report whether objects of this kind are outside namespaces; custom kinds without a definition
     count as inside."""
     name = (kind.group, kind.kind)
     return name in CLUSTER_SCOPED or not custom.namespaced.get(name, True)
@@ -109,7 +109,7 @@ def scope_of(names: CustomNames) -> Callable[[str], bool | None]:
 
 
 def is_custom(kind: GroupVersionKind) -> bool:
-    """Return whether a kind is not one of Kubernetes' own: it belongs to another domain."""
+    """Report whether a kind is not one of Kubernetes' own: it belongs to another domain."""
     return "." in kind.group and not kind.group.endswith(".k8s.io")
 
 
@@ -223,7 +223,7 @@ ADMISSION: Final = {str(kind): kind for kind in ADMISSION_KINDS}
 
 
 def is_cel_policy(resource: Resource) -> bool:
-    """Return whether an object is of a kind and group that `read_cel_policy` reads."""
+    """Report whether an object is of a kind and group that `read_cel_policy` reads."""
     kinds = {CEL_GROUP: KINDS, ADMISSION_GROUP: ADMISSION}.get(group_of(resource))
     return kinds is not None and resource.kind in kinds
 
@@ -232,7 +232,7 @@ BINDINGS: Final = tuple(f"{kind}Binding" for kind in ADMISSION)
 
 
 def is_binding(resource: Resource) -> bool:
-    """Return whether an object is a binding of an admission policy."""
+    """Report whether an object is a binding of an admission policy."""
     group = resource.api_version.partition("/")[0]
     return group == "admissionregistration.k8s.io" and resource.kind in BINDINGS
 

@@ -110,7 +110,7 @@ class Schedule:
 
 
 def _is_free(text: str) -> bool:
-    """Return whether a field restricts nothing; one that counts in steps does."""
+    """Report whether a field restricts nothing; one that counts in steps does."""
     return any(part in ("*", "?") for part in text.split(","))
 
 

@@ -21,7 +21,7 @@ _SPECIAL: Final = re.compile(SPECIAL_CHARACTERS)
 
 
 def has_wildcard(text: str) -> bool:
-    """Return whether a text holds a `*` or a `?`."""
+    """Report whether a text holds a `*` or a `?`."""
     return "*" in text or "?" in text
 
 

@@ -9,5 +9,5 @@ NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 def is_kustomization(file: Path) -> bool:
-    """Return whether a file is a kustomization by its name."""
+    """Report whether a file is a kustomization by its name."""
     return file.name in NAMES

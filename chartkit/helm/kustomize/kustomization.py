@@ -116,7 +116,7 @@ class Repository:
         return os.path.normpath(os.path.join(self.shown, os.path.relpath(path, self.folder)))
 
     def holds(self, path: str) -> bool:
-        """Return whether a path is in the repository."""
+        """Report whether a path is in the repository."""
         return path == self.top or path.startswith(self.top.rstrip(os.sep) + os.sep)
 
     def kustomization(self, folder: str) -> Kustomization | None:

@@ -65,7 +65,7 @@ class _Patch:
     around: _Text | None
 
     def is_for(self, kind: str, names: Sequence[str]) -> bool:
-        """Return whether it may be for an object; names: as built, and in the base."""
+        """Report whether it may be for an object; names: as built, and in the base."""
         body, target = self.document.body, self.target
         if not target and isinstance(body, dict):
             name = text_of(mapping_at(body, "metadata").get("name"))
@@ -203,7 +203,7 @@ class Origins:
 
     def objects(self, text: str) -> list[Resource]:
         """Return the objects of a build's output, in the files that they come from; raise
-        InputError for an output that is none."""
+        InputError for an invalid output."""
         documents = read_text(text, f"kustomize build {self._name(self.closure[0].folder)}")
         return [self._object(resource.body) for resource in resources(documents)]
 

@@ -54,7 +54,7 @@ class Tree:
         return tree
 
     def takes(self, file: Path) -> bool:
-        """Return whether a file is not a manifest by itself."""
+        """Report whether a file is not a manifest by itself."""
         return bool(self.taken) and os.path.realpath(file) in self.taken
 
     def others(self) -> list[Path]:
@@ -79,7 +79,7 @@ class Tree:
         return self._known[folder]
 
     def _is_left_out(self, file: str) -> bool:
-        """Return whether a file of the folder was to be found there, and is left out."""
+        """Report whether a file of the folder was to be found there, and is left out."""
         if self._walked is None or file in self._walked:
             return False
         inside, _, name = file.partition(self.repository.folder.rstrip(os.sep) + os.sep)

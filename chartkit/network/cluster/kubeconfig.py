@@ -76,7 +76,7 @@ def _wrong(document: Document, what: str, *path: str | int) -> InputError:
 
 
 def is_sendable(value: Json) -> bool:
-    """Return whether a value can be sent as a header: a text of one line, in Latin-1."""
+    """Report whether a value can be sent as a header: a text of one line, in Latin-1."""
     if not isinstance(value, str) or not value.isprintable():
         return False
     return all(ord(each) <= _LATIN_1 for each in value)

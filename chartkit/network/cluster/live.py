@@ -186,7 +186,7 @@ class Watches:
             threading.Thread(target=self._run, args=(path, version), daemon=True).start()
 
     def changed(self) -> bool:
-        """Return whether anything changed since the last call."""
+        """Report whether anything changed since the last call."""
         found = self._changed.is_set()
         self._changed.clear()
         return found

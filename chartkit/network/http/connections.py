@@ -201,8 +201,8 @@ def _is_direct(place: HostPort) -> bool:
 
 
 def through(proxy: str, trust: ssl.SSLContext) -> ProxyManager:
-    """Return connections through a proxy, which resolves names by itself; raises ValueError for a
-    proxy that is none."""
+    """Return connections through a proxy, which resolves names by itself; raises ValueError for an
+    invalid proxy."""
     parts = urlsplit(proxy)
     sent = {}
     if parts.username and parts.password is not None:

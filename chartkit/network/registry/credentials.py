@@ -83,8 +83,8 @@ class DockerConfig:
     first: Mapping[str, Body] = field(default_factory=dict)
 
     def find(self, registry: str, repository: str) -> Login | None:
-        """Return the user's login to a registry, None for none. Raises RegistryError for a helper
-        that fails."""
+        """Return the user's login to a registry, None if there is none. Raises RegistryError for a
+        helper that fails."""
         login = _listed(self.first, registry, repository, f"${_VARIABLE}")
         if login is not None:
             return login
@@ -222,7 +222,7 @@ def _plain(key: str) -> str:
 
 
 def _asked(helper: str, server: str) -> Login | None:
-    """Return the login that a helper knows; None for none. Raises RegistryError."""
+    """Return the login that a helper knows; None if there is none. Raises RegistryError."""
     name = f"docker-credential-{helper}"
     program = shutil.which(name)
     if program is None:

@@ -138,7 +138,7 @@ class Keychain:
     config: DockerConfig | None
 
     def find(self, registry: str, repository: str, private: bool = True) -> Login | None:
-        """Return the login to a registry, None for none. Raises RegistryError.
+        """Return the login to a registry, None if there is none. Raises RegistryError.
 
         private: whether the connection is encrypted or the user wants it plain; without it, the
         user's own password is not sent.

@@ -110,7 +110,7 @@ def _definitions(subject: CheckTarget) -> Iterator[Resource]:
 
 
 def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
-    """Return whether an object is an exception that Kyverno reads, as far as its configuration is
+    """Report whether an object is an exception that Kyverno reads, as far as its configuration is
     known."""
     if not is_exception(resource):
         return False
@@ -194,7 +194,8 @@ def read_workload(project: Project, workload: Workload, kube_version: str) -> Wo
 
 @lru_cache(maxsize=256)
 def _read(workload: Workload, kube_version: str, own: tuple[str, ...]) -> Workloads:
-    """Read a workload once for all environments; own: patterns of what is none."""
+    """Read a workload once for all environments; own: the project's patterns of files that are not
+    manifests."""
     options = ChartOptions(
         values=workload.values,
         release=workload.release,

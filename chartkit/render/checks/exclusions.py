@@ -42,7 +42,7 @@ class Exclusion:
     for_all: bool
 
     def leaves_out(self, resource: Resource) -> bool:
-        """Return whether an object's creation is left out."""
+        """Report whether an object's creation is left out."""
         given = in_namespace(resource)
         match = read_match({"all": list(self.filters)})
         matches = bind_match(match, None, "", kind_of(given), "")
@@ -106,7 +106,7 @@ _NAMESPACES: Final = "resourceFiltersIncludeNamespaces"
 
 
 def asks_kyverno(policy: RunnablePolicy) -> bool:
-    """Return whether Kyverno evaluates a policy, rather than the API server."""
+    """Report whether Kyverno evaluates a policy, rather than the API server."""
     return not policy.runs_in_api_server
 
 

@@ -22,7 +22,7 @@ _CHECKS: Final = ("rules", "validations", "mutations")
 
 
 def is_policy(change: ObjectChange) -> bool:
-    """Return whether an object is a policy of Kyverno or Kubernetes, or the binding of one."""
+    """Report whether an object is a policy of Kyverno or Kubernetes, or the binding of one."""
     kind, group = change.identity.kind, change.identity.group
     if group == _ADMISSION:
         return kind.endswith(("AdmissionPolicy", "AdmissionPolicyBinding"))
@@ -30,7 +30,7 @@ def is_policy(change: ObjectChange) -> bool:
 
 
 def refuses(body: Body | None) -> bool:
-    """Return whether a policy, or a bound one, refuses violations anywhere."""
+    """Report whether a policy, or a bound one, refuses violations anywhere."""
     # A policy's action without overrides: `Enforce`, `Audit`, `Warn`.
     spec = mapping_at(body or {}, "spec")
     whole = spec.get("validationFailureAction", "Audit")
@@ -199,7 +199,7 @@ KIND: Final = ("kind",)
 
 
 def is_form_change(change: ObjectChange) -> bool:
-    """Return whether a change is of a policy's form."""
+    """Report whether a change is of a policy's form."""
     return bool(change.fields) and change.fields[0].path == KIND
 
 
@@ -229,7 +229,7 @@ def _by_name(changes: Sequence[ObjectChange], what: What) -> dict[str, ObjectCha
 
 
 def _goes_with(change: ObjectChange, forms: dict[str, tuple[ObjectChange, ObjectChange]]) -> bool:
-    """Return whether a change is of an object of a policy whose form changes."""
+    """Report whether a change is of an object of a policy whose form changes."""
     if change.what is What.CHANGED:
         return False
     kind = change.identity.kind.removeprefix("Namespaced")

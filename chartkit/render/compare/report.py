@@ -51,7 +51,7 @@ class Comparison:
     changes: tuple[RatedChange, ...]
 
     def at_least(self, level: Level) -> bool:
-        """Return whether a change has this level of risk or a higher one."""
+        """Report whether a change has this level of risk or a higher one."""
         return any(change.risk.level >= level for change in self.changes)
 
 

@@ -292,7 +292,7 @@ class Grant:
         return f"{verb} {what}{named}{where if self.group != _ANY else ' of any group'}"
 
     def covers(self, other: Grant) -> bool:
-        """Return whether this permission includes another one."""
+        """Report whether this permission includes another one."""
         return (
             self.verb in (_ANY, other.verb)
             and self.group in (_ANY, other.group)

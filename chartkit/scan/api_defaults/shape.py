@@ -95,7 +95,7 @@ def at(value: Json, path: str) -> Iterator[Body]:
 
 
 def is_zero(value: Json) -> bool:
-    """Return whether a value counts as unset: null, an empty string, 0 or false."""
+    """Report whether a value counts as unset: null, an empty string, 0 or false."""
     return value is None or (isinstance(value, str | bool | int) and not value)
 
 

@@ -70,7 +70,7 @@ def _uuid(version: str, variant: str = _HEX) -> Test:
 
 
 def _is_address(text: str, mark: str) -> bool:
-    """Return whether a text is an address with a mark; `::ffff:1.2.3.4` is of both versions."""
+    """Report whether a text is an address with a mark; `::ffff:1.2.3.4` is of both versions."""
     try:
         _, zone = parse_address(text)
     except (GoError, ValueError):

@@ -128,7 +128,7 @@ def _program(text: str, typed: Environment, rule: Rule, expected: Type) -> Progr
 
 @lru_cache(maxsize=16384)
 def has_rules(schema: Schema) -> bool:
-    """Return whether any node of a schema has rules."""
+    """Report whether any node of a schema has rules."""
     return next(rules_of(schema), None) is not None
 
 

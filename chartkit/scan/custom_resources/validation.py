@@ -52,7 +52,7 @@ class Problem:
 
     @property
     def is_blocking(self) -> bool:
-        """Return whether rules in CEL are not evaluated for an object with it."""
+        """Report whether rules in CEL are not evaluated for an object with it."""
         return self.reason in _BLOCKING
 
 
@@ -202,7 +202,7 @@ def _wrong_type(expected: str, found: str) -> str:
 
 
 def _is_whole(number: float) -> bool:
-    """Return whether a number counts as an integer: the error of a float64 does not matter."""
+    """Report whether a number counts as an integer: the error of a float64 does not matter."""
     if not math.isfinite(number) or abs(number) > _LARGEST:
         return False
     nearest = math.trunc(number)

@@ -28,7 +28,7 @@ class FiledException:
 
     @property
     def is_legacy(self) -> bool:
-        """Return whether it is one of kyverno.io."""
+        """Report whether it is one of kyverno.io."""
         return group_of(self.resource) == KYVERNO_GROUP
 
     @property
@@ -58,7 +58,7 @@ def filed(resource: Resource) -> FiledException:
 
 def expiry(body: Body) -> datetime | None:
     """Return when an exception ends: its `expiresAt`, or the label of the cleanup controller; None
-    for none, and for a time to live, which begins when it is created."""
+    if there is none, and for a time to live, which begins when it is created."""
     labels = mapping_at(body, "metadata", "labels")
     given = mapping_at(body, "spec").get("expiresAt") or labels.get(TTL)
     if not isinstance(given, str | date) or not _DATE.fullmatch(str(given)):

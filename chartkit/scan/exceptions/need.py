@@ -180,7 +180,7 @@ def _of_filters(match: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Ch
 
 
 def _is_wide(resources: Body) -> bool:
-    """Return whether a filter is for objects of every namespace."""
+    """Report whether a filter is for objects of every namespace."""
     names = resources.get("namespaces")
     return not resources.get("namespaceSelector") and (
         not names or any(name in _ANY for name in names)

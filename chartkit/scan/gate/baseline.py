@@ -96,7 +96,7 @@ def open_baseline(options: GateOptions, today: date) -> BaselineMatcher | None:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline; raise InputError for a file that is none."""
+    """Read a baseline; raise InputError for an invalid file."""
     return parse_baseline(read_file(path), path)
 
 
@@ -166,7 +166,7 @@ class BaselineMatcher:
         return known_violations[0] if None not in known_violations else None
 
     def is_expired(self, entry: KnownViolation) -> bool:
-        """Return whether an entry accepted violations until a day that is over."""
+        """Report whether an entry accepted violations until a day that is over."""
         return entry.until is not None and entry.until < self._today
 
     def expired(self) -> Iterator[KnownViolation]:

@@ -149,7 +149,7 @@ class Gate:
 
     @property
     def is_divisible(self) -> bool:
-        """Return whether several processes can judge, each a part of the results: those of a
+        """Report whether several processes can judge, each a part of the results: those of a
         baseline and selectors count over all of them."""
         return self.acceptor.matcher is None and not self._selection
 
@@ -160,7 +160,7 @@ class Gate:
         return part
 
     def looks_at(self, resource: Resource) -> bool:
-        """Return whether the results of an object count at all."""
+        """Report whether the results of an object count at all."""
         select = self._selection
         return not select or select.has_object(
             resource.api_version, resource.kind, resource.namespace
@@ -193,7 +193,7 @@ class Gate:
         self._selection.require_objects()
 
     def looked_at(self, violation: Violation, is_partial: bool = False) -> bool:
-        """Return whether the run would have found a violation; is_partial: whether it looks only at
+        """Report whether the run would have found a violation; is_partial: whether it looks only at
         some of the objects."""
         if is_partial and violation.object not in self.objects:
             return False

@@ -50,7 +50,7 @@ class Selector:
         return f"{self.option} {self.key}:{self.pattern}"
 
     def matches(self, values: Iterable[str]) -> bool:
-        """Return whether any of the values matches."""
+        """Report whether any of the values matches."""
         return any(map(compile_wildcard(self.pattern), values))
 
 
@@ -133,7 +133,7 @@ class Selection:
         yield from self._skip
 
     def has_object(self, api_version: str, kind: str, namespace: str) -> bool:
-        """Return whether objects of a kind and namespace are selected."""
+        """Report whether objects of a kind and namespace are selected."""
         values = {"kind": (kind, f"{api_version}/{kind}"), "namespace": (namespace,)}
         if self._unseen:
             for key, each in values.items():
@@ -142,7 +142,7 @@ class Selection:
         return self._has(_OF_OBJECTS, values.__getitem__)
 
     def has_rule(self, traits: PolicyTraits, identity: str, rule: str) -> bool:
-        """Return whether a rule of a policy is selected; identity: the policy's ID."""
+        """Report whether a rule of a policy is selected; identity: the policy's ID."""
         names = traits.of_policy(identity, "policy")
 
         def values(key: str) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ class Selection:
         return self._has(None, values)
 
     def _has(self, keys: Collection[str] | None, values: Callable[[str], tuple[str, ...]]) -> bool:
-        """Return whether selectors of some keys match; None: all keys but those of objects."""
+        """Report whether selectors of some keys match; None: all keys but those of objects."""
 
         def is_asked(key: str) -> bool:
             return key in keys if keys is not None else key not in _OF_OBJECTS
@@ -168,7 +168,7 @@ class Selection:
         )
 
     def runs(self, traits: PolicyTraits, policy: RunnablePolicy) -> bool:
-        """Return whether a policy needs to run: it may change objects for others, or any of its
+        """Report whether a policy needs to run: it may change objects for others, or any of its
         rules is selected."""
         rules = rule_names(policy)
         identity = policy.policy.id

@@ -52,7 +52,7 @@ class Suppression(NamedTuple):
     location: Location
 
     def covers(self, result: RuleResult) -> bool:
-        """Return whether it is about a result's rule; a rule is named as the policy has it, or as
+        """Report whether it is about a result's rule; a rule is named as the policy has it, or as
         reports do."""
         if self.policy not in (result.policy, result.policy_id):
             return False
@@ -63,7 +63,7 @@ class Suppression(NamedTuple):
 
 
 def has_suppressions(resource: Resource) -> bool:
-    """Return whether an object has the annotation."""
+    """Report whether an object has the annotation."""
     return ANNOTATION in mapping_at(resource.body, "metadata", "annotations")
 
 

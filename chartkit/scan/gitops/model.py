@@ -66,7 +66,7 @@ class DeclaredRelease:
 
     @property
     def is_engine(self) -> bool:
-        """Return whether its chart is Kyverno's, by its name."""
+        """Report whether its chart is Kyverno's, by its name."""
         return self.chart.rstrip("/").rpartition("/")[2] == _ENGINE
 
     def fault(self, message: str, pointer: str, hint: str | None = None, rule: str = RULE) -> None:
@@ -147,7 +147,7 @@ class Room:
 @dataclass(frozen=True, slots=True)
 class Repository:
     """The folders below which charts and values files are looked for. find_root: gives the
-    repository of a file, None for none; folders: the scanned ones."""
+    repository of a file, None if there is none; folders: the scanned ones."""
 
     folders: Sequence[Path]
     find_root: Callable[[Path], Path | None]
@@ -208,8 +208,8 @@ def add_faults(release: DeclaredRelease) -> None:
 
 
 def _preserve(release: DeclaredRelease) -> Json:
-    """Return the value of config.preserve that a release gives its chart; None for none, and False
-    where values are not known."""
+    """Return the value of config.preserve that a release gives its chart; None if there is none,
+    and False where values are not known."""
     found: Json = None
     for value in release.values:
         body = value.body if isinstance(value, Document) else value

@@ -21,7 +21,7 @@ _MOST_SOURCES: Final = 100
 
 
 def declares_release(resource: Resource) -> bool:
-    """Return whether an object declares releases of Helm."""
+    """Report whether an object declares releases of Helm."""
     group = group_of(resource)
     if group == FLUX:
         return resource.kind == flux.KIND
@@ -75,7 +75,7 @@ def release_objects(
 
 
 def checkout_of(file: Path) -> Path | None:
-    """Return the root of the git checkout that a file is in; None for none."""
+    """Return the root of the git checkout that a file is in; None if there is none."""
     whole = file.absolute()
     root = checkout_top(whole.parent)
     if root is None:

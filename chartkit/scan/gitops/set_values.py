@@ -64,7 +64,7 @@ class NamedValues:
         self._unset = 0
 
     def set(self, name: str, value: Json) -> None:
-        """Set a value; raise ValueNameError for a name that is none."""
+        """Set a value; raise ValueNameError for an invalid name."""
         steps = steps_of(name)
         holder: Json = self.values
         for step, following in pairwise(steps):

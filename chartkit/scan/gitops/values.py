@@ -36,7 +36,7 @@ class ReleasedValues:
 
 
 def declares_releases(documents: Sequence[Document]) -> bool:
-    """Return whether any document is an object that declares releases."""
+    """Report whether any document is an object that declares releases."""
     return any(map(declares_release, objects_of(documents)))
 
 

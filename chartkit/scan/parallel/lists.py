@@ -140,7 +140,7 @@ class Span:
 
 def items_of(content: mmap.mmap) -> tuple[Items, int, int] | None:
     """Return the items of a file that is a List, and where they begin and end; None for a file that
-    is none, or is not laid out line by line."""
+    is not a List, or is not laid out line by line."""
     head = content[:_HEAD]
     is_json = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     match = (_JSON if is_json else _YAML).search(head)
@@ -177,7 +177,7 @@ def _yaml_end(content: mmap.mmap, start: int) -> int | None:
 
 
 def _header(skeleton: bytes) -> tuple[str, str] | None:
-    """Return the API version and kind of a List without its items; None for what is none, and for
+    """Return the API version and kind of a List without its items; None for anything else, and for
     one that is not whole."""
     try:
         documents: list[Document] = read_text(skeleton.decode("utf-8-sig"))

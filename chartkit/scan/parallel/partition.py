@@ -105,7 +105,7 @@ class Part:
 
 
 def is_compressed(file: Path) -> bool:
-    """Return whether a file is compressed, by its name."""
+    """Report whether a file is compressed, by its name."""
     return file.suffix in SUFFIXES
 
 

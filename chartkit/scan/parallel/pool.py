@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 def can_fork() -> bool:
-    """Return whether workers can be started: a fork of a process with several threads may hang."""
+    """Report whether workers can be started: a fork of a process with several threads may hang."""
     return hasattr(os, "fork") and threading.active_count() == 1
 
 

@@ -44,7 +44,7 @@ class Reports:
 
     @property
     def are_divisible(self) -> bool:
-        """Return whether several processes can write them."""
+        """Report whether several processes can write them."""
         return self.gate.is_divisible and self.outputs.are_divisible
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> Sequence[Diagnostic]:

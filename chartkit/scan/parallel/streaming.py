@@ -118,7 +118,7 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
 
 
 def is_shared(resource: Resource) -> bool:
-    """Return whether other objects depend on an object."""
+    """Report whether other objects depend on an object."""
     is_namespace = resource.kind == "Namespace" and resource.api_version == "v1"
     return is_namespace or is_definition(resource) or group_of(resource) in RELEASE_GROUPS
 

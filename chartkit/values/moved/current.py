@@ -78,17 +78,17 @@ class Known:
     names: frozenset[str]
 
     def has(self, path: Path) -> bool:
-        """Return whether the chart has a key, or leaves open what is below one."""
+        """Report whether the chart has a key, or leaves open what is below one."""
         found = self._entry(path)
         return found is not None or (self.catalogue is None and path[0] in self.names)
 
     def may_be_null(self, path: Path) -> bool:
-        """Return whether null is a value there."""
+        """Report whether null is a value there."""
         found = self._entry(path)
         return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
 
     def is_value(self, path: Path) -> bool:
-        """Return whether a key is one of the chart's and holds none of its keys."""
+        """Report whether a key is one of the chart's and holds none of its keys."""
         return isinstance(self._entry(path), Value)
 
     def rank(self, path: Path) -> int:
@@ -160,7 +160,7 @@ def _as_helm_has(values: Json, leave_out: Set[Path], parent: Path) -> Json:
 
 
 def is_of_engine(path: Path) -> bool:
-    """Return whether a key is of the engine's chart, and not of names and labels that both have."""
+    """Report whether a key is of the engine's chart, and not of names and labels that both have."""
     if path[0] in ("nameOverride", "customLabels"):
         return False
     return path[0] in _first_keys()

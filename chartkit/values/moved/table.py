@@ -42,11 +42,11 @@ class Span:
         return str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
 
     def meets(self, other: Span) -> bool:
-        """Return whether a chart is in both."""
+        """Report whether a chart is in both."""
         return self.first <= other.last and other.first <= self.last
 
     def holds(self, other: Span) -> bool:
-        """Return whether all charts of the other are in this one."""
+        """Report whether all charts of the other are in this one."""
         return self.first <= other.first and other.last <= self.last
 
     def within(self, other: Span) -> Span | None:

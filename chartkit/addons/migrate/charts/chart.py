@@ -56,7 +56,7 @@ class ChartMigration:
     refused: Mapping[Path, Sequence[str]] = field(default_factory=dict)
 
     def has(self, location: Location) -> bool:
-        """Return whether a template is converted, or named with the reason why it is not."""
+        """Report whether a template is converted, or named with the reason why it is not."""
         file = Path(location.file)
         return file in self.converted or any(Path(one.file) == file for one, _ in self.left)
 

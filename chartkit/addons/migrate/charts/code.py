@@ -110,7 +110,7 @@ class TemplateCode:
         return f"{{{{ {self.list_code(parts)} | toJson }}}}"
 
     def _fitting(self, match: re.Match[str]) -> str:
-        """Return whether a text is among those of a list with wildcards, which a helper writes."""
+        """Report whether a text is among those of a list with wildcards, which a helper writes."""
         parts = self.variants.lists[int(match[2])]
         if not self.variants.wild.intersection(parts):
             return match[0]

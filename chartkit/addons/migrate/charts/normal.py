@@ -91,7 +91,7 @@ def _simplified(expr: Expr) -> Expr:
 
 
 def _among(left: Expr, elements: Sequence[Expr]) -> Expr:
-    """Return whether a value is one of some."""
+    """Report whether a value is one of some."""
     if all(isinstance(each, cel.Literal) for each in elements):
         elements = sorted(set(elements), key=repr)
     if not elements:

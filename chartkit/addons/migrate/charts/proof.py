@@ -294,7 +294,7 @@ _KINDS: Final = ("ClusterPolicy", VALIDATING, "both")
 
 
 def _converts(old: Sequence[Body], batch: Batch) -> bool:
-    """Return whether the old form of a template converts whole."""
+    """Report whether the old form of a template converts whole."""
     try:
         return all(batch.convert(one).complete for one in map(Resource, old) if is_legacy(one))
     except ChartkitError:

@@ -119,7 +119,7 @@ class PolicyTemplate:
 
 
 def is_empty_constant(term: Term) -> bool:
-    """Return whether a constant is what Helm takes for false."""
+    """Report whether a constant is what Helm takes for false."""
     return isinstance(term, Literal) and (not term.value if term.is_text else term.value in _EMPTY)
 
 
@@ -222,7 +222,7 @@ class _Run:
         return self._variant.get(key, self._policy.decisions.setdefault(key, default))
 
     def _holds(self, term: Term, default: int = 0) -> bool:
-        """Return whether a condition holds: as constants say, or as the variant decides."""
+        """Report whether a condition holds: as constants say, or as the variant decides."""
         match term:
             case Literal():
                 return not is_empty_constant(term)
@@ -411,7 +411,7 @@ def _condition(term: Term, setting: tuple[str, str]) -> Term:
 
 
 def _starts_exclude(nodes: Sequence[Node]) -> bool:
-    """Return whether a named template prints an `exclude`, and nothing before it."""
+    """Report whether a named template prints an `exclude`, and nothing before it."""
     return next(_texts(nodes), "").startswith("exclude:")
 
 

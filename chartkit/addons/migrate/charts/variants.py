@@ -128,7 +128,7 @@ class Variants:
             self.guards.append(Guard(condition, True, reason, line))
 
     def _is_read(self, number: int, suffix: str) -> bool:
-        """Return whether a policy reads the characters at the end of a value as more than text."""
+        """Report whether a policy reads the characters at the end of a value as more than text."""
         for variant in (
             {},
             *({key: value} for key in self.choices for value in self.others(key)[:1]),
@@ -185,7 +185,7 @@ class Variants:
         return self.base.get(key, self.template.decisions.get(key, 0))
 
     def is_list(self, key: str) -> bool:
-        """Return whether a decision is the number of items of a list."""
+        """Report whether a decision is the number of items of a list."""
         return key in self.template.lists
 
     @property

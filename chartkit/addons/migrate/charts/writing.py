@@ -90,7 +90,7 @@ class Writer:
         return {name: value for name, value in under.items() if name not in fixed}
 
     def _is_here(self, key: str) -> bool:
-        """Return whether a decision is one of a whole policy, or of the items of a loop around."""
+        """Report whether a decision is one of a whole policy, or of the items of a loop around."""
         owner = self.variants.template.items.get(key)
         return owner is None or owner in self.code.looping
 
@@ -351,7 +351,7 @@ class Writer:
         return [f"{head} |{kept}", *(f"{pad}{line}" if line else "" for line in lines)]
 
     def _is_optional(self, name: str, get: _Get, fixed: dict[str, int], key: str) -> bool:
-        """Return whether an expression may have an empty list where it lacks a list of values."""
+        """Report whether an expression may have an empty list where it lacks a list of values."""
         no, yes = self._values(name)
         with_list, without = get({**fixed, name: yes}), get({**fixed, name: no})
         if key not in CEL or not isinstance(with_list, str) or not isinstance(without, str):
@@ -390,7 +390,7 @@ def _negated(code: str) -> str:
 
 
 def _is_one_block(lines: Sequence[str], pad: str) -> bool:
-    """Return whether lines are one `if` from the first to the last."""
+    """Report whether lines are one `if` from the first to the last."""
     ends = [at for at, line in enumerate(lines) if line == f"{pad}{{{{- end }}}}"]
     return ends == [len(lines) - 1]
 

@@ -338,7 +338,7 @@ def _is_bool(*branches: Expr) -> bool:
 
 
 def _is_total(left: Expr, right: Expr) -> bool:
-    """Return whether exactly one of `<` and `>=` holds of two operands that compare."""
+    """Report whether exactly one of `<` and `>=` holds of two operands that compare."""
     if any(_is_text(each) or _is_call(each, "duration", "timestamp") for each in (left, right)):
         return True
     return all(_is_call(each, "size") or _is_whole(each) for each in (left, right))

@@ -103,22 +103,22 @@ class Place:
 
     @property
     def is_optional(self) -> bool:
-        """Return whether there may be nothing here."""
+        """Report whether there may be nothing here."""
         return bool(self.optional) or self.given != cel.TRUE
 
     @property
     def is_known(self) -> bool:
-        """Return whether the type is known; values of another are refused by the API server."""
+        """Report whether the type is known; values of another are refused by the API server."""
         return self.type != UNKNOWN
 
     @property
     def is_list(self) -> bool:
-        """Return whether it is known to be a list."""
+        """Report whether it is known to be a list."""
         return self.type.startswith(_LIST)
 
     @property
     def is_map(self) -> bool:
-        """Return whether it is known to be an object or a map."""
+        """Report whether it is known to be an object or a map."""
         return self.type.startswith(_MAP) or all(map(_fields, self.type.split(_EITHER)))
 
     @property
@@ -152,11 +152,11 @@ class Place:
 
     @property
     def may_be_null(self) -> bool:
-        """Return whether an API server writes null where there is nothing."""
+        """Report whether an API server writes null where there is nothing."""
         return self.type == _RULES and self.optional[-1:] == ("rules",)
 
     def is_present(self) -> Expr:
-        """Return whether there is a value: true where it is always there."""
+        """Report whether there is a value: true where it is always there."""
         if self.given != cel.TRUE:
             there = replace(self, given=cel.TRUE).is_present()
             return cel.all_of(each for each in (self.given, there) if each != cel.TRUE)
@@ -206,7 +206,7 @@ class Place:
 
     @property
     def requires_something(self) -> bool:
-        """Return whether an object here cannot be empty."""
+        """Report whether an object here cannot be empty."""
         return all(
             any(each.required for each in _fields(type_).values())
             for type_ in self.type.split(_EITHER)
@@ -275,7 +275,7 @@ def _fields(type_name: str) -> Mapping[str, Field]:
 
 
 def takes_everything(path: str) -> bool:
-    """Return whether a `*` at a path is no pattern, but means everything, as in roles."""
+    """Report whether a `*` at a path is no pattern, but means everything, as in roles."""
     return path.endswith(_OF_ROLES)
 
 

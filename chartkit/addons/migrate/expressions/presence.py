@@ -63,8 +63,8 @@ _LOOPS: Final = frozenset(("all", "exists", "filter", "map"))
 
 
 def where_read(expression: Expr, object_: Place) -> Expr | None:
-    """Return whether all that an expression reads of an object is there; None where it may fail
-    for another reason."""
+    """Report whether all that an expression reads of an object is there; None where it may fail for
+    another reason."""
     if not _is_safe(expression):
         return None
     paths = dict.fromkeys(absent_reads(expression, object_))
@@ -84,7 +84,7 @@ def _is_safe(expr: Expr) -> bool:
 
 
 def cannot_fail(expr: Expr) -> bool:
-    """Return whether a path, or what is made of optional fields alone, has a value in any case."""
+    """Report whether a path, or what is made of optional fields alone, has a value in any case."""
     return path_of(expr) is not None or _is_careful(expr, NOTHING)
 
 
@@ -330,7 +330,7 @@ _ANY: Final = "*"
 
 
 def fits(text: Expr, pattern: str) -> Expr:
-    """Return whether a text fits a pattern; text: evaluated once."""
+    """Report whether a text fits a pattern; text: evaluated once."""
     if not has_wildcard(pattern):
         return cel.equal(text, pattern)
     inner = pattern.strip(_ANY)
@@ -346,7 +346,7 @@ def fits(text: Expr, pattern: str) -> Expr:
 
 
 def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
-    """Return whether a text fits one of several patterns."""
+    """Report whether a text fits one of several patterns."""
     patterns = list(dict.fromkeys(patterns))
     literals = [pattern for pattern in patterns if not has_wildcard(pattern)]
     tests = [fits(text, pattern) for pattern in patterns if has_wildcard(pattern)]
@@ -358,8 +358,8 @@ def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
 
 
 def fits_value(text: Expr, pattern: Expr) -> Expr:
-    """Return whether a text fits a pattern that is computed, of which only the literal parts
-    have wildcards. Raises `NotConvertible` where it says no plain thing."""
+    """Report whether a text fits a pattern that is computed, of which only the literal parts have
+    wildcards. Raises `NotConvertible` where it says no plain thing."""
     match pattern:
         case Binary("+", before, Literal(str() as ending)) if has_wildcard(ending):
             if ending.strip(_ANY) and has_wildcard(ending.rstrip(_ANY)):
@@ -369,7 +369,7 @@ def fits_value(text: Expr, pattern: Expr) -> Expr:
 
 
 def fits_any_value(text: Expr, pattern: Expr) -> Expr:
-    """Return whether a text fits a pattern that may have wildcards, which is known only then."""
+    """Report whether a text fits a pattern that may have wildcards, which is known only then."""
     escaped = cel.call("regex.replace", pattern, SPECIAL_CHARACTERS, r"\\\1")
     written = cel.method(cel.method(escaped, "replace", "?", "."), "replace", _ANY, ".*")
     return cel.method(text, "matches", cel.concat("(?s)^", written, "$"))

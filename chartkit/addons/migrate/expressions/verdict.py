@@ -28,7 +28,7 @@ class Verdict:
 
     @property
     def always_applies(self) -> bool:
-        """Return whether no condition can keep it from applying."""
+        """Report whether no condition can keep it from applying."""
         return self.skips == FALSE
 
 
@@ -123,8 +123,8 @@ _GUARDS: Final = frozenset(("has", "hasValue", "isQuantity", "isSemver", "matche
 
 
 def is_guard(term: Expr) -> bool:
-    """Return whether a term asks what others may depend on: that something is there, or is a
-    text of a form."""
+    """Report whether a term asks what others may depend on: that something is there, or is a text
+    of a form."""
     return isinstance(term, Call) and term.function in _GUARDS
 
 
@@ -165,13 +165,13 @@ def loop_variable(place: Place, taken: Iterable[str]) -> str:
 
 
 def names_several(place: Place) -> bool:
-    """Return whether a place's last field is named as lists are."""
+    """Report whether a place's last field is named as lists are."""
     name = _last_field(place)
     return name.endswith("s") and not name.endswith("ss")
 
 
 def is_name(place: Place) -> bool:
-    """Return whether a place holds the name of an object, which has no wildcards."""
+    """Report whether a place holds the name of an object, which has no wildcards."""
     return _last_field(place) in _NAMES
 
 

@@ -292,7 +292,7 @@ def _replacing(migrated: MigratedObject, item: Body) -> Iterator[Body]:
 
 
 def _may_be_about(body: Body, kind: str) -> bool:
-    """Return whether a new policy may be asked about objects of a kind."""
+    """Report whether a new policy may be asked about objects of a kind."""
     rules = mappings_at(body, "spec", "matchConstraints", "resourceRules")
     named = {str(each).partition("/")[0] for rule in rules for each in rule.get("resources") or ()}
     controllers = mapping_at(body, "spec", "autogen", "podControllers").get("controllers")
@@ -315,7 +315,7 @@ def _with(item: Body, result: str, resources: list[str] | None) -> Any:
 
 
 def _may_adopt(group: _Group, row: Row) -> bool:
-    """Return whether another rule of the same policy explains a result: it says more than one
+    """Report whether another rule of the same policy explains a result: it says more than one
     rule's, or it has no word for rules that pass over an object."""
     if row.wanted == row.got:
         return False  # what is made of the object is another one

@@ -144,7 +144,7 @@ def without_notes(text: str) -> str:
 
 
 def is_note(text: str) -> bool:
-    """Return whether a comment is a note of a migration."""
+    """Report whether a comment is a note of a migration."""
     return text.startswith(_MARK)
 
 
@@ -268,7 +268,7 @@ def _long_texts(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]
 
 
 def may_fold(text: str) -> bool:
-    """Return whether a text is written on several lines, which YAML joins with spaces."""
+    """Report whether a text is written on several lines, which YAML joins with spaces."""
     # A line break could make a command of a pipeline's log of what follows `::` or `##`.
     return len(text) > WIDTH and text.isprintable() and not _COMMAND.search(text)
 

@@ -49,7 +49,7 @@ def references(document: Document, names: Collection[str]) -> Iterator[Found]:
 
 
 def _is_own(body: Body) -> bool:
-    """Return whether an object is a legacy policy itself, or a test of Kyverno's command line."""
+    """Report whether an object is a legacy policy itself, or a test of Kyverno's command line."""
     resource = Resource(body)
     return is_legacy(resource) or group_of(resource) == _CLI_GROUP
 
@@ -105,7 +105,7 @@ class _References:
         return ""
 
     def _selects(self, target: Json) -> bool:
-        """Return whether a target of a patch may be a legacy policy; its texts are regular
+        """Report whether a target of a patch may be a legacy policy; its texts are regular
         expressions."""
         if not isinstance(target, dict):
             return False
@@ -146,7 +146,7 @@ def _patched(text: str) -> list[str]:
 
 
 def fits(pattern: Json, text: str) -> bool:
-    """Return whether a text of a patch's target selects another one; an absent one does."""
+    """Report whether a text of a patch's target selects another one; an absent one does."""
     if not isinstance(pattern, str) or not pattern:
         return pattern is None or pattern == ""
     try:

@@ -351,7 +351,7 @@ class Migrator:
             return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
 
     def _separates(self, conversion: Conversion) -> bool:
-        """Return whether rules that differ are left without the others: not where exceptions name
+        """Report whether rules that differ are left without the others: not where exceptions name
         the policy, whose new form names policies."""
         resource = conversion.legacy
         is_taken = resource.name in self.options.reasons

@@ -75,7 +75,7 @@ class MigratedObject:
 
     @property
     def differs(self) -> bool:
-        """Return whether both forms differ, or were never seen to decide anything, and the user has
+        """Report whether both forms differ, or were never seen to decide anything, and the user has
         not accepted that."""
         return bool(self.fault) and not self.allowed
 
@@ -132,7 +132,7 @@ class MigratedObject:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether nothing of it is left to be done by hand."""
+        """Report whether nothing of it is left to be done by hand."""
         return self.remaining is None
 
     def notes(self, outcome: RuleOutcome) -> list[str]:
@@ -196,7 +196,7 @@ class FileText:
 
     @property
     def changes(self) -> bool:
-        """Return whether the migration changes it."""
+        """Report whether the migration changes it."""
         return self.before != self.after
 
 

@@ -117,7 +117,7 @@ def as_json(term: Term) -> Term:
 
 
 def is_embedded(text: object) -> bool:
-    """Return whether a text of a query holds a variable."""
+    """Report whether a text of a query holds a variable."""
     return isinstance(text, str) and _PLACEHOLDER.search(text) is not None
 
 

@@ -96,7 +96,7 @@ def for_each(choice: Choice, use: Callable[[Term], Term]) -> Term:
 
 
 def _with_constant(place: Place, other: Constant) -> Expr | None:
-    """Return whether a value is a constant, where another form than `==` says it; None else."""
+    """Report whether a value is a constant, where another form than `==` says it; None else."""
     if place.among and other.value not in place.among:
         return cel.FALSE
     if place.among == (other.value,):

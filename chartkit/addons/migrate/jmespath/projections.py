@@ -105,7 +105,7 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
 
 
 def _has_nothing(term: Term) -> bool:
-    """Return whether a term is a list without elements, or null, which every projection keeps."""
+    """Report whether a term is a list without elements, or null, which every projection keeps."""
     return isinstance(term, Constant) and (term.value is None or term.value == [])
 
 

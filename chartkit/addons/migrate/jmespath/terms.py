@@ -107,7 +107,7 @@ class Stream:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it is a list as it stands."""
+        """Report whether it is a list as it stands."""
         (first, *rest) = self.generators
         return not rest and first.where == cel.TRUE and self.item.value == cel.ident(first.variable)
 
@@ -120,7 +120,7 @@ class Stream:
         return replace(self, generators=(*outer, kept), item=self.item.settled())
 
     def exists(self, test: Callable[[Place], Expr]) -> Expr:
-        """Return whether a test holds of an item."""
+        """Report whether a test holds of an item."""
         item = self.flat().item.settled()
         body = conjunction(self.item.is_present(), test(item))
         for generator in reversed(self.generators):
@@ -128,7 +128,7 @@ class Stream:
         return body
 
     def all(self, test: Callable[[Place], Expr]) -> Expr:
-        """Return whether a test holds of every item."""
+        """Report whether a test holds of every item."""
         item = self.flat().item.settled()
         body = disjunction(cel.negate(self.item.is_present()), test(item))
         for generator in reversed(self.generators):
@@ -223,14 +223,14 @@ def computed(expression: Expr, type_: str = UNKNOWN) -> Value:
 
 
 def is_path(expr: Expr) -> bool:
-    """Return whether an expression is a path of fields alone."""
+    """Report whether an expression is a path of fields alone."""
     while isinstance(expr, Select):
         expr = expr.operand
     return isinstance(expr, Ident)
 
 
 def is_json(value: object) -> bool:
-    """Return whether a constant is a value, and not the start of a path alone."""
+    """Report whether a constant is a value, and not the start of a path alone."""
     return value is None or isinstance(value, bool | int | float | str | list | dict)
 
 
@@ -279,7 +279,7 @@ _TYPES: Final = {str: TEXT, bool: "bool", int: "int", float: "double"}
 
 
 def double_of(term: Term) -> Expr:
-    """Return a number as a double; what is none is an error in CEL, too."""
+    """Return a number as a double; anything else is an error in CEL, too."""
     match term:
         case Constant(int() | float() as value) if type(value) is not bool:
             return cel.literal(float(value))
@@ -335,7 +335,7 @@ def _static_type(expr: Expr) -> str | None:
 
 
 def is_truthy(term: Term) -> Expr:
-    """Return whether JMESPath takes a term for true: it is not null, false or empty."""
+    """Report whether JMESPath takes a term for true: it is not null, false or empty."""
     match term:
         case Constant(Members() as members):
             return members.given
@@ -380,7 +380,7 @@ def _is_truthy(place: Place) -> Expr:
 
 
 def _has_text(expr: Expr) -> bool:
-    """Return whether an expression joins texts, one of which is written and not empty."""
+    """Report whether an expression joins texts, one of which is written and not empty."""
     match expr:
         case Binary("+", left, right):
             return _has_text(left) or _has_text(right)

@@ -255,7 +255,7 @@ class Translator:
         return Translator(names, strict=self._strict, decides=self.decides)
 
     def truth(self, node: Node, current: Term | None) -> Expr:
-        """Return whether JMESPath takes what a node gives for true."""
+        """Report whether JMESPath takes what a node gives for true."""
         match node.kind:
             case Kind.AND_EXPRESSION:
                 return conjunction(*self._in_order(node, current, holds=True))

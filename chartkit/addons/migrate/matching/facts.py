@@ -60,12 +60,12 @@ class Facts:
 
     @property
     def has_namespaces(self) -> bool:
-        """Return whether an object may be a Namespace."""
+        """Report whether an object may be a Namespace."""
         return not self.known or any(each.kind == NAMESPACE for each in self.known)
 
     @property
     def namespaced(self) -> bool:
-        """Return whether every object is in a namespace."""
+        """Report whether every object is in a namespace."""
         return bool(self.known) and not any(map(is_cluster_scoped, self.known))
 
     @property
@@ -109,7 +109,7 @@ class Facts:
         return self.metadata.child(field)
 
     def is_kind(self, kinds: Sequence[str]) -> Expr:
-        """Return whether the object is of one of several kinds."""
+        """Report whether the object is of one of several kinds."""
         fits_kind = compile_kinds(tuple(kinds))
         if self.named and self.named <= set(kinds):
             return cel.TRUE
@@ -192,8 +192,8 @@ class Operations:
     """The operations that preconditions allow.
 
     allowed: the operations that meet them, in the order of `ALL`; stated: whether they say
-    anything; rest: the preconditions that are left, None for none; preceding: those of them that a
-    ClusterPolicy evaluates before it comes to what is said of operations.
+    anything; rest: the preconditions that are left, None if there is none; preceding: those of them
+    that a ClusterPolicy evaluates before it comes to what is said of operations.
     """
 
     allowed: tuple[str, ...]
@@ -203,7 +203,7 @@ class Operations:
 
     @property
     def background(self) -> bool:
-        """Return whether background scans meet them: Kyverno scans objects as if just created."""
+        """Report whether background scans meet them: Kyverno scans objects as if just created."""
         return "CREATE" in self.allowed
 
 
@@ -236,7 +236,7 @@ CONNECTED: Final = frozenset(("attach", "exec", "portforward", "proxy"))
 
 
 def leaves_deletions_open(rule: Rule) -> bool:
-    """Return whether a rule is asked about deletions only since it names no operations."""
+    """Report whether a rule is asked about deletions only since it names no operations."""
     filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
     is_named = all(resource_filter.operations for resource_filter in filters)
     subresources = {parse_kind_selector(kind).subresource for kind in rule.match.kinds}
@@ -315,7 +315,7 @@ def _listed(resource: str, namespace: Expr) -> Expr:
 
 
 def _is_bound(bindings: Expr, kind: str, names: Sequence[str]) -> Expr:
-    """Return whether one of several bindings gives the user a role."""
+    """Report whether one of several bindings gives the user a role."""
     role = cel.path(_BINDING, "roleRef")
     name = cel.path(role, "name")
     # Kyverno takes wildcards in the names of roles for what they are.

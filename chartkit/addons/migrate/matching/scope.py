@@ -69,12 +69,12 @@ class Scope:
 
     @property
     def is_namespaced(self) -> bool:
-        """Return whether every object that it speaks of is in a namespace."""
+        """Report whether every object that it speaks of is in a namespace."""
         return bool(self.kinds) and not any(map(is_cluster_scoped, self.kinds))
 
     @property
     def about_pods(self) -> bool:
-        """Return whether it speaks of Pods alone, so that Kyverno extends it to controllers."""
+        """Report whether it speaks of Pods alone, so that Kyverno extends it to controllers."""
         return self.kinds == (_POD,)
 
 
@@ -179,8 +179,8 @@ def _scope(
 
 
 def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
-    """Return whether an exception's match takes a request about one of several kinds, none for
-    any; false where it takes none. Raises `NotConvertible`."""
+    """Report whether an exception's match takes a request about one of several kinds, none for any;
+    false where it takes none. Raises `NotConvertible`."""
     facts = Facts(known=tuple(kinds))
     filters = [each for each in (*match.any, *match.all) if each != ResourceFilter()]
     if any(resource_filter.roles or resource_filter.cluster_roles for resource_filter in filters):
@@ -356,7 +356,7 @@ def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: b
 
 
 def _entry(entries: Place, key: str, text: str) -> Expr:
-    """Return whether a map has an entry, with wildcards in both."""
+    """Report whether a map has an entry, with wildcards in both."""
     if not has_wildcard(key):
         if not text.strip(_ANY) and has_wildcard(text):
             return entries.child(key).is_present()

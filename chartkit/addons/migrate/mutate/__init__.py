@@ -97,7 +97,7 @@ def _named(anchors: Sequence[Expr]) -> list[Condition]:
 
 
 def is_extended_alike(rule: ConvertedRule) -> bool:
-    """Return whether Kyverno's extension of the new form to the controllers of Pods says what that
+    """Report whether Kyverno's extension of the new form to the controllers of Pods says what that
     of the rule does.
 
     Kyverno's own extension of a MutatingPolicy wraps an `Object{…}` in the fields around a template

@@ -75,23 +75,23 @@ class Field:
 
     @property
     def is_map(self) -> bool:
-        """Return whether it is a map, or within one: its keys are no fields of a type."""
+        """Report whether it is a map, or within one: its keys are no fields of a type."""
         if not self.type_name or not self.place.type.startswith("{}"):
             return not self.type_name
         return all(not sort.fields and sort.others is not None for sort in self._maps())
 
     @property
     def is_whole_object(self) -> bool:
-        """Return whether a server-side apply takes the object or map here as a whole."""
+        """Report whether a server-side apply takes the object or map here as a whole."""
         return any(sort.map is not None and sort.map.atomic for sort in self._sorts())
 
     @property
     def is_whole_list(self) -> bool:
-        """Return whether a server-side apply takes the list here as a whole."""
+        """Report whether a server-side apply takes the list here as a whole."""
         return any(sort.list is not None and sort.list.keys is None for sort in self._sorts())
 
     def has_only(self, keys: Iterable[str]) -> bool:
-        """Return whether an object here has no fields but some."""
+        """Report whether an object here has no fields but some."""
         return all(sort.others is None and sort.fields.keys() <= set(keys) for sort in self._maps())
 
     @property
@@ -105,7 +105,7 @@ class Field:
         return found.pop()
 
     def takes(self, value: Json) -> bool:
-        """Return whether a constant is of the field's type."""
+        """Report whether a constant is of the field's type."""
         return all(
             sort.scalar is not None
             and isinstance(value, _TYPES[sort.scalar])
@@ -139,7 +139,7 @@ def object_field(scope: Scope, place: Place) -> Field:
 
 
 def _names_known_groups(scope: Scope) -> bool:
-    """Return whether constraints may speak of Kubernetes' own kinds."""
+    """Report whether constraints may speak of Kubernetes' own kinds."""
     rules = scope.constraints["resourceRules"]
     if any("*" in rule["resources"] for rule in rules):
         return True

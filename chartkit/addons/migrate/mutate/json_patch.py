@@ -209,7 +209,7 @@ class Operations:
         self._changed[path] = value
 
     def _present(self, path: Path, place: Place) -> Expr:
-        """Return whether there is a value at a path, after the operations so far."""
+        """Report whether there is a value at a path, after the operations so far."""
         for end in range(len(path), 0, -1):
             value: object = self._changed.get(path[:end], _MADE)
             if path[:end] not in self._changed or (value is _MADE and end < len(path)):

@@ -52,7 +52,7 @@ class Loop:
         return self.generator.elements.path
 
     def tells_apart(self, step: Step) -> bool:
-        """Return whether a part of a path is another one for each element: a key of an object."""
+        """Report whether a part of a path is another one for each element: a key of an object."""
         if isinstance(step, str | Counter) or not self.generator.elements.is_map:
             return False
         return tree.count(step, cel.ident(self.generator.variable)) > 0
@@ -88,7 +88,7 @@ class Loop:
 
 
 def some(loops: Sequence[Loop]) -> Expr:
-    """Return whether there is an element of loops within each other; a list that is required has
+    """Report whether there is an element of loops within each other; a list that is required has
     one."""
     if all(map(_is_never_empty, loops)):
         return cel.TRUE

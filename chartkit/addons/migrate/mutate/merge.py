@@ -207,7 +207,7 @@ class StrategicMerge:
         return replaced(test, cel.ident(variable), element)
 
     def met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
-        """Return whether the condition of an anchor holds of the object here."""
+        """Report whether the condition of an anchor holds of the object here."""
         child = at.place.child(anchor.key)
         keys = (str(key) for path, _ in leaves(wanted) for key in path)
         if isinstance(wanted, list) or any("(" in key for key in keys):
@@ -367,12 +367,12 @@ def _with_key(at: Field, variable: str, test: Expr) -> Field:
 
 
 def _is_unique(at: Field) -> bool:
-    """Return whether the API server refuses two elements of one key in the list here."""
+    """Report whether the API server refuses two elements of one key in the list here."""
     return at.place.path.rpartition(".")[2] in _UNIQUE
 
 
 def _replaces(value: Json, at: Field) -> bool:
-    """Return whether a value holds what server-side apply takes as a whole."""
+    """Report whether a value holds what server-side apply takes as a whole."""
     if isinstance(value, dict):
         return at.is_whole_object or any(
             _replaces(each, at.child(key)) for key, each in value.items()

@@ -73,12 +73,12 @@ def note_unused(patch: Json, names: Names) -> None:
 
 
 def has_additions(patch: Body) -> bool:
-    """Return whether a patch has `+()` anchors, at any depth."""
+    """Report whether a patch has `+()` anchors, at any depth."""
     return has_anchors(patch, ADDITION)
 
 
 def only_adds(patch: Json) -> bool:
-    """Return whether a patch leaves nothing where all that its `+()` anchors add is there."""
+    """Report whether a patch leaves nothing where all that its `+()` anchors add is there."""
     if not isinstance(patch, dict):
         return False
     anchors = {key: anchor_of(key) for key in patch}
@@ -88,7 +88,7 @@ def only_adds(patch: Json) -> bool:
 
 
 def lacks_additions(patch: Body, place: Place) -> Expr:
-    """Return whether anything that `+()` anchors add is not there."""
+    """Report whether anything that `+()` anchors add is not there."""
     tests: list[Expr] = []
     for written, value in patch.items():
         anchor = anchor_of(written)

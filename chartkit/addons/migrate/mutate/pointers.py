@@ -117,7 +117,7 @@ def _pointer(key: Expr) -> list[Expr]:
 
 
 def is_index(step: Step) -> bool:
-    """Return whether a step is the number of an element, as it is written."""
+    """Report whether a step is the number of an element, as it is written."""
     return isinstance(step, str) and _INDEX.fullmatch(step) is not None
 
 

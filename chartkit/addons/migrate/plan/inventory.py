@@ -242,7 +242,7 @@ class _Files:
         return len(self.resources), len(self.faults), len(self.unread), self.again
 
     def _is_new(self, path: Path) -> bool:
-        """Return whether a file or a chart has not been read yet."""
+        """Report whether a file or a chart has not been read yet."""
         is_known = path.resolve() in self.known
         self.known.add(path.resolve())
         self.again += is_known

@@ -94,7 +94,7 @@ class Form:
         return Said(self._answer(case, request, results, deletes), results)
 
     def _counts(self, result: RuleResult, request: Request) -> bool:
-        """Return whether a result comes to anything.
+        """Report whether a result comes to anything.
 
         Rules that mutate or verify images are sent those deletions alone that they name; what a
         deletion generates depends on what was generated before; and nothing reports its passes.
@@ -158,7 +158,7 @@ class Form:
 
 
 def _is_trouble(result: RuleResult) -> bool:
-    """Return whether a fault keeps a rule from mutating or generating: one that generates also
+    """Report whether a fault keeps a rule from mutating or generating: one that generates also
     fails, without a message, for what an update makes it leave, and passes where what it asks for
     cannot be made later."""
     failed = result.status in _FAILED and bool(result.message)

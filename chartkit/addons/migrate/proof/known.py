@@ -91,7 +91,7 @@ class NamedDifferences:
     by_context: bool = False
 
     def leaves_out(self, case: Case) -> bool:
-        """Return whether an object is not of the types that the conversion assumes."""
+        """Report whether an object is not of the types that the conversion assumes."""
         looked_up = mapping_at(case.document, "cluster").values()
         bodies = [case.document.get("object"), case.document.get("oldObject")]
         bodies += [body for listed in looked_up for body in list_of(listed)]
@@ -149,7 +149,7 @@ def wildcards_of(legacy: Resource) -> frozenset[str]:
 
 
 def reads_context(legacy: Resource) -> bool:
-    """Return whether the rules of a ClusterPolicy read images or context entries."""
+    """Report whether the rules of a ClusterPolicy read images or context entries."""
     rules = mappings_at(legacy.body, "spec", "rules")
     return any(rule.get("context") or "images." in json.dumps(rule) for rule in rules)
 
@@ -161,7 +161,7 @@ def _is_update(case: Case) -> bool:
 
 
 def _has_several(case: Case, wildcard: str) -> bool:
-    """Return whether an object has several labels or annotations whose names match."""
+    """Report whether an object has several labels or annotations whose names match."""
     body, matches = case.document.get("object"), compile_wildcard(wildcard)
     places = [mapping_at(body, *path, "metadata") for path in _DESCRIBED]
     return any(
@@ -187,7 +187,7 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
 
 
 def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool:
-    """Return whether both forms agree on a ReplicationController that is written as a ReplicaSet,
+    """Report whether both forms agree on a ReplicationController that is written as a ReplicaSet,
     to which policies in CEL are extended."""
     if mapping_at(case.document, "object").get("kind") != REPLICATION_CONTROLLER.kind:
         return False
@@ -202,14 +202,14 @@ def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool
 
 
 def _breaks_queries(case: Case, errors: Collection[str]) -> bool:
-    """Return whether a text of a request, put into a query, makes another one of it."""
+    """Report whether a text of a request, put into a query, makes another one of it."""
     if not any(_MALFORMED in each for each in errors):
         return False
     return any(each in json.dumps(case.document, default=str) for each in ("'", "\\\\"))
 
 
 def _loads_by_word(errors: Collection[str]) -> bool:
-    """Return whether nothing but context entries is an error, loaded for queries that have their
+    """Report whether nothing but context entries is an error, loaded for queries that have their
     names in quoted keys alone."""
     queries = [match[1] for error in errors for match in _LOADED.finditer(error)]
     words = (word for query in queries for word in _ROOT_WORD.findall(_IN_QUOTES.sub("", query)))
@@ -221,14 +221,14 @@ def _is_deletion(case: Case, new: Answer) -> bool:
 
 
 def _has_long_name(case: Case) -> bool:
-    """Return whether the name of a user that is not a service account has a colon behind as many
+    """Report whether the name of a user that is not a service account has a colon behind as many
     characters as the prefix of those has."""
     name = str(mapping_at(case.document, "userInfo").get("username"))
     return not name.startswith(_ACCOUNT) and ":" in name[len(_ACCOUNT) :]
 
 
 def _is_read_as_yaml(case: Case) -> bool:
-    """Return whether a request has a text that YAML reads as something else, or as nothing."""
+    """Report whether a request has a text that YAML reads as something else, or as nothing."""
     return not all(_is_plain(text) for _, text in texts_below(case.document))
 
 
@@ -239,7 +239,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _judges_job_annotations(case: Case, legacy: Answer, ask_new: Ask) -> bool:
-    """Return whether both forms agree on a CronJob whose Pods have the annotations of its Jobs."""
+    """Report whether both forms agree on a CronJob whose Pods have the annotations of its Jobs."""
     body = case.document.get("object")
     if not isinstance(body, dict) or body.get("kind") != CRON_JOB:
         return False
@@ -258,7 +258,7 @@ def _judges_job_annotations(case: Case, legacy: Answer, ask_new: Ask) -> bool:
 
 
 def _violated_before(case: Case, ask_new: Ask) -> bool:
-    """Return whether an update is of an object that the new form refuses as it was."""
+    """Report whether an update is of an object that the new form refuses as it was."""
     if not _is_update(case):
         return False
     old = case.document["oldObject"]
@@ -285,7 +285,7 @@ class _Difference:
         return (*self.new.errors, *self.new.failed)
 
     def lost(self, text: str) -> bool:
-        """Return whether all errors of the legacy form have a text, and the new one has none."""
+        """Report whether all errors of the legacy form have a text, and the new one has none."""
         return _all_have(self.old_errors, text) and not self.new_errors
 
 
@@ -319,7 +319,7 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
 
 
 def has_irregular_lists(body: Json) -> bool:
-    """Return whether any list of an object, merged by keys, has elements without them or two
+    """Report whether any list of an object, merged by keys, has elements without them or two
     elements with the same."""
     if not isinstance(body, dict):
         return False

@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def decides(self) -> bool:
-        """Return whether it does not pass over the request."""
+        """Report whether it does not pass over the request."""
         return bool(
             self.result is not Result.NONE
             or self.failed
@@ -150,7 +150,7 @@ class Proof:
 
     @property
     def equal(self) -> bool:
-        """Return whether requests were decided, and none that an API server may send made a
+        """Report whether requests were decided, and none that an API server may send made a
         difference."""
         return self.decided > 0 and not self.faults
 

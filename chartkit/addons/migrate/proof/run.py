@@ -409,7 +409,7 @@ class _Prover:
                 space.learned.append(learned)
 
     def _is_untraced(self, case: Case) -> bool:
-        """Return whether few requests with the last change of this one were traced."""
+        """Report whether few requests with the last change of this one were traced."""
         self._traced[case.change] += 1
         return self._traced[case.change] <= _TRACED
 
@@ -476,7 +476,7 @@ class _Prover:
 
 
 def _is_of_another(case: Case, spaces: Sequence[Space]) -> bool:
-    """Return whether a request about a subresource has another operation than those have."""
+    """Report whether a request about a subresource has another operation than those have."""
     part = case.document.get(SUBRESOURCE)
     return part is not None and all(
         base.document["operation"] != case.document.get("operation")
@@ -492,6 +492,6 @@ def _is_no_scan(case: Case) -> bool:
 
 
 def _asks_others(answer: Answer) -> bool:
-    """Return whether an answer depends on a registry or a service that is not asked."""
+    """Report whether an answer depends on a registry or a service that is not asked."""
     texts = (*answer.errors, *answer.failed, *answer.messages)
     return any(asked in text for text in texts for asked in _UNASKED)

@@ -106,7 +106,7 @@ def _expression(validation: Validation, scope: Scope, names: Names, namespace: s
 
 
 def _refuses_all(expression: Expr) -> bool:
-    """Return whether an expression accepts nothing, or nothing with an element in some list."""
+    """Report whether an expression accepts nothing, or nothing with an element in some list."""
     match expression:
         case Chain("&&", terms):
             return any(map(_refuses_all, terms))
@@ -128,7 +128,7 @@ def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
 
 
 def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool | None:
-    """Return whether a deny that speaks of operations, in preconditions or in its own conditions,
+    """Report whether a deny that speaks of operations, in preconditions or in its own conditions,
     may refuse a deletion; None for one that does not, or of which that is not known."""
     if rule.validate.deny is None or stated.stated:
         return stated.stated

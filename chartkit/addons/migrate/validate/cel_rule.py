@@ -116,7 +116,7 @@ def with_variables(pattern: Json, names: Names) -> Json:
 
 
 def same(place: Place, wanted: VariableText) -> Expr:
-    """Return whether a value is what a variable gives; raises `NotConvertible`."""
+    """Report whether a value is what a variable gives; raises `NotConvertible`."""
     other = wanted.place
     place = place.taken_for(other.type)
     if place.type != other.type:

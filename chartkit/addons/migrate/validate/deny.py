@@ -22,7 +22,7 @@ from chartkit.model import Body, Json
 
 
 def denied(deny: Body, names: Names) -> Expr:
-    """Return whether a `deny` refuses; raises `NotConvertible`."""
+    """Report whether a `deny` refuses; raises `NotConvertible`."""
     conditions = deny.get("conditions")
     if not conditions:
         raise NotConvertible("a deny without conditions refuses everything", "validate/deny")

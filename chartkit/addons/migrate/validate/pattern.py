@@ -50,7 +50,7 @@ _NOTHING: Final = cel.list_of(cel.call("dyn", zero) for zero in _ZERO_VALUES)
 
 
 def leaf(place: Place, pattern: Json) -> Expr:
-    """Return whether a value matches a pattern that is neither an object nor a list.
+    """Report whether a value matches a pattern that is neither an object nor a list.
 
     place: where it is, perhaps with nothing there. Raises `NotConvertible`.
     """
@@ -111,7 +111,7 @@ def _natural(pattern: Json) -> str:
 
 
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
-    """Return whether a value matches a pattern, or there is none. Raises `NotConvertible`."""
+    """Report whether a value matches a pattern, or there is none. Raises `NotConvertible`."""
     place = place if place.is_known or pattern is None else place.taken_for(_natural(pattern))
     settled = place.settled()
     test = leaf(settled, pattern)
@@ -388,7 +388,7 @@ def _required(pattern: Json, child: Place, taken: frozenset[str]) -> Verdict:
 
 
 def _fails_on_nothing(pattern: Json) -> bool:
-    """Return whether the test of a pattern fails by itself where there is no value."""
+    """Report whether the test of a pattern fails by itself where there is no value."""
     if isinstance(pattern, dict):
         return any(
             parse_anchor(key) is None and (value == "*" or _fails_on_nothing(value))

@@ -61,7 +61,7 @@ class Context:
     sees_kube_system: bool = False
 
     def value(self, path: Path) -> Json:
-        """Return the value at a path of the file; None for none."""
+        """Return the value at a path of the file; None if there is none."""
         entry = self.tree.find(path)
         return None if entry is None else data_of(entry.value)
 

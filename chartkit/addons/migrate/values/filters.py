@@ -56,12 +56,12 @@ class _Filter:
 
     @property
     def of_namespace(self) -> bool:
-        """Return whether it leaves a whole namespace alone."""
+        """Report whether it leaves a whole namespace alone."""
         return self.kind in ("*", "*/*") and self.name == "*" and self.namespace != "*"
 
     @property
     def of_kind(self) -> bool:
-        """Return whether it leaves a kind alone everywhere."""
+        """Report whether it leaves a kind alone everywhere."""
         return self.namespace == self.name == "*"
 
 
@@ -193,7 +193,7 @@ def _is_default(each: _Filter) -> bool:
 
 
 def _is_own(each: _Filter) -> bool:
-    """Return whether it is for an object of the old chart."""
+    """Report whether it is for an object of the old chart."""
     text = f"{each.kind},{each.namespace},{each.name}"
     return any(name in text for name in _OWN_TEMPLATES)
 

@@ -71,7 +71,7 @@ class Migration:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether nothing is left for people to say."""
+        """Report whether nothing is left for people to say."""
         return not any(step.outcome is Outcome.ASKED for step in self.steps)
 
 
@@ -150,7 +150,7 @@ def _require_no_aliases_in_lists(document: Document) -> None:
 
 
 def _written(text: str) -> Document | None:
-    """Return the values that a text is YAML for; None where it is none."""
+    """Return the values that a text is YAML for; None where it is not one."""
     try:
         return next(iter(read_text(text)), None)
     except InputError:
@@ -158,7 +158,7 @@ def _written(text: str) -> Document | None:
 
 
 def read_values(file: File) -> Document:
-    """A values file; raises InputError where it is none."""
+    """A values file; raises InputError where it is not one."""
     documents = read_file(file)
     if not documents:
         raise InputError("has no values", Location(str(file)))
@@ -217,8 +217,8 @@ class _Run:
             self.walk(entry.value, key)
 
     def _is_clear(self, row: Row, entry: Entry) -> bool:
-        """Return whether a row holds for every chart that the file may be of; asks where it
-        does not."""
+        """Report whether a row holds for every chart that the file may be of; asks where it does
+        not."""
         across = self.span.first <= LAST_OF_TWO and self.span.last >= FIRST_OF_THREE
         if row.transform != "filters" or not across or not data_of(entry.value):
             return True
@@ -228,7 +228,7 @@ class _Run:
         return False
 
     def _is_later(self, key: Path) -> bool:
-        """Return whether a key of a file for chart 2 is one that chart 3 brought."""
+        """Report whether a key of a file for chart 2 is one that chart 3 brought."""
         return self.span.last <= LAST_OF_TWO and key[0] in _NEW_CONTROLLERS
 
     def _shapeless(self, key: Path, entry: Entry) -> None:

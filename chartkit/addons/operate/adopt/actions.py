@@ -27,7 +27,7 @@ def without_actions(body: Body) -> Body:
 
 
 def has_overrides(body: Body) -> bool:
-    """Return whether a policy has other actions in some namespaces."""
+    """Report whether a policy has other actions in some namespaces."""
     return bool(_overrides(body))
 
 

@@ -69,7 +69,7 @@ class ChartSettings:
 
 
 def is_values(body: Json) -> bool:
-    """Return whether a document is values of the chart."""
+    """Report whether a document is values of the chart."""
     return isinstance(body, dict) and bool(_DISTINCTIVE & body.keys())
 
 

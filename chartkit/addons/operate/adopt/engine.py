@@ -32,7 +32,7 @@ _PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
 
 
 def is_engine(resource: Resource) -> bool:
-    """Return whether an object is the Deployment of Kyverno's admission controller."""
+    """Report whether an object is the Deployment of Kyverno's admission controller."""
     return resource.kind == "Deployment" and bool(list(_images(resource)))
 
 
@@ -58,7 +58,7 @@ def elsewhere(resource: Resource) -> str:
 
 
 def chart_version(resource: Resource) -> Version | None:
-    """Return the version of the Helm chart that a Deployment comes from, None for none."""
+    """Return the version of the Helm chart that a Deployment comes from, None if there is none."""
     labels = mapping_at(resource.body, "metadata", "labels")
     name, _, version = str(labels.get("helm.sh/chart") or "").rpartition(f"{ENGINE}-")
     return None if name else _version(version)
@@ -125,8 +125,8 @@ def released_values(
 
 
 def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
-    """Return the values that a chart gives to Kyverno's chart, on which it depends; None for
-    none."""
+    """Return the values that a chart gives to Kyverno's chart, on which it depends; None if there
+    is none."""
     for dependency in mappings_at(chart, "dependencies"):
         file = folder / "values.yaml"
         if dependency.get("name") != ENGINE or not file.is_file():
@@ -159,7 +159,7 @@ class Versions:
 
     @property
     def has_engine(self) -> bool:
-        """Return whether chartkit's chart installs this Kyverno."""
+        """Report whether chartkit's chart installs this Kyverno."""
         return not self.elsewhere and self.kyverno in releases.current().serves
 
 

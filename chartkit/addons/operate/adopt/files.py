@@ -251,7 +251,7 @@ class Sorter:
 
     @staticmethod
     def is_kyvernos(resource: Resource) -> bool:
-        """Return whether an object is a policy or another object of Kyverno's."""
+        """Report whether an object is a policy or another object of Kyverno's."""
         return group_of(resource) in (KYVERNO_GROUP, CEL_GROUP) or is_policy(resource)
 
     def add(self, piece: Piece) -> None:

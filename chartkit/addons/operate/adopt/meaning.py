@@ -93,7 +93,7 @@ def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:
 def means_the_same(
     policy: Resource, template: RenderedPolicy, examples: Sequence[Resource] = ()
 ) -> bool:
-    """Return whether a proof shows no difference from a policy of a library, and missed nothing;
+    """Report whether a proof shows no difference from a policy of a library, and missed nothing;
     examples: besides those of the library's policy."""
     proof = _proof(policy, template, examples)
     return proof is not None and _is_proof(proof)

@@ -46,7 +46,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
 
 
 def asks_for_objects_alone(candidate: Candidate) -> bool:
-    """Return whether an object alone decides about a policy: not who sends it, the operation, or
+    """Report whether an object alone decides about a policy: not who sends it, the operation, or
     what else is there."""
     return not any(_asks_for_more(policy) for policy in candidate.compiled)
 
@@ -107,7 +107,7 @@ def _conditions(spec: Body) -> Iterator[str]:
 
 
 def _extends(one: RunnablePolicy) -> bool:
-    """Return whether a policy is about Pods, so that Kyverno extends it to their controllers."""
+    """Report whether a policy is about Pods, so that Kyverno extends it to their controllers."""
     spec = mapping_at(one.policy.resource.body, "spec")
     rules = mappings_at(spec, "matchConstraints", "resourceRules")
     named = [str(name) for rule in rules for name in rule.get("resources") or ()]
@@ -123,7 +123,7 @@ def chosen(
     scope: Scope,
 ) -> list[Candidate]:
     """Return the candidates that options name; enforced: the policies that another environment
-    enforces, None where that does not matter. Raise InputError for a name that is none."""
+    enforces, None where that does not matter. Raise InputError for an invalid name."""
     by_name = {candidate.name: candidate for candidate in candidates}
     for name in options.policies:
         if name not in by_name:

@@ -41,7 +41,7 @@ class Scope:
         self._matchers = [compile_wildcard(pattern) for pattern in self.patterns]
 
     def has(self, namespace: str) -> bool:
-        """Return whether an object of a namespace is meant, empty for cluster-scoped ones."""
+        """Report whether an object of a namespace is meant, empty for cluster-scoped ones."""
         return not self.patterns or any(fits(namespace) for fits in self._matchers)
 
 
@@ -75,7 +75,7 @@ class Judge:
         return frozenset(sink.passed)
 
     def is_unsent(self, candidate: Candidate, resource: Resource, labels: Labels) -> bool:
-        """Return whether the environment's Kyverno is never sent an object that a policy is for."""
+        """Report whether the environment's Kyverno is never sent an object that a policy is for."""
         if all(policy.runs_in_api_server for policy in candidate.compiled):
             return False
         return bool(self.environment.configuration.unsent_with_pods(resource, labels))
@@ -169,7 +169,7 @@ def policy_name(policy: str, known: Iterable[str]) -> str:
 
 
 def only_audits(candidate: Candidate, scope: Scope) -> bool:
-    """Return whether any rule of a policy only reports in any of the namespaces."""
+    """Report whether any rule of a policy only reports in any of the namespaces."""
     probes = [each.replace("*", "").replace("?", "x") for each in scope.patterns] or [_ELSEWHERE]
     return any(
         policy.action(rule, probe) == AUDIT

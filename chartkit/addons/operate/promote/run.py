@@ -56,7 +56,7 @@ class Promotion:
 
     @property
     def is_refused(self) -> bool:
-        """Return whether nothing may be written: an input could not be read, a policy that was
+        """Report whether nothing may be written: an input could not be read, a policy that was
         named is held back, or none of the candidates is ready."""
         if self.back:
             return False

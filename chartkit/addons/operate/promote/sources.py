@@ -53,7 +53,7 @@ _DECIDED: Final = frozenset(("pass", "skip"))
 
 
 def is_report(resource: Resource) -> bool:
-    """Return whether an object is a report about policies."""
+    """Report whether an object is a report about policies."""
     return (resource.api_version.partition("/")[0], resource.kind) in KINDS
 
 
@@ -164,7 +164,7 @@ class ReportJudge:
             (evidence.blocked if blocking else evidence.undecided).append(violation)
 
     def _is_outdated(self, candidate: Candidate, result: ReportedResult) -> bool:
-        """Return whether the object passes by now, which it alone decides."""
+        """Report whether the object passes by now, which it alone decides."""
         passes = (candidate.name, result.subject, result.rule) in self.passed
         return passes and asks_for_objects_alone(candidate)
 

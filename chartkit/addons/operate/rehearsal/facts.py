@@ -116,7 +116,7 @@ def _newest(version: Version, data: ReleaseData) -> Release | None:
 
 
 def _is_later(change: Change, release: Release | None) -> bool:
-    """Return whether a later release of a minor version than the one that runs brings a change."""
+    """Report whether a later release of a minor version than the one that runs brings a change."""
     since = parse_release(change.release)
     return release is not None and since is not None and release < since
 

@@ -103,7 +103,7 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
 
 
 def _is_narrow(fact: Fact) -> bool:
-    """Return whether a fact concerns some objects of its kinds, or settings alone."""
+    """Report whether a fact concerns some objects of its kinds, or settings alone."""
     concerned = fact.change.concerned
     return concerned is None or bool(concerned.path or concerned.versions)
 

@@ -145,7 +145,7 @@ class Record:
 
 
 def read(file: Path) -> Record:
-    """Read a record; raise InputError for a file that is none."""
+    """Read a record; raise InputError for an invalid file."""
     documents = read_file(file)
     body = documents[0].body if documents else None
     location = Location(str(file))

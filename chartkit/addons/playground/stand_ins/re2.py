@@ -60,11 +60,11 @@ class _Regexp:
         self.programsize: int = answer["size"]
 
     def search(self, text: str | bytes) -> _Match | None:
-        """Return the leftmost match; None for none."""
+        """Return the leftmost match; None if there is none."""
         return next(self._found(text, "first"), None)
 
     def fullmatch(self, text: str | bytes) -> _Match | None:
-        """Return the match of the whole text; None for none."""
+        """Return the match of the whole text; None if there is none."""
         return next(self._found(text, "whole"), None)
 
     def finditer(self, text: str | bytes) -> Iterator[_Match]:

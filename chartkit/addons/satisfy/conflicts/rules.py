@@ -146,7 +146,7 @@ class _Budget:
     witnesses: int = _MOST_WITNESSES
 
     def refuted(self, resource: Resource, *formulas: Formula) -> bool | None:
-        """Return whether no object meets some formulas together; None where that is not decided."""
+        """Report whether no object meets some formulas together; None where that is not decided."""
         most = max(0, min(_MOST_STEPS, self.steps))
         solver = Solver(_bound(resource), kind_of(resource), most)
         try:
@@ -158,7 +158,7 @@ class _Budget:
         return found is None and solver.is_complete
 
     def excluding(self, resource: Resource, wants: Sequence[Want]) -> bool | None:
-        """Return whether some rules exclude each other; None where that is not decided."""
+        """Report whether some rules exclude each other; None where that is not decided."""
         self.steps -= len(wants)
         if self.steps <= 0:
             return None

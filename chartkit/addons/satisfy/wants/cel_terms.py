@@ -62,7 +62,7 @@ def of_function(term: Term, name: str) -> Term:
 
 
 def relates(left: Json, operator: str, right: Json) -> bool:
-    """Return whether a relation of two values is true; one that is an error is not."""
+    """Report whether a relation of two values is true; one that is an error is not."""
     if operator in ("==", "!="):
         return same(left, right) is (operator == "==")
     if isinstance(left, bool) or isinstance(right, bool):

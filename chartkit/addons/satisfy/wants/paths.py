@@ -121,7 +121,7 @@ class Reading:
 
     @property
     def is_constant(self) -> bool:
-        """Return whether nothing is read."""
+        """Report whether nothing is read."""
         return not (self.streams or self.function or self.condition)
 
 

@@ -68,7 +68,7 @@ class _Call:
 
     @property
     def is_long(self) -> bool:
-        """Return whether work on it may take long enough to keep others waiting."""
+        """Report whether work on it may take long enough to keep others waiting."""
         return self.is_large or self.chosen.looks_around
 
 

@@ -106,7 +106,7 @@ def _scalar(text: str) -> yaml.ScalarEvent:
 
 
 def _is_read_otherwise(text: str) -> bool:
-    """Return whether a plain scalar would be read as another type than text."""
+    """Report whether a plain scalar would be read as another type than text."""
     if text in _OLD_BOOLS or not text:
         return True
     tag = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]

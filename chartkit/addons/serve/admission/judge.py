@@ -108,7 +108,7 @@ class Judge:
 
     @property
     def looks_around(self) -> bool:
-        """Return whether a policy may ask for more than the object, and so wait for an answer."""
+        """Report whether a policy may ask for more than the object, and so wait for an answer."""
         return self._all.looks_around
 
     def find(self, path: str) -> tuple[Webhook, Selection] | None:
@@ -127,7 +127,7 @@ class Judge:
         return found
 
     def remembers(self, path: str) -> bool:
-        """Return whether a path is one of those that name policies, of which there are few."""
+        """Report whether a path is one of those that name policies, of which there are few."""
         return path in self._by_path
 
     def judge(self, review: Review, webhook: Webhook, chosen: Selection) -> Verdict:

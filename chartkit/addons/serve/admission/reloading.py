@@ -21,7 +21,7 @@ class Source(Protocol):
         ...
 
     def changed(self) -> bool:
-        """Return whether anything changed since it was last loaded, or since the last call."""
+        """Report whether anything changed since it was last loaded, or since the last call."""
         ...
 
     def close(self) -> None:

@@ -203,7 +203,7 @@ _KINDS: Final = ("RoleBinding", "ClusterRoleBinding")
 
 
 def is_role_binding(resource: Resource) -> bool:
-    """Return whether an object gives roles to users."""
+    """Report whether an object gives roles to users."""
     return resource.kind in _KINDS and resource.api_version.startswith(f"{GROUP}/")
 
 

@@ -90,7 +90,7 @@ def decided(evaluated: Iterable[Evaluated], request: Request, failure: str) -> D
 
 
 def refuses(found: Evaluated, request: Request, failure: str) -> bool:
-    """Return whether results of a ClusterPolicy refuse an object (`pkg/utils/engine`)."""
+    """Report whether results of a ClusterPolicy refuse an object (`pkg/utils/engine`)."""
     for result in found.results:
         if result.status is Status.ERROR and failure == FAIL:
             return True
@@ -102,7 +102,7 @@ def refuses(found: Evaluated, request: Request, failure: str) -> bool:
 
 
 def acts(found: Evaluated, action: str) -> bool:
-    """Return whether a failure of a CEL policy has an effect; without any, it denies."""
+    """Report whether a failure of a CEL policy has an effect; without any, it denies."""
     policy = found.policy.policy
     actions = policy.actions if isinstance(policy, CelPolicy) else ()
     return action in (actions or (DENY,))
@@ -226,7 +226,7 @@ class Selection:
 
 
 def admits(policy: RunnablePolicy) -> bool:
-    """Return whether a policy is asked when objects are admitted: by Kyverno, and not by an API
+    """Report whether a policy is asked when objects are admitted: by Kyverno, and not by an API
     server alone."""
     return policy.policy.admission and not (policy.judges_json or policy.runs_in_api_server)
 

@@ -49,7 +49,7 @@ def failure_policy(policy: RunnablePolicy) -> str:
 
 
 def enforces(policy: RunnablePolicy) -> bool:
-    """Return whether a ClusterPolicy may refuse an object anywhere (`pkg/policycache`)."""
+    """Report whether a ClusterPolicy may refuse an object anywhere (`pkg/policycache`)."""
     spec = mapping_at(policy.policy.resource.body, "spec")
     if _has_enforce(spec, "validationFailureAction", "validationFailureActionOverrides"):
         return True
@@ -72,5 +72,5 @@ def _is_enforce(action: Json) -> bool:
 
 
 def is_cel(policy: RunnablePolicy) -> bool:
-    """Return whether a policy is one of policies.kyverno.io."""
+    """Report whether a policy is one of policies.kyverno.io."""
     return isinstance(policy.policy, CelPolicy)

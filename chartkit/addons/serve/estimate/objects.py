@@ -117,7 +117,7 @@ def survey(objects: Iterable[Resource], nodes: int | None, is_live: bool) -> Clu
 
 
 def is_owned(resource: Resource) -> bool:
-    """Return whether a controller made an object: what happens to it is counted with its owner."""
+    """Report whether a controller made an object: what happens to it is counted with its owner."""
     owners = mappings_at(resource.body, "metadata", "ownerReferences")
     return any(owner.get("controller") is True for owner in owners)
 
@@ -170,7 +170,7 @@ def _made(owner: Resource, kind: str, ending: str, spec: Body, template: Body) -
 
 
 def _count(value: Json, default: int) -> int:
-    """Return a number of objects; the default for what is none."""
+    """Return a number of objects; the default for anything else."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     return default

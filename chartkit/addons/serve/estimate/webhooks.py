@@ -35,7 +35,7 @@ class Webhook:
     constraints: Constraints
 
     def is_sent(self, attributes: Attributes) -> bool:
-        """Return whether an API server sends a request to it."""
+        """Report whether an API server sends a request to it."""
         try:
             return self.constraints.match(attributes)
         except EvaluationError:
@@ -66,7 +66,7 @@ def _webhook(made: PolicyWebhook) -> Webhook:
 
 
 def names_no_operation(policy: RunnablePolicy) -> bool:
-    """Return whether Kyverno is asked about deletions for a rule that judges writes alone, and
+    """Report whether Kyverno is asked about deletions for a rule that judges writes alone, and
     names no operation."""
     parsed = policy.policy
     if isinstance(parsed, CelPolicy) or not parsed.admission:
@@ -76,7 +76,7 @@ def names_no_operation(policy: RunnablePolicy) -> bool:
 
 
 def _judges_writes_alone(rule: Rule) -> bool:
-    """Return whether Kyverno passes over deletions for a rule: those with patterns look at what an
+    """Report whether Kyverno passes over deletions for a rule: those with patterns look at what an
     object will be, and a precondition may say so."""
     if rule.kind not in VALIDATING:
         return False
@@ -88,7 +88,7 @@ def _judges_writes_alone(rule: Rule) -> bool:
 
 
 def _leaves_out_deletions(preconditions: Json) -> bool:
-    """Return whether preconditions are that the operation is not a DELETE."""
+    """Report whether preconditions are that the operation is not a DELETE."""
     if isinstance(preconditions, dict):
         preconditions = preconditions.get("all")
     return any(
@@ -101,7 +101,7 @@ def _leaves_out_deletions(preconditions: Json) -> bool:
 
 
 def matches_everything(policy: RunnablePolicy) -> bool:
-    """Return whether a policy names every kind (`*`), so that Kyverno is asked about all."""
+    """Report whether a policy names every kind (`*`), so that Kyverno is asked about all."""
     parsed = policy.policy
     if isinstance(parsed, CelPolicy):
         rules = parsed.constraints.rules if parsed.constraints else ()
@@ -126,7 +126,7 @@ class EngineSettings:
 
     is_known: whether they are an installation's; results, types: those that are reported;
     admission_limit: how many ephemeral reports may wait; memory_limit: of the reports controller,
-    in bytes, None for none; replicas: of the admission controller.
+    in bytes, None if there is none; replicas: of the admission controller.
     """
 
     is_known: bool = False
@@ -146,7 +146,7 @@ class EngineSettings:
 
     @property
     def writes_reports(self) -> bool:
-        """Return whether PolicyReports are written at all."""
+        """Report whether PolicyReports are written at all."""
         return self.has_reports_controller and self.aggregate_reports and self.policy_reports
 
 

@@ -124,7 +124,7 @@ class FileSource:
         return served(requests, lambda: world, environment, notes)
 
     def changed(self) -> bool:
-        """Return whether a file is new, gone or another than when they were last looked at."""
+        """Report whether a file is new, gone or another than when they were last looked at."""
         found = dict(_signature(self._roots))
         if found == self._seen:
             return False
@@ -198,7 +198,7 @@ class ClusterPolicies:
         return world
 
     def changed(self) -> bool:
-        """Return whether policies, exceptions, namespaces or bindings changed in the cluster."""
+        """Report whether policies, exceptions, namespaces or bindings changed in the cluster."""
         return self._watches is not None and self._watches.changed()
 
     def close(self) -> None:

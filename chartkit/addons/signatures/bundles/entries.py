@@ -134,7 +134,7 @@ def _logged(body: bytes) -> EntryBody:
 
 
 def _fault_of_rekor_2(value: Json) -> str:
-    """Return what an entry lacks; raises MessageError for one that is none. Its content is not read
+    """Return what an entry lacks; raises MessageError for an invalid one. Its content is not read
     but made again from the bundle."""
     entry = Message(value, "the entry", ("kind", "apiVersion", "spec"))
     spec = entry.message("spec", ("hashedRekordV002",))

@@ -279,7 +279,7 @@ _KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
 
 
 def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
-    """Return the time stamp of the policy's authority; None for none."""
+    """Return the time stamp of the policy's authority; None if there is none."""
     if checks.clock is None or layer.timestamp is None:
         return None
     with within("unable to verify RFC3161 timestamp bundle"):

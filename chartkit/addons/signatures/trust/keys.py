@@ -104,7 +104,7 @@ def read_public_key(text: str) -> PublicKey:
 
 
 def read_key_der(content: bytes) -> PublicKey:
-    """Return a public key in DER; raises SignatureError for one that is none or is not
+    """Return a public key in DER; raises SignatureError for an invalid key, or one that is not
     supported."""
     try:
         key = serialization.load_der_public_key(content)

@@ -82,7 +82,7 @@ class TimestampAuthority:
 
 def read_authority(chain: str) -> TimestampAuthority:
     """Return the authority of a policy's `tsaCertChain` (PEM), in any order. Raises SignatureError
-    in Kyverno's words for too many certificates, or what is none."""
+    in Kyverno's words for too many certificates, or what is not a certificate."""
     most = _MOST_INTERMEDIATES
     if (found := chain.count(_BEGIN)) > most + 2:
         raise SignatureError(_too_many("", found, most + 2))
@@ -234,7 +234,7 @@ def _accuracy(decoded: TimeStampResponse) -> timedelta:
 
 def with_ordered_certificates(response: bytes) -> bytes:
     """Return the same response (TimeStampResp), its certificates in the order that DER gives a set;
-    as it is, where it is none.
+    as it is, where it is not one.
 
     Authorities write them in the order of their chain, which Go's readers take and stricter ones do
     not. They stand outside what is signed.
@@ -252,7 +252,7 @@ def with_ordered_certificates(response: bytes) -> bytes:
 
 def _elements(data: bytes) -> list[tuple[int, bytes, bytes]]:
     """Return the elements of DER one after the other: tag, whole bytes and content; raise
-    ValueError for what is none."""
+    ValueError for anything else."""
     found: list[tuple[int, bytes, bytes]] = []
     at = 0
     while at < len(data):

@@ -48,7 +48,7 @@ class Excluded(PolicyRule):
 
 
 def _takes(wide: ResourceRule, narrow: ResourceRule) -> bool:
-    """Return whether a resource rule of a policy in CEL takes everything that another one does."""
+    """Report whether a resource rule of a policy in CEL takes everything that another one does."""
     pairs = zip(_parts(wide), _parts(narrow), strict=True)
     is_general = wide.names in ((), narrow.names) and wide.scope in ("*", narrow.scope)
     return is_general and all("*" in most or set(some) <= set(most) for most, some in pairs)
@@ -65,7 +65,7 @@ def _filters_of(match: Match) -> Sequence[ResourceFilter]:
 
 
 def _match_covers(wide: Match, narrow: Match) -> bool:
-    """Return whether everything that one match takes is taken by another; False where that is not
+    """Report whether everything that one match takes is taken by another; False where that is not
     plain."""
     if narrow.all and not narrow.any and len(narrow.all) > 1:
         return False
@@ -96,7 +96,7 @@ def _names(one: ResourceFilter) -> tuple[str, ...]:
 
 
 def _lists(wide: Sequence[str], narrow: Sequence[str], covers: Callable[[str, str], bool]) -> bool:
-    """Return whether each of some texts is covered by another one; no texts are all of them."""
+    """Report whether each of some texts is covered by another one; no texts are all of them."""
     if not wide:
         return True
     if not 0 < len(narrow) * len(wide) < _MOST_PAIRS:

@@ -38,7 +38,7 @@ class OptionalField(PolicyRule):
 
 
 def _is_optional(value: PatternValue) -> bool:
-    """Return whether a value is a list without an anchor that only restricts elements."""
+    """Report whether a value is a list without an anchor that only restricts elements."""
     if value.anchor is not None or not isinstance(value.value, list) or not is_list(value.types):
         return False
     if "[]" not in value.steps and value.steps[-1] in _NEVER_REQUIRED:

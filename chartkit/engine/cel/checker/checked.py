@@ -79,7 +79,7 @@ NO_CONSTANT: Final = object()
 
 
 def variable_name(checked: Checked, expr: Expr) -> str | None:
-    """The variable that a node is as a whole; None where it is none. A leading dot stays."""
+    """The variable that a node is as a whole; None where it is not one. A leading dot stays."""
     found = checked.names.get(expr.id)
     if found is not None and expr.__class__ in (Ident, Select):
         return found

@@ -210,7 +210,7 @@ def _match(
 
 
 def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None]) -> bool:
-    """Return whether a glance shows that the arguments are not those of an overload."""
+    """Report whether a glance shows that the arguments are not those of an overload."""
     if len(kinds) != len(wanted):
         return True
     for kind, other in zip(kinds, wanted, strict=True):

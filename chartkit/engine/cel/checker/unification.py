@@ -48,7 +48,7 @@ def check_size(value: Type) -> None:
 
 
 def is_same(first: Type, second: Type) -> bool:
-    """Return whether two types are the same; a wrapper is the same as its primitive."""
+    """Report whether two types are the same; a wrapper is the same as its primitive."""
     if first is second:
         return True
     if first.kind is TypeKind.WRAPPER:
@@ -69,7 +69,7 @@ def plain_kinds(values: Sequence[Type]) -> tuple[TypeKind | None, ...]:
 
 
 def is_closed(value: Type) -> bool:
-    """Return whether no type variable stands in the type."""
+    """Report whether no type variable stands in the type."""
     if value.kind is TypeKind.PARAMETER:
         return False
     return not value.parameters or all(map(is_closed, value.parameters))
@@ -198,7 +198,7 @@ class Variables:
         return is_same(source, target)
 
     def _binds(self, value: Type, variable: Type) -> tuple[bool, bool]:
-        """Return whether the variable may be `value`, and whether it was bound already."""
+        """Report whether the variable may be `value`, and whether it was bound already."""
         if is_same(value, variable):
             return True, True
         bound = self._bound.get(variable.name)
@@ -221,7 +221,7 @@ class Variables:
         self._bound[name] = value
 
     def _is_free_of(self, variable: Type, value: Type) -> bool:
-        """Return whether the variable does not occur in the type: it would have no end."""
+        """Report whether the variable does not occur in the type: it would have no end."""
         if value.kind is TypeKind.PARAMETER:
             if value.name == variable.name:
                 return False

@@ -208,7 +208,7 @@ def _check_clause(clause: str, argument: Expr, types: Mapping[int, Type]) -> Non
 
 
 def _unprintable(expr: Expr, types: Mapping[int, Type]) -> Expr | None:
-    """The part of an argument that has no text, looking into literals; None for none."""
+    """The part of an argument that has no text, looking into literals; None if there is none."""
     pending = [expr]
     while pending:
         each = pending.pop()

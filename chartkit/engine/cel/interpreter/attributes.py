@@ -114,7 +114,7 @@ class Attribute:
         return OptionalValue(True, value) if optional else value
 
     def present(self, frame: Frame) -> Value:
-        """Return whether the last selection finds something: `has`."""
+        """Report whether the last selection finds something: `has`."""
         value, _ = self._walk(frame, self.qualifiers[:-1])
         if value is MISSING:
             return False
@@ -185,7 +185,7 @@ class Choice:
         )
 
     def present(self, frame: Frame) -> Value:
-        """Return whether the last selection finds something in the branch that is taken."""
+        """Report whether the last selection finds something in the branch that is taken."""
         return _chosen(self.condition, self.yes.present, self.no.present)(frame)
 
 

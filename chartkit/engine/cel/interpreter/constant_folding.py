@@ -72,7 +72,7 @@ class _Folder:
         self.folded = Folded()
 
     def visit(self, expr: ast.Expr) -> bool:
-        """Return whether the node is a constant."""
+        """Report whether the node is a constant."""
         return _VISITS[expr.__class__](self, expr)
 
     def _value(self, expr: ast.Expr) -> Value:

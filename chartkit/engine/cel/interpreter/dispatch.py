@@ -200,7 +200,7 @@ def _guard_of(type_: Type) -> Guard | None:
 
 
 def _looks_inside(type_: Type) -> bool:
-    """Return whether the check depends on more than the class of the value."""
+    """Report whether the check depends on more than the class of the value."""
     if type_.kind is TypeKind.STRUCT:
         return True
     return type_.kind in (TypeKind.LIST, TypeKind.MAP) and any(

@@ -35,7 +35,7 @@ class Code:
 
     @property
     def is_constant(self) -> bool:
-        """Return whether the value is known."""
+        """Report whether the value is known."""
         return self.constant is not UNKNOWN
 
     @property

@@ -261,7 +261,7 @@ def charge(meter: Meter, cost: int) -> None:
 
 
 def exactly_one(holds: Iterable[bool]) -> bool:
-    """Return whether one of them is true."""
+    """Report whether one of them is true."""
     return sum(holds) == 1
 
 

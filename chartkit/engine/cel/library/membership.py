@@ -48,11 +48,11 @@ class Members:
 
     @property
     def hashed(self) -> bool:
-        """Return whether no value is among them that only comparing finds."""
+        """Report whether no value is among them that only comparing finds."""
         return not self._others
 
     def has(self, value: Value) -> bool:
-        """Return whether an equal value is there; raises `CostLimitExceeded` after very many."""
+        """Report whether an equal value is there; raises `CostLimitExceeded` after very many."""
         key = _key(value)
         if key is not None and key in self._keys:
             return True

@@ -113,7 +113,7 @@ NO_TYPE: Final = "type conversion not supported for 'type'"
 
 
 def text_of(value: Value) -> str:
-    """The value as a Go string; raises `CelError` for what is none."""
+    """The value as a Go string; raises `CelError` for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, OptionalValue):

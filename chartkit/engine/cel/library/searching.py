@@ -56,7 +56,7 @@ def searched(regex: Regex, length: int, matches: int = 1) -> int:
 
 
 def is_found(regex: Regex, text: str) -> bool:
-    """Return whether a pattern is found anywhere in a text; raises `CostLimitExceeded`."""
+    """Report whether a pattern is found anywhere in a text; raises `CostLimitExceeded`."""
     bounded(_steps(regex, len(text)), MAX_STEPS)
     return regex.matches(text)
 

@@ -330,7 +330,7 @@ class Reader:
         return call or ast.Ident(self.ids.take(), name.offset, dot + name.text)
 
     def _opens_struct(self) -> bool:
-        """Return whether a brace follows the dotted name that begins here."""
+        """Report whether a brace follows the dotted name that begins here."""
         distance = 1
         while self._behind(distance) == "." and self._behind(distance + 1) == lexer.IDENTIFIER:
             distance += 2

@@ -66,7 +66,7 @@ def _counted(tokens: list[Token]) -> list[int | None]:
 
 
 def _is_cancelled(tokens: list[Token], index: int) -> bool:
-    """Return whether a sign is one of a pair that the parser drops: `!!a`, `--a`."""
+    """Report whether a sign is one of a pair that the parser drops: `!!a`, `--a`."""
     kind = tokens[index].kind
     if kind not in ("!", "-") or _is_infix(tokens, index):
         return False

@@ -34,7 +34,7 @@ class Line:
 
     @property
     def forced(self) -> bool:
-        """Return whether a line breaks in any case."""
+        """Report whether a line breaks in any case."""
         return self.flat is None
 
 
@@ -80,7 +80,7 @@ def separated(separator: str, parts: Sequence[Document]) -> tuple[Document, ...]
 
 
 def is_breakable(document: Document) -> bool:
-    """Return whether a document has a place to break."""
+    """Report whether a document has a place to break."""
     return not isinstance(document, str) and document.breakable
 
 
@@ -113,7 +113,7 @@ def render(document: Document, width: float, indent: int) -> str:
 
 
 def _fits(room: float, inner: Joined, behind: _Pending) -> bool:
-    """Return whether a group fits on the line with what follows it up to a place to break."""
+    """Report whether a group fits on the line with what follows it up to a place to break."""
     rest: list[Document] = [inner]
     position, inside = len(behind), True
     while room >= 0:
@@ -321,7 +321,7 @@ class _Writer:
     def _is_hugged(
         self, level: _Level, documents: Sequence[Document], exprs: Sequence[Expr]
     ) -> bool:
-        """Return whether lines break inside the operands and not between them."""
+        """Report whether lines break inside the operands and not between them."""
         if level == _Level.SUM:
             return any(map(_is_braced, exprs)) or _level(exprs[1]) < level
         return any(map(is_breakable, documents))
@@ -377,7 +377,7 @@ def _is_braced(expr: Expr) -> bool:
 
 
 def _hugs(expr: Expr) -> bool:
-    """Return whether a call's only argument needs no lines of its own."""
+    """Report whether a call's only argument needs no lines of its own."""
     match expr:
         case tree.Select():
             return _hugs(expr.operand)

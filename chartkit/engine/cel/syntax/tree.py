@@ -284,7 +284,7 @@ _ESCAPES = {"\a": "a", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\
 
 
 def is_field_name(name: str) -> bool:
-    """Return whether a name can stand behind a dot; of reserved words, only four cannot."""
+    """Report whether a name can stand behind a dot; of reserved words, only four cannot."""
     return _NAME.fullmatch(name) is not None and name not in KEYWORDS
 
 

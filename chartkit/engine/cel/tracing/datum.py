@@ -305,7 +305,7 @@ def _steps(key: Value) -> FieldPath:
 
 
 def is_list(datum: Datum) -> bool:
-    """Return whether a value is a list, perhaps with unknown elements."""
+    """Report whether a value is a list, perhaps with unknown elements."""
     return datum.value.__class__ is list or isinstance(datum.members, Sequence)
 
 

@@ -148,7 +148,7 @@ def _parts(causes: Causes) -> Sequence[Causes]:
 
 
 def tells(causes: Causes) -> bool:
-    """Return whether any field of the object is among causes."""
+    """Report whether any field of the object is among causes."""
     waiting = [causes]
     for _ in range(_MOST_VISITS):
         if not waiting:
@@ -172,7 +172,7 @@ def tells(causes: Causes) -> bool:
 
 
 def _speaks(causes: Causes) -> bool:
-    """Return whether there are other causes than those of conditions."""
+    """Report whether there are other causes than those of conditions."""
     if causes.__class__ is tuple:
         return any(_speaks(cause) for cause in causes)  # type: ignore[arg-type]
     return causes.__class__ is not Guard and tells(causes)
@@ -266,7 +266,7 @@ def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: boo
 
 
 def is_guard(expr: ast.Expr) -> bool:
-    """Return whether an operand of `||` is of the form "there is no such field"."""
+    """Report whether an operand of `||` is of the form "there is no such field"."""
     if not isinstance(expr, ast.Call) or expr.function != "!_":
         return False
     asked = expr.args[0]

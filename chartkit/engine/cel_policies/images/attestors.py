@@ -155,7 +155,7 @@ class Attestors(Deferred):
 
 
 def attestors_in(values: Sequence[Value]) -> list[Attestor]:
-    """The attestors that an expression lists; raises CelError for what is none."""
+    """The attestors that an expression lists; raises CelError for anything else."""
     return [_attestor(value) for value in values]
 
 

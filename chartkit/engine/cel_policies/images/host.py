@@ -31,7 +31,7 @@ class GlobError(ValueError):
 
 
 def compile_glob(pattern: str) -> Callable[[str], bool]:
-    """Return whether a whole text fits: `*` is any text, `?` any character, `[a-z]` and `[!a-z]`
+    """Report whether a whole text fits: `*` is any text, `?` any character, `[a-z]` and `[!a-z]`
     one of some or none of them, `{a,b}` one of several, `\\` takes the next character as it is."""
     try:
         regexp = compile_regex(rf"(?s)\A(?:{_translated(pattern)})\z")
@@ -177,7 +177,7 @@ class ImageHost(ClusterHost):
         return self._counts.get((image, attestation, names)) if self._fits(image) else 0
 
     def has_payload(self, image: str, attestation: str, /) -> bool:
-        """Return whether an attestation was read; raise CelError for one that there is not."""
+        """Report whether an attestation was read; raise CelError for one that there is not."""
         return (image, *_kind_of(self._attestation(attestation))) in self.evidence.payloads
 
     def image_payload(self, image: str, attestation: str, /) -> Json:
@@ -213,7 +213,7 @@ class ImageHost(ClusterHost):
             raise CelError(f"failed to get imagedata: {error.message}") from None
 
     def _vouches(self, image: str, attestation: Body | None, attestor: Attestor) -> bool:
-        """Return whether one attestor does; one of neither kind never does. Raises CelError."""
+        """Report whether one attestor does; one of neither kind never does. Raises CelError."""
         is_cosign = attestor.body.get("cosign") is not None
         if not is_cosign and attestor.body.get("notary") is None:
             return False

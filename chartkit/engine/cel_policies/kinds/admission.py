@@ -55,7 +55,7 @@ class BoundEvaluator(Evaluator):
         return self._binding.actions if self._binding is not None else ()
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Return whether both the policy and its binding speak of a request."""
+        """Report whether both the policy and its binding speak of a request."""
         if not super().speaks_of(attributes):
             return False
         narrowed = self._binding.constraints if self._binding is not None else None

@@ -306,7 +306,7 @@ class _Joined:
         return self._right[at_right][0] if at_right < len(self._right) else None
 
     def _goes_elsewhere(self, step: str, at_right: int) -> bool:
-        """Return whether both have the element, and it is not the one whose turn it is."""
+        """Report whether both have the element, and it is not the one whose turn it is."""
         if step == self._step_at(at_right) or step not in self._wanted or not self._shared:
             return False
         return step != self._shared[0]

@@ -67,7 +67,7 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
 
 
 def _holds_operation(value: Value) -> bool:
-    """Return whether another operation stands in the value of one."""
+    """Report whether another operation stands in the value of one."""
     if isinstance(value, Struct):
         inside = value.type.name == _OPERATION_TYPE
         return inside or any(map(_holds_operation, value.fields.values()))
@@ -77,7 +77,7 @@ def _holds_operation(value: Value) -> bool:
 
 
 def _holds_object(value: Value) -> bool:
-    """Return whether an `Object…{…}` stands in a list or a map."""
+    """Report whether an `Object…{…}` stands in a list or a map."""
     if isinstance(value, Struct):
         return True
     if isinstance(value, dict):

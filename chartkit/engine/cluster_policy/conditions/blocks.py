@@ -170,7 +170,7 @@ def _count(key: Json, value: Json, budget: Budget) -> None:
 
 
 def _is_short(value: Json) -> bool:
-    """Return whether a value is a scalar or a list of a few of them."""
+    """Report whether a value is a scalar or a list of a few of them."""
     if value.__class__ is list:
         return len(value) <= _FEW and _SCALARS.issuperset(map(type, value))
     return value.__class__ in _SCALARS

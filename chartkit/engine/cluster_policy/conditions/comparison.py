@@ -69,7 +69,7 @@ def seconds_of(value: Json) -> int | None:
 
 
 def equals(value: Json) -> Compare:
-    """Return whether a key equals the value; null and unknown types never do."""
+    """Report whether a key equals the value; null and unknown types never do."""
     compare_text = _text_with(value)
 
     def compare(key: Json) -> bool:
@@ -81,7 +81,7 @@ def equals(value: Json) -> Compare:
 
 
 def not_equals(value: Json) -> Compare:
-    """Return whether a key differs from the value; a null key does not."""
+    """Report whether a key differs from the value; a null key does not."""
     same = equals(value)
 
     def compare(key: Json) -> bool:

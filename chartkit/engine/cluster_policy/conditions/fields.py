@@ -83,12 +83,12 @@ def _compile(condition: Condition) -> _Traced | None:
 
 
 def has_variables(value: Json) -> bool:
-    """Return whether a value may hold a variable or a reference (`$(…)`)."""
+    """Report whether a value may hold a variable or a reference (`$(…)`)."""
     return any(OPEN in text or "$(" in text for _, text in texts_below(value))
 
 
 def _reads_object(value: Json) -> bool:
-    """Return whether a value has a variable that may read the object."""
+    """Report whether a value has a variable that may read the object."""
     found = (variable for _, text in texts_below(value) for variable in find_variables(text))
     return any(_query_reads(variable.query) for variable in found)
 
@@ -102,7 +102,7 @@ def _query_reads(query: str) -> bool:
 
 
 def _is_lost(key: Traced, value: Traced, holds: Compare) -> bool:
-    """Return whether the condition holds for every key, as none is among no values."""
+    """Report whether the condition holds for every key, as none is among no values."""
     if value.value != [] or value.fields():
         return False
     return holds([] if isinstance(key.value, list) else "")
@@ -204,7 +204,7 @@ def _field(recorder: Recorder, condition: Condition, context: Context) -> str | 
 
 
 def _names_object(condition: Condition) -> bool:
-    """Return whether a condition may read the data of an object."""
+    """Report whether a condition may read the data of an object."""
     text = f"{condition.key} {condition.value}".lower()
     return any(word in text for word in ("object", "target", "element"))
 

@@ -23,17 +23,17 @@ Decide = Callable[[Sequence[str], Contains], bool]
 
 
 def any_in(value: Json) -> Compare:
-    """Return whether any key is among the values."""
+    """Report whether any key is among the values."""
     return _compare(_scalar(value), _keys(value, _any_in, _any_in, takes_scalar=True))
 
 
 def all_in(value: Json) -> Compare:
-    """Return whether all keys are among the values."""
+    """Report whether all keys are among the values."""
     return _compare(_scalar(value), _keys(value, _all_in, _all_in, takes_scalar=False))
 
 
 def any_not_in(value: Json) -> Compare:
-    """Return whether any key is not among the values."""
+    """Report whether any key is not among the values."""
     keys = _keys(
         value, lambda *given: not _all_in(*given), _any_in, takes_scalar=True, negated=True
     )
@@ -41,13 +41,13 @@ def any_not_in(value: Json) -> Compare:
 
 
 def all_not_in(value: Json) -> Compare:
-    """Return whether no key is among the values."""
+    """Report whether no key is among the values."""
     keys = _keys(value, _none_in, _none_in, takes_scalar=False, negated=True)
     return _compare(_scalar(value, negated=True), keys)
 
 
 def members(texts: Sequence[str]) -> Contains:
-    """Return whether a text matches one of the members, or one of them matches it as a wildcard."""
+    """Report whether a text matches one of the members, or one of them matches it as a wildcard."""
     exact = frozenset(texts)
     wild = [compile_wildcard(text) for text in texts if has_wildcard(text)]
 
@@ -138,7 +138,7 @@ def _decide_text(
 
 
 def is_range(text: str) -> bool:
-    """Return whether a text is written `low-high`, and none of the other operators of a pattern."""
+    """Report whether a text is written `low-high`, and none of the other operators of a pattern."""
     operation = read_operation(text)
     return isinstance(operation, Range) and not operation.excludes
 
@@ -149,7 +149,8 @@ def _in_range(text: str) -> Contains:
 
 
 def string_list(text: str) -> list[str] | None:
-    """The members of a JSON list of strings; None for other JSON; a text that is none is one."""
+    """The members of a JSON list of strings; None for other JSON. Text that is not JSON is one
+    string."""
     try:
         decoded = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -173,13 +174,13 @@ def decoded_strings(decoded: Json) -> list[str] | None:
 
 
 def is_in(value: Json) -> Compare:
-    """Return whether the key, or every key of a list, is among the values."""
+    """Report whether the key, or every key of a list, is among the values."""
     keys = _keys_old(value, lambda keys, among: all(key in among for key in keys))
     return _compare_old(_scalar_old(value), keys)
 
 
 def is_not_in(value: Json) -> Compare:
-    """Return whether the key, or any key of a list, is not among the values."""
+    """Report whether the key, or any key of a list, is not among the values."""
     # Such a text is not a list to Kyverno, so that NotIn is false like In, match or no match.
     is_unlisted = isinstance(value, str) and _string_list(value) is None
     exists = None if is_unlisted else _scalar_old(value)

@@ -42,7 +42,7 @@ class SignatureSet:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether nothing but a key is needed."""
+        """Report whether nothing but a key is needed."""
         return not (self.certificate or self.bundle)
 
 
@@ -287,7 +287,7 @@ class Signers:
             yield f"publickey {number}/{len(keys)}", key, ""
 
     def fits(self, signer: str) -> bool:
-        """Return whether the signer is one of the subjects, if there are any."""
+        """Report whether the signer is one of the subjects, if there are any."""
         return not self.subjects or any(matches(subject, signer) for subject in self.subjects)
 
 

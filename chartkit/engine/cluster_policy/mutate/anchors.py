@@ -77,7 +77,7 @@ def rename(patch: Body, old: str, new: str) -> None:
 
 
 def has_anchors(patch: Json, kinds: AbstractSet[AnchorKind]) -> bool:
-    """Return whether a patch holds anchors of some kinds, at any depth.
+    """Report whether a patch holds anchors of some kinds, at any depth.
 
     A text that looks like a condition counts as one, wherever it stands.
     """
@@ -97,7 +97,7 @@ def has_anchors(patch: Json, kinds: AbstractSet[AnchorKind]) -> bool:
 
 
 def is_condition(text: str) -> bool:
-    """Return whether a key (or a text) is a `( )` or `<( )` anchor."""
+    """Report whether a key (or a text) is a `( )` or `<( )` anchor."""
     return _is(text, CONDITIONS)
 
 
@@ -298,7 +298,7 @@ def _first_condition(part: Json) -> tuple[str, str] | None:
 
 
 def _is_another(condition: tuple[str, str], element: Json) -> bool:
-    """Return whether an element has another text than the condition wants."""
+    """Report whether an element has another text than the condition wants."""
     if element.__class__ is not dict:
         return False
     text = element.get(condition[0])

@@ -76,7 +76,7 @@ class _Values:
 
 
 def _same_text(left: Json, right: Json) -> bool:
-    """Return whether two values are the same JSON text; the keys of the first are sorted."""
+    """Report whether two values are the same JSON text; the keys of the first are sorted."""
     if left is right:
         return True
     if isinstance(left, dict) and isinstance(right, dict):

@@ -112,7 +112,7 @@ class Indexed(NamedTuple):
 
 
 def unchanged(before: Json, after: Json) -> bool:
-    """Return whether two containers have the very same members in the same order."""
+    """Report whether two containers have the very same members in the same order."""
     if isinstance(before, dict):
         return list(before) == list(after) and all(map(is_, before.values(), after.values()))
     return len(before) == len(after) and all(map(is_, before, after))
@@ -199,7 +199,7 @@ class Workspace:
         return made
 
     def knows(self, container: Json, schema: Schema | None) -> bool:
-        """Return whether a merge leaves a container as it is."""
+        """Report whether a merge leaves a container as it is."""
         found = self._parts.get(id(container))
         return found is not None and found[1] == schema
 

@@ -56,7 +56,7 @@ def parse_anchor(key: str) -> Anchor | None:
 
 
 def has_nested_anchors(pattern: Json) -> bool:
-    """Return whether a pattern holds an anchor at any depth."""
+    """Report whether a pattern holds an anchor at any depth."""
     if isinstance(pattern, dict):
         for key in pattern:
             anchor = parse_anchor(key)

@@ -75,7 +75,7 @@ class Failure:
 
     @property
     def forbids(self) -> bool:
-        """Return whether it means that a key is there which must not be."""
+        """Report whether it means that a key is there which must not be."""
         if self.anchor is None:
             return NEGATION_TEXT in self.text
         return self.anchor is AnchorKind.NEGATION
@@ -137,7 +137,7 @@ class Run:
 
     @property
     def is_key_missing(self) -> bool:
-        """Return whether no object had one of the anchored keys."""
+        """Report whether no object had one of the anchored keys."""
         return not all(self.found.values())
 
 

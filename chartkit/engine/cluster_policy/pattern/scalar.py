@@ -152,12 +152,12 @@ def _is_zero(value: Json) -> bool:
 
 
 def is_number(value: Json) -> bool:
-    """Return whether a value is a JSON number; a boolean is none."""
+    """Report whether a value is a JSON number; a boolean is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def number_equals(number: Int64 | float, value: Json) -> bool:
-    """Return whether a number equals a value: an int64 or float64, or the text of one."""
+    """Report whether a number equals a value: an int64 or float64, or the text of one."""
     if isinstance(value, str):
         return (_int if isinstance(number, Int64) else _float)(value) == number
     if not is_number(value):

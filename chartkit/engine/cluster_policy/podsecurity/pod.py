@@ -74,7 +74,7 @@ class Pod:
     def setting(self, field: str, bad: Callable[[Body], BadValue | None]) -> tuple[FieldError, ...]:
         """Return the errors of a field of every `securityContext`.
 
-        bad: the value that it must not have; None for none.
+        bad: the value that it must not have; None if there is none.
         """
         found = ((path, name, bad(security)) for path, name, security in self.owners())
         return tuple(
@@ -85,7 +85,7 @@ class Pod:
 
     @property
     def is_windows(self) -> bool:
-        """Return whether it says that it is for Windows."""
+        """Report whether it says that it is for Windows."""
         return (self.spec.get("os") or {}).get("name") == "windows"
 
     def without_containers(self) -> Pod:

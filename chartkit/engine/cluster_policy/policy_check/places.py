@@ -51,7 +51,7 @@ _QUERY_NAMES: Final = (
 
 
 def fault_place(policy: Policy, fault: str) -> Place:
-    """Return the place of a fault in the policy's document, with a hint; None for none."""
+    """Return the place of a fault in the policy's document, with a hint; None if there is none."""
     rule = _rule(policy, fault)
     for pattern, find in _FINDERS.items():
         if named := pattern.search(fault):

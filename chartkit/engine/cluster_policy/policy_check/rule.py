@@ -21,7 +21,7 @@ from chartkit.model import Body, Json, text_of, value_at
 
 
 def only_metadata(rule: Rule) -> bool:
-    """Return whether a rule's patterns and patches touch nothing but `metadata`."""
+    """Report whether a rule's patterns and patches touch nothing but `metadata`."""
     if not isinstance(rule.validate.any_pattern, list | None):
         return False
     in_metadata = all(
@@ -52,7 +52,7 @@ def _patched_paths(rule: Rule) -> Iterable[str]:
 
 
 def labels_are_text(rule: Rule) -> bool:
-    """Return whether labels and annotations in a rule's patterns and patches are all text, as far
+    """Report whether labels and annotations in a rule's patterns and patches are all text, as far
     as Kyverno looks: in the first foreach with a pattern, the pattern, or each of anyPattern."""
     if rule.validate.foreach:
         return _first_is_text(one.get("pattern") for one in rule.validate.foreach)
@@ -121,7 +121,7 @@ def _fault(kinds: tuple[str, ...], background: bool, rule: Rule) -> str | None:
 
 
 def _denies_more(rule: Rule) -> bool:
-    """Return whether the old flat list of conditions speaks of more than the object's metadata."""
+    """Report whether the old flat list of conditions speaks of more than the object's metadata."""
     conditions: Json = (rule.validate.deny or {}).get("conditions")
     if not isinstance(conditions, list):
         return False
@@ -194,7 +194,7 @@ def _resources_fault(rule: Rule) -> str | None:
 
 
 def _describes(block: Body) -> bool:
-    """Return whether a block says anything of the object; an empty list says something to
+    """Report whether a block says anything of the object; an empty list says something to
     Kyverno."""
     resources: Body = block.get("resources") or {}
     return any(value is not None and value != "" for value in resources.values())
@@ -258,7 +258,7 @@ def _extractor_fault(rule: Rule) -> str | None:
 
 
 def action_fault(rule: Rule) -> str | None:
-    """Return the fault of a rule's action, below `spec.rules[n].`; None for none."""
+    """Return the fault of a rule's action, below `spec.rules[n].`; None if there is none."""
     check = _CHECKS.get(rule.kind, _validate_fault)
     return check(rule)
 
@@ -419,7 +419,7 @@ _STAND_IN: Final = "kyvernojsonpatchvariable"
 
 
 def json_patch_fault(rule: Rule, index: int) -> str | None:
-    """Return the fault of the operations, with text for every variable; None for none."""
+    """Return the fault of the operations, with text for every variable; None if there is none."""
     text = (rule.mutate or {}).get("patchesJson6902")
     if not text:
         return None

@@ -27,7 +27,7 @@ from chartkit.model import Body, Json
 
 
 def matches_nothing(rule: Rule) -> bool:
-    """Return whether a rule can match nothing at all, as far as Kyverno compares the two blocks."""
+    """Report whether a rule can match nothing at all, as far as Kyverno compares the two blocks."""
     match, exclude = rule.match, rule.exclude
     if exclude is None or exclude.all or match.all:
         return False
@@ -39,7 +39,7 @@ def matches_nothing(rule: Rule) -> bool:
 
 
 def _is_unset(exclude: Body) -> bool:
-    """Return whether nothing at all is written in it: an empty list is something to Kyverno."""
+    """Report whether nothing at all is written in it: an empty list is something to Kyverno."""
     given = [*(exclude.get("resources") or {}).values()]
     given += (value for name, value in exclude.items() if name != "resources")
     return all(value is None or value == "" for value in given)

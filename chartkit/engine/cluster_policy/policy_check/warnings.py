@@ -59,7 +59,7 @@ _NEWER: Final = {
 
 
 def is_legacy(resource: Resource) -> bool:
-    """Return whether an object is of a kind that policies.kyverno.io replaces, in any version."""
+    """Report whether an object is of a kind that policies.kyverno.io replaces, in any version."""
     return resource.kind in _NEWER and group_of(resource) == KYVERNO_GROUP
 
 

@@ -217,11 +217,11 @@ class ImageBlock:
         return bool(self.attestors or self.attestations)
 
     def speaks_of(self, image: str) -> bool:
-        """Return whether an image is one of those that the entry names."""
+        """Report whether an image is one of those that the entry names."""
         return _matches(self.references, image)
 
     def skips(self, image: str) -> bool:
-        """Return whether an image is one of those that the entry leaves out."""
+        """Report whether an image is one of those that the entry leaves out."""
         return _matches(self.skipped, image)
 
 

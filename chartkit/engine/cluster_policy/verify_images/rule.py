@@ -92,11 +92,11 @@ class ImagesHandler:
 
     @property
     def validates(self) -> bool:
-        """Return whether any entry asks something of the images as they are."""
+        """Report whether any entry asks something of the images as they are."""
         return any(block.verifies_digest or block.required for block in self.blocks)
 
     def concerns(self, request: Request) -> bool:
-        """Return whether the rule names any image of the object, or cannot tell."""
+        """Report whether the rule names any image of the object, or cannot tell."""
         if request.operation is Operation.DELETE:
             return False
         try:
@@ -256,7 +256,7 @@ class ImagesHandler:
             return ""
 
     def _is_unchanged(self, request: Request, image: Image) -> bool:
-        """Return whether an update leaves an image as it was when it was verified."""
+        """Report whether an update leaves an image as it was when it was verified."""
         if request.old is None:
             return False
         now, before = (pointed_at(one.body, image.path) for one in (request.resource, request.old))

@@ -151,7 +151,7 @@ class ContextEntries(NamedTuple):
 
 
 def _is_answered(loader: EntryLoader | str, context: Context) -> bool:
-    """Return whether a call needs not be made: the user gave its value, or recorded its answer."""
+    """Report whether a call needs not be made: the user gave its value, or recorded its answer."""
     from chartkit.engine.context.entries.api_call import ApiCallLoader
 
     if not isinstance(loader, ApiCallLoader):

@@ -58,7 +58,7 @@ def find_variables(text: str) -> Sequence[Variable]:
 
 
 def has_variable(text: str) -> bool:
-    """Return whether a text holds a variable that is not escaped."""
+    """Report whether a text holds a variable that is not escaped."""
     return OPEN in text and _VARIABLE.search(text) is not None
 
 
@@ -75,7 +75,7 @@ def _query(braced: str) -> tuple[str, bool]:
 
 
 def is_whole(variables: Sequence[Variable], text: str) -> bool:
-    """Return whether the text is one variable and nothing else, so that it keeps the value's
+    """Report whether the text is one variable and nothing else, so that it keeps the value's
     type."""
     return len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text)
 
@@ -150,7 +150,7 @@ class UnresolvedReferenceError(EvaluationError):
 
 
 def has_reference(text: str) -> bool:
-    """Return whether a text may hold a reference, escaped or not."""
+    """Report whether a text may hold a reference, escaped or not."""
     return "$(" in text
 
 
@@ -165,17 +165,17 @@ def resolve_references(document: Json) -> Json:
 
 
 def has_references(value: Json) -> bool:
-    """Return whether a value holds a text that may be a reference."""
+    """Report whether a value holds a text that may be a reference."""
     return any_text(value, has_reference)
 
 
 def may_vary(value: Json) -> bool:
-    """Return whether a value holds a text that may be a reference or a variable."""
+    """Report whether a value holds a text that may be a reference or a variable."""
     return any_text(value, lambda text: OPEN in text or has_reference(text))
 
 
 def any_text(value: Json, holds: Callable[[str], bool]) -> bool:
-    """Return whether something holds for a text in a value, or for a key."""
+    """Report whether something holds for a text in a value, or for a key."""
     if isinstance(value, str):
         return holds(value)
     if isinstance(value, dict):

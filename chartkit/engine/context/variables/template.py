@@ -181,7 +181,7 @@ def _nested(value: Json, path: str, context: Context) -> Json:
 
 
 def _mentions(value: Json, budget: Budget) -> bool:
-    """Return whether a list or an object holds a variable."""
+    """Report whether a list or an object holds a variable."""
     kind = value.__class__
     if kind is dict:
         if any(OPEN in key for key in value):

@@ -110,7 +110,7 @@ _PRIVATE = tuple(
 
 @function("semver_compare(string, string) bool", "semver_compare('1.27.3', '>=1.26.0 <1.28.0')")
 def semver_compare(version: str, version_range: str) -> bool:
-    """Return whether a version is in a range; a text that is not a version counts as 0.0.0."""
+    """Report whether a version is in a range; a text that is not a version counts as 0.0.0."""
     from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
 
     try:
@@ -131,7 +131,7 @@ def image_normalize(image: str) -> str:
 
 @function("is_external_url(string) bool", "is_external_url('https://10.0.0.1/')")
 def is_external_url(url: str) -> bool:
-    """Return whether a URL's host is neither this machine nor in a private network."""
+    """Report whether a URL's host is neither this machine nor in a private network."""
     from chartkit.go.url import parse_url
 
     host = parse_url(url).host_name

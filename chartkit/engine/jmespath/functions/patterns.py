@@ -28,7 +28,7 @@ _INSTRUCTIONS: Final = 64
     "regex_match('^[a-z]+$', request.object.metadata.name)",
 )
 def regex_match(budget: Budget, pattern: str, text: Json) -> bool:
-    """Return whether a regular expression is found in a text."""
+    """Report whether a regular expression is found in a text."""
     from chartkit.go.regexp import compile_regex
 
     regex = compile_regex(pattern)
@@ -82,7 +82,7 @@ def regex_replace_all_literal(budget: Budget, pattern: str, text: Json, replacem
     "pattern_match('web-*', request.object.metadata.name)",
 )
 def pattern_match(pattern: str, text: Json) -> bool:
-    """Return whether a text matches a pattern with the wildcards `*` and `?`."""
+    """Report whether a text matches a pattern with the wildcards `*` and `?`."""
     return compile_wildcard(pattern)(as_text(text) or "")
 
 
@@ -105,7 +105,7 @@ def compare(first: str, second: str) -> Int64:
 
 @function("equal_fold(string, string) bool", "equal_fold('Go', 'GO')")
 def equal_fold(first: str, second: str) -> bool:
-    """Return whether two texts are equal but for upper and lower case."""
+    """Report whether two texts are equal but for upper and lower case."""
     return strconv.equal_fold(first, second)
 
 
@@ -166,13 +166,13 @@ def split(text: str, separator: str) -> list[str]:
 
 @function("starts_with(string, string) bool", "starts_with(request.object.metadata.name, 'kube-')")
 def starts_with(text: str, prefix: str) -> bool:
-    """Return whether a text begins with another."""
+    """Report whether a text begins with another."""
     return text.startswith(prefix)
 
 
 @function("ends_with(string, string) bool", "ends_with(request.object.metadata.name, '-prod')")
 def ends_with(text: str, suffix: str) -> bool:
-    """Return whether a text ends with another."""
+    """Report whether a text ends with another."""
     return text.endswith(suffix)
 
 

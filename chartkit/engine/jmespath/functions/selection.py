@@ -69,7 +69,7 @@ def length(value: Json) -> int:
     "contains(request.object.metadata.finalizers, 'kyverno.io/cleanup')",
 )
 def contains(budget: Budget, where: Json, what: Json) -> bool:
-    """Return whether a list holds a scalar, or a text another text."""
+    """Report whether a list holds a scalar, or a text another text."""
     if isinstance(where, str):
         return isinstance(what, str) and what in where
     kind = what.__class__
@@ -208,7 +208,7 @@ def object_from_lists(names: list[Json], members: list[Json]) -> Body:
     'label_match(`{"app": "web"}`, request.object.metadata.labels)',
 )
 def label_match(budget: Budget, wanted: Body, labels: Body) -> bool:
-    """Return whether the second object has every member of the first, with the same value."""
+    """Report whether the second object has every member of the first, with the same value."""
     return all(name in labels and deep_equal(labels[name], wanted[name], budget) for name in wanted)
 
 

@@ -82,13 +82,13 @@ def time_diff(start: str, end: str) -> str:
 
 @function("time_before(string, string) bool", "time_before('2024-05-06T07:00:00Z', time_now_utc())")
 def time_before(first: str, second: str) -> bool:
-    """Return whether the first time is before the second."""
+    """Report whether the first time is before the second."""
     return _read(first).nanoseconds < _read(second).nanoseconds
 
 
 @function("time_after(string, string) bool", "time_after(time_now_utc(), '2024-05-06T07:00:00Z')")
 def time_after(first: str, second: str) -> bool:
-    """Return whether the first time is after the second."""
+    """Report whether the first time is after the second."""
     return _read(first).nanoseconds > _read(second).nanoseconds
 
 
@@ -97,7 +97,7 @@ def time_after(first: str, second: str) -> bool:
     "time_between(time_now_utc(), '2024-05-06T07:00:00Z', '2024-05-06T08:00:00Z')",
 )
 def time_between(text: str, start: str, end: str) -> bool:
-    """Return whether a time is after the second and before the third."""
+    """Report whether a time is after the second and before the third."""
     moment, first, last = _read(text), _read(start), _read(end)
     return first.nanoseconds < moment.nanoseconds < last.nanoseconds
 

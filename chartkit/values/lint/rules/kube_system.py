@@ -46,7 +46,7 @@ config:
 
 
 def _excludes(selector: Body) -> bool:
-    """Return whether a selector of namespaces excludes kube-system."""
+    """Report whether a selector of namespaces excludes kube-system."""
     labels = selector.get("matchLabels")
     if isinstance(labels, dict) and labels.get(_NAME_LABEL, _SYSTEM) != _SYSTEM:
         return True

@@ -54,7 +54,7 @@ class MisplacedFeature(Rule):
 
 
 def _takes_features(values: Body) -> bool:
-    """Return whether a feature can be put below `features`: it is a mapping, or missing."""
+    """Report whether a feature can be put below `features`: it is a mapping, or missing."""
     features = values.get("features")
     return features is None or isinstance(features, dict)
 

@@ -276,7 +276,7 @@ class Carried:
     reasons: Mapping[tuple[Path, tuple[str | int, ...]], str] = field(default_factory=dict)
 
     def follows(self, file: Path, steps: tuple[str | int, ...] = ()) -> bool:
-        """Return whether what is at steps of a file is a patch that follows."""
+        """Report whether what is at steps of a file is a patch that follows."""
         return (file.resolve(), steps[:2]) in self.places
 
     def reason(self, file: Path, steps: tuple[str | int, ...] = ()) -> str:

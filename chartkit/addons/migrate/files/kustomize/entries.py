@@ -111,7 +111,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """The new form of an entry; target: None for none; text: of its patch."""
+    """The new form of an entry; target: None if there is none; text: of its patch."""
 
     target: Body | None
     text: str
@@ -215,7 +215,7 @@ class BuiltObject:
         return replace(self)
 
     def is_selected(self, target: Mapping[str, Json], body: Body | None = None) -> bool:
-        """Return whether a patch's target selects it, or a document in its place; raise StaysError
+        """Report whether a patch's target selects it, or a document in its place; raise StaysError
         for a target by labels."""
         body = self.body if body is None else body
         if any(target.get(key) for key in _BY_LABELS):
@@ -230,7 +230,7 @@ class BuiltObject:
         )
 
     def is_named(self, merge: Merge) -> bool:
-        """Return whether a strategic merge without a target is for it."""
+        """Report whether a strategic merge without a target is for it."""
         metadata = mapping_at(merge.body, "metadata")
         return (
             all(merge.body.get(key) == self.body.get(key) for key in ("apiVersion", "kind"))

@@ -69,7 +69,7 @@ def length(_names: Names, args: Sequence[Term]) -> Term:
 
 @declare
 def contains(names: Names, args: Sequence[Term]) -> Term:
-    """Return whether a list has an element or a text a part."""
+    """Report whether a list has an element or a text a part."""
     where, what = args
     part = expression_of(what)
     match where:
@@ -201,7 +201,7 @@ def _or_else(place: Place, other: Term) -> Term:
 
 @declare
 def label_match(names: Names, args: Sequence[Term]) -> Term:
-    """Return whether an object has all members of another."""
+    """Report whether an object has all members of another."""
     wanted, labels = args
     written = _written(wanted)
     if written is not None:

@@ -91,7 +91,7 @@ _extremes("min", "math.least")
 
 @declare
 def to_number(names: Names, args: Sequence[Term]) -> Term:
-    """A number as it is; of a text the number, or null where it is none."""
+    """A number as it is; of a text the number, or null where it is not one."""
     (term,) = args
     if isinstance(term, Value) and term.place.type in _NUMBERS:
         return term
@@ -188,7 +188,7 @@ _WRITTEN: Final = ("creationTimestamp", "deletionTimestamp")
 
 
 def _moment(names: Names, term: Term) -> Expr:
-    """Return a time as a timestamp; a text that is none is an error in both forms."""
+    """Return a time as a timestamp; an invalid text is an error in both forms."""
     match term:
         case Constant(str() as written):
             try:
@@ -222,7 +222,7 @@ def _without_fraction(moment: Expr) -> Term:
 
 
 def _is_whole(term: Term) -> bool:
-    """Return whether a time or a span has no fraction of a second."""
+    """Report whether a time or a span has no fraction of a second."""
     match term:
         case Constant(str() as written):
             nanoseconds = duration_or_none(written)

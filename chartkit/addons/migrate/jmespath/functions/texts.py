@@ -184,7 +184,7 @@ def to_boolean(_names: Names, args: Sequence[Term]) -> Term:
 
 @declare
 def equal_fold(_names: Names, args: Sequence[Term]) -> Term:
-    """Return whether two texts are equal but for the case of letters; one must be written out."""
+    """Report whether two texts are equal but for the case of letters; one must be written out."""
     first, second = args
     known, other = (first, second) if isinstance(first, Constant) else (second, first)
     written = quote_meta(constant_text(known, "the other text of equal_fold"))
@@ -245,7 +245,7 @@ _MOST_GROUPS: Final = 9
 
 @declare
 def regex_match(_names: Names, args: Sequence[Term]) -> Term:
-    """Return whether a text matches a regular expression of RE2, which CEL has, too."""
+    """Report whether a text matches a regular expression of RE2, which CEL has, too."""
     expression, searched = args
     if isinstance(searched, Value) and searched.place.type != TEXT:
         raise NotConvertible("a regular expression on a value that might not be a string")
@@ -301,7 +301,7 @@ def _groups(expression: Term) -> int:
 
 @declare
 def pattern_match(_names: Names, args: Sequence[Term]) -> Term:
-    """Return whether a text fits a pattern with wildcards."""
+    """Report whether a text fits a pattern with wildcards."""
     pattern, searched = args
     if isinstance(pattern, Constant):
         return computed(fits(text(searched), constant_text(pattern, "a pattern")), "bool")
@@ -310,7 +310,7 @@ def pattern_match(_names: Names, args: Sequence[Term]) -> Term:
 
 @declare
 def semver_compare(_names: Names, args: Sequence[Term]) -> Term:
-    """Return whether a version is in a range; a text that is not a version counts as 0.0.0."""
+    """Report whether a version is in a range; a text that is not a version counts as 0.0.0."""
     version, range_ = args
     written = constant_text(range_, "a range of versions")
     try:

@@ -61,7 +61,7 @@ def _bindings(cluster: Body, key: str) -> list[Body]:
 
 
 def _names(binding: Body, user: User, namespace: str) -> bool:
-    """Return whether a subject of a binding is the user."""
+    """Report whether a subject of a binding is the user."""
     for subject in mappings_at(binding, "subjects"):
         name = subject.get("name")
         account = f"{_ACCOUNT}{subject.get('namespace') or namespace}:{name}"
@@ -120,7 +120,7 @@ class Case:
 
     @property
     def is_background(self) -> bool:
-        """Return whether it is a background scan of an object that exists."""
+        """Report whether it is a background scan of an object that exists."""
         return "userInfo" not in self.document
 
     def request(self) -> Request:

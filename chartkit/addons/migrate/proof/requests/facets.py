@@ -103,7 +103,7 @@ class Facet:
         return (value for value in values_at(document, self.path) if isinstance(value, str))
 
     def takes(self, text: str) -> bool:
-        """Return whether it may hold a text, of another place, that is not tried anyway."""
+        """Report whether it may hold a text, of another place, that is not tried anyway."""
         if text in self.values or self.path[0] == _OPERATION:
             return False
         return any(isinstance(value, str) for value in self.values)
@@ -455,7 +455,7 @@ class ImpliedTypes:
         self._types[path] = tuple(dict.fromkeys((*known, *types)))
 
     def agree(self, document: Body) -> bool:
-        """Return whether a request's object has these types, or none of its fields."""
+        """Report whether a request's object has these types, or none of its fields."""
         return all(
             value is ABSENT
             or (bool in types if isinstance(value, bool) else isinstance(value, types))

@@ -1,9 +1,9 @@
 """Objects that an API server stores: the reasons for which it refuses one.
 
 Decoding refuses fields of another type and drops those that a kind has not; validation refuses
-missing fields, empty lists of containers, names that are none and values outside a field's set.
-No policy ever sees such an object, so no difference about it counts. Kinds that are not Kubernetes'
-own have the rules of metadata alone.
+missing fields, empty lists of containers, invalid names and values outside a field's set. No policy
+ever sees such an object, so no difference about it counts. Kinds that are not Kubernetes' own have
+the rules of metadata alone.
 """
 
 from __future__ import annotations

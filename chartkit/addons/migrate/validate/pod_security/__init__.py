@@ -61,7 +61,7 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
 
 
 def _is_implied(fact: Fact, facts: Sequence[Fact], pod: PodPlaces) -> bool:
-    """Return whether a fact is there already, perhaps of Pods for Windows as well."""
+    """Report whether a fact is there already, perhaps of Pods for Windows as well."""
     return any(
         fact.expression in (each.expression, disjunction(pod.is_windows, each.expression))
         for each in facts

@@ -34,7 +34,7 @@ from chartkit.model import Body
 
 Values = Sequence[str]
 Fits = Callable[[Values], Expr]
-"""Return whether all bad values that a field has here fit some wildcards."""
+"""Report whether all bad values that a field has here fit some wildcards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Exclusion:
     values: Values
 
     def covers(self, field: str) -> bool:
-        """Return whether it speaks of a field."""
+        """Report whether it speaks of a field."""
         return self.field in ("", field)
 
     def lifts(self, bad: Fits) -> Expr:
-        """Return whether it lifts the fault of a field that it speaks of."""
+        """Report whether it lifts the fault of a field that it speaks of."""
         return bad(self.values) if self.values else cel.TRUE
 
 
@@ -110,7 +110,7 @@ class ContainerCheck:
     required: bool = False
 
     def everywhere(self, pod: PodPlaces, exclusions: Exclusions) -> Expr:
-        """Return whether every container passes, or is excluded; raises `NotConvertible`."""
+        """Report whether every container passes, or is excluded; raises `NotConvertible`."""
         bodies = {
             name: self._body(place.element(CONTAINER), f"spec.{name}[*].{self.field}", exclusions)
             for name, place in pod.lists.items()
@@ -135,7 +135,7 @@ def of_securities(
     ok: Callable[[Place], Expr],
     bad: Callable[[Place], Fits],
 ) -> Expr:
-    """Return whether the `securityContext` of the Pod and of each container passes a test.
+    """Report whether the `securityContext` of the Pod and of each container passes a test.
 
     field: in it, as in `restrictedField`; bad: of the value of one that does not pass.
     """
@@ -149,7 +149,7 @@ def of_securities(
 
 
 def has_image(container: Place, exclusion: Exclusion) -> Expr:
-    """Return whether a container has one of the images of an exclusion."""
+    """Report whether a container has one of the images of an exclusion."""
     image = container.child("image").or_value("")
     if any(fits(image, each) == cel.TRUE for each in exclusion.images):
         return cel.TRUE

@@ -41,18 +41,18 @@ class PodPlaces:
 
     @property
     def is_windows(self) -> Expr:
-        """Return whether the Pod says that it is for Windows."""
+        """Report whether the Pod says that it is for Windows."""
         return cel.equal(self.spec.child("os").child("name").or_value(""), "windows")
 
     def every(self, bodies: Mapping[str, Expr]) -> Expr:
-        """Return whether a test holds for every container; bodies: the test by list."""
+        """Report whether a test holds for every container; bodies: the test by list."""
         if len(set(bodies.values())) == 1:
             return _loop(cel.variable(_ALL), bodies[_LISTS[0]])
         loops = (_loop(self.lists[name].or_value([]), body) for name, body in bodies.items())
         return conjunction(*loops)
 
     def some(self, body: Expr) -> Expr:
-        """Return whether a test holds for some container of any list."""
+        """Report whether a test holds for some container of any list."""
         return cel.macro(cel.variable(_ALL), "exists", CONTAINER, body)
 
     def variables(self, expressions: Sequence[Expr]) -> tuple[Variable, ...]:

@@ -118,7 +118,7 @@ def _seccomp_present(pod: PodPlaces, exclusions: Exclusions) -> Fact:
 
 
 def _types_allowed(pod: PodPlaces, profile: str, exclusions: Exclusions) -> Expr:
-    """Return whether profiles that are set, the Pod's or a container's, are of allowed types."""
+    """Report whether profiles that are set, the Pod's or a container's, are of allowed types."""
 
     def ok(security: Place) -> Expr:
         place = security.child(profile)

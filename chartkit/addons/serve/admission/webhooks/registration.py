@@ -191,7 +191,7 @@ class Registration:
             self._log.info("webhooks deleted", cluster=self._cluster.shown)
 
     def _answers(self) -> bool:
-        """Return whether the server is ready, by its own address."""
+        """Report whether the server is ready, by its own address."""
         context = ssl.create_default_context()
         # Its certificate need not be for the address; nothing is sent that matters.
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -28,7 +28,7 @@ def bound(make: Builder, name: str, value: Expr, result: Expr) -> Expr:
 
 
 def is_namespace(target: Expr | None, name: str) -> bool:
-    """Return whether a call is one of `name.function(…)`."""
+    """Report whether a call is one of `name.function(…)`."""
     return isinstance(target, Ident) and target.name == name
 
 

@@ -166,7 +166,7 @@ _NUMBER_CLASSES = (int, float, Uint)
 
 
 def _may_be_number(expr: Expr) -> bool:
-    """Return whether an argument is not plainly something else than a number."""
+    """Report whether an argument is not plainly something else than a number."""
     if isinstance(expr, Literal):
         return expr.value.__class__ in _NUMBER_CLASSES
     return not isinstance(expr, ListLiteral | MapLiteral | StructLiteral)

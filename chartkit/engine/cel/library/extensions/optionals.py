@@ -145,7 +145,7 @@ _UNWRAP: Final = overloads(
 def _bound_value(
     make: Builder, target: Expr, args: tuple[Expr, ...], function: str
 ) -> tuple[Expr, Expr]:
-    """Return whether the optional has a value, and the expression in which the variable is the
+    """Report whether the optional has a value, and the expression in which the variable is the
     value."""
     variable, result = args
     if not isinstance(variable, Ident):

@@ -145,7 +145,7 @@ class CidrValue(Refusing):
         return int(self.address) >> (self.address.max_prefixlen - bits)
 
     def contains(self, address: Address) -> bool:
-        """Return whether an address of the same family is in the network."""
+        """Report whether an address of the same family is in the network."""
         if address.version != self.address.version:
             return False
         return int(address) >> (address.max_prefixlen - self.bits) == self.network(self.bits)

@@ -44,10 +44,10 @@ class QuantityValue(Refusing):
         return hash(self.quantity)
 
     def equals(self, other: Value) -> bool:
-        """Return whether both are the same amount; raises `CelError` for a value of another type.
+        """Report whether both are the same amount; raises `CelError` for a value of another type.
 
-        A computed quantity is refused on the right side too: Kubernetes' comparison does not
-        know the form in which `add` and `sub` return it.
+        A computed quantity is refused on the right side too: Kubernetes' comparison does not know
+        the form in which `add` and `sub` return it.
         """
         if not isinstance(other, QuantityValue) or other.computed:
             raise CelError(NO_SUCH_OVERLOAD)
@@ -98,7 +98,7 @@ def _sum(left: QuantityValue, right: QuantityValue) -> QuantityValue:
 
 
 def _fits(quantity: Quantity, total: Quantity) -> bool:
-    """Return whether 64 bits hold the number in the unit of the total."""
+    """Report whether 64 bits hold the number in the unit of the total."""
     number = quantity.unscaled * int(10 ** (quantity.exponent - total.exponent))
     return INT_MIN <= number <= INT_MAX
 

@@ -16,7 +16,7 @@ class Refusing(Opaque):
     __slots__ = ()
 
     def equals(self, other: Value) -> bool:
-        """Return whether both are the same; raises `CelError` for a value of another type."""
+        """Report whether both are the same; raises `CelError` for a value of another type."""
         if other.__class__ is not self.__class__:
             raise CelError(NO_SUCH_OVERLOAD)
         return self == other

@@ -186,7 +186,7 @@ def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
         elif isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
             yield "negative numbers"
         elif field in _AMOUNTS and isinstance(value, str) and not _PERCENT.fullmatch(value):
-            yield "amounts that are not percentage"
+            yield "amounts that are not percentages"
         elif kind == "quantity" and not _is_quantity(str(value)):
             yield "invalid quantities"
     elif not isinstance(value, dict):

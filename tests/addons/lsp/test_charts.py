@@ -49,7 +49,7 @@ async def test_a_violation_is_at_the_line_of_the_template(tmp_path: Path) -> Non
         found = await work.diagnostics(template)
         privileged = next(each for each in found if each.code == PRIVILEGED)
         assert at(privileged) == (10, 6, 10, 42)
-        assert f"the value at {values}:2:1" in await work.hover(template, 10, 8)
+        assert "the value at shop/values.yaml:2:1" in await work.hover(template, 10, 8)
         # A line above moves it, though nothing is saved.
         work.replace(template, (0, 0, 0, 0), "{{- /* a Pod */}}\n")
         await work.diagnostics(

@@ -196,7 +196,7 @@ def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: T
     assert unread == {
         "legacy/broken.yaml:3:19",
         "legacy/chart/templates/c.yaml:1:3",
-        "legacy/code.yaml:14",
+        "legacy/code.yaml:14:19",
     }
     assert body["summary"]["unread"] == 3
     [message] = [text for subject, text in team.rows(body, "note") if subject == "2 files"]
@@ -367,7 +367,7 @@ def test_a_policy_in_cel_is_compared_with_that_of_its_name(
     [message] = [each for _, each in team.rows(body, "note") if "disallow-host-path" in each]
     named = "chartkit/baseline/disallow-host-path"
     assert message.startswith(f"{'means the same as' if same else 'has the name of'} {named}")
-    assert ("no request was found" if same else "of some Pod it says") in message
+    assert ("no request was found" if same else "for some Pod the result here is") in message
 
 
 @pytest.mark.slow

@@ -36,10 +36,11 @@ _NAMED: Final[dict[str, Path]] = {
     for name in (
         *("request.operation", "request.userInfo.username", "request.userInfo.groups"),
         *("request.roles", "request.clusterRoles", "request.namespace"),
-        *("serviceAccountName", "serviceAccountNamespace"),
     )
 }
 """What rules name of a request besides its objects."""
+_ACCOUNTS: Final[tuple[str, ...]] = ("serviceAccountName", "serviceAccountNamespace")
+"""The names of the parts of a user that is a service account."""
 Ask = Callable[[Case, Request], object]
 """A function that asks a policy about a case, by a request whose reads are recorded."""
 
@@ -68,10 +69,12 @@ def besides(
         others = [each for each in literals if (type(each), str(each)) not in values]
         text = json.dumps(body, default=str)
         named = (place(path) for name, path in _NAMED.items() if name in text)
-        for path in sorted(read.union(*named), key=str):
-            if others or path not in known:
-                told = compared(path, others if path in known else literals)
-                yield Leaf(path, tuple(around_all(told)), group)
+        accounts = {path for name in _ACCOUNTS if name in text for path in place((name,))}
+        for path in sorted(read.union(accounts, *named), key=str):
+            is_whole = path in accounts or path not in known
+            if others or is_whole:
+                compared_with = compared(path, literals if is_whole else others)
+                yield Leaf(path, tuple(around_all(compared_with)), group)
 
 
 def _places_read(ask: Ask, case: Case, kind: GroupVersionKind) -> frozenset[Path]:

@@ -32,7 +32,7 @@ the APIs of its own client then, to which the aggregator's, which every API serv
 {{- end -}}
 {{- end -}}
 
-{{/* The version in an image's tag, without its v; empty for a tag that is no version. */}}
+{{/* The version in an image's tag, without its v; empty for a tag that is not a version. */}}
 {{- define "kyverno-policies.imageVersion" -}}
 {{- regexFind ":v?[0-9]+[.][0-9]+[^@:/]*(@|$)" . | trimPrefix ":" | trimPrefix "v" | trimSuffix "@" -}}
 {{- end -}}

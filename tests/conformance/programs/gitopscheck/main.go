@@ -171,7 +171,7 @@ func (t types) keys(structure *ast.StructType, into map[string]ast.Expr) {
 
 func (t types) judge(value any, kind ast.Expr, path string, problems *[]string) {
 	fail := func(want string) {
-		*problems = append(*problems, fmt.Sprintf("%s: is no %s: %v", path, want, value))
+		*problems = append(*problems, fmt.Sprintf("%s: is not a %s: %v", path, want, value))
 	}
 	switch known := kind.(type) {
 	case *ast.StarExpr:

@@ -129,7 +129,7 @@ def test_deep_documents_are_refused_by_the_reader() -> None:
 def test_alias_bombs_are_refused_by_the_reader() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    with pytest.raises(InputError, match="aliases stand for"):
+    with pytest.raises(InputError, match="aliases expand to"):
         parse_yaml("\n".join(lines))
 
 

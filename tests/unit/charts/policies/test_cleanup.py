@@ -181,7 +181,12 @@ def test_the_cleanup_controller_may(policy_type: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "minimum", "said"),
     [
-        ("kyverno.io/v2", "kyverno.io/v2beta1", "1.12", "no ClusterCleanupPolicy of kyverno.io/v2"),
+        (
+            "kyverno.io/v2",
+            "kyverno.io/v2beta1",
+            "1.12",
+            "not a ClusterCleanupPolicy of kyverno.io/v2",
+        ),
         ("  schedule:", "  when:", "1.12", "has no schedule"),
         ("  match:", "  about:", "1.12", "matches nothing"),
         ("Foreground", "Foreground", "1.11", "claims Kyverno 1.11"),

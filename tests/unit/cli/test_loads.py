@@ -24,9 +24,9 @@ _OUTPUT = _DECLARED | {"atomic", "report", "scan"}
 """Options of outputs and of scans, which only declare."""
 _CLICK = frozenset({"click"})
 _MORE = {
-    "check-compat": {"documents", "helm", "kyverno", "output", "project", "render", "schemas"}
+    "check-compat": {"documents", "go", "helm", "kyverno", "output", "project", "render", "schemas"}
     | {"temporary", "jmespath", "semver", "wording", "yaml", "cython_runtime"},
-    "explain": {"charts", "documents", "helm", "kyverno", "registration", "schemas", "values"}
+    "explain": {"charts", "documents", "go", "helm", "kyverno", "registration", "schemas", "values"}
     | {"yaml", "cython_runtime"},
     **dict.fromkeys(
         ("migrate", "plan"),

@@ -116,7 +116,7 @@ def test_a_guard_values_and_labels_are_kept() -> None:
         ("{{ .Values.a | unknown }}", "Helm has no such function"),
         ("{{ if unknown .Values.a }}b{{ end }}", "Helm has no such function"),
         ('{{ define "kyverno-policies.enabled" }}true{{ end }}', "no templates of its own"),
-        ('{{ block "a" . }}{{ end }}', "no Helm code that can be read"),
+        ('{{ block "a" . }}{{ end }}', "not Helm code that can be read"),
         ('{{ include "kyverno-policies.call" . }}', "beside a guard"),
         ("{{ include .Values.a . }}", "without a name"),
         ("{{ if .Values.a }}", "has no end"),
@@ -135,7 +135,7 @@ def test_a_guard_values_and_labels_are_kept() -> None:
             "megabytes",
         ),
         ("{{ .Values.a }}" * 2001, "more than 2000 actions"),
-        ("{{ if `a b", "no Helm code that can be read"),
+        ("{{ if `a b", "not Helm code that can be read"),
     ],
 )
 def test_what_a_policy_may_not_do(code: str, message: str) -> None:

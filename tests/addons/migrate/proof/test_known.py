@@ -280,3 +280,27 @@ def test_an_entry_whose_name_is_a_word_of_a_key_is_loaded() -> None:
     proof, _ = _proof(rule, "ConfigMap", named=True)
     assert proof.named.get(ENTRIES_BY_WORD.text)
     assert proof.equal, proof.differences
+
+
+@pytest.mark.slow
+def test_the_text_of_a_pattern_itself_is_a_difference_of_all() -> None:
+    pattern = "      validate: {pattern: {metadata: {annotations: {class: 'haproxy | nginx'}}}}\n"
+    proof, changes = _proof(f"\n{pattern}", "Ingress", named=True)
+    assert (proof.equal, proof.decided > 10, changes) == (True, True, set())
+
+
+@pytest.mark.slow
+def test_an_image_that_a_mutation_takes_from_a_registry_is_there() -> None:
+    rule = """
+      mutate:
+        foreach:
+        - list: request.object.spec.containers
+          context:
+          - name: found
+            imageRegistry: {reference: "{{ element.image }}", jmesPath: resolvedImage}
+          patchStrategicMerge:
+            spec: {containers: [{name: "{{ element.name }}", image: "{{ found }}"}]}
+"""
+    proof, _ = _proof(rule, "Pod", named=True)
+    assert proof.equal
+    assert proof.decided > 10

@@ -218,7 +218,10 @@ class _Reader:
         for path in self._all(node.args, scope):
             self._note(path, (_UNKNOWN,))
         if isinstance(node.target, Ident) and node.target.name == "image":
-            return ((IMAGE,),) if node.function == "GetMetadata" else ()
+            if node.function != "GetMetadata":
+                return ()
+            self._note((IMAGE,), ())
+            return ((IMAGE,),)
         if isinstance(node.target, Ident) and node.target.name == "globalContext":
             return ((GLOBAL, texts[0]),) if texts else ()
         if len(texts) < 2 or _UNKNOWN in texts[:2]:

@@ -24,7 +24,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
 from chartkit.engine import Request
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.reads import Reads
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Json, Resource
 
 _MOST: Final = 8
 """The most rounds in which the fields that an object lacks are put there."""
@@ -65,7 +65,7 @@ def besides(
     met = met_bases(Space(kind, (base,), tuple(facets)))
     read = {path for case in (base, *met[:1]) for path in _places_read(ask, case, kind)}
     for group, body in parts:
-        literals = literals_in(body)
+        literals = [part for literal in literals_in(body) for part in _alternatives(literal)]
         others = [each for each in literals if (type(each), str(each)) not in values]
         text = json.dumps(body, default=str)
         named = (place(path) for name, path in _NAMED.items() if name in text)
@@ -75,6 +75,16 @@ def besides(
             if others or is_whole:
                 compared_with = compared(path, literals if is_whole else others)
                 yield Leaf(path, tuple(around_all(compared_with)), group)
+
+
+def _alternatives(literal: Json) -> Iterator[Json]:
+    """Yield the alternatives of a pattern, or the literal itself. A value that is the text of the
+    whole pattern, `a | b`, passes a ClusterPolicy (`differences.OWN_WILDCARDS`): it is not tried.
+    """
+    if isinstance(literal, str) and "|" in literal:
+        yield from filter(None, map(str.strip, literal.split("|")))
+    else:
+        yield literal
 
 
 def _places_read(ask: Ask, case: Case, kind: GroupVersionKind) -> frozenset[Path]:

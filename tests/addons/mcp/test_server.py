@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -428,9 +429,15 @@ def test_nothing_outlives_the_server(root: Path, how: signal.Signals) -> None:
 
 
 def running(raw: _Raw) -> list[int]:
-    """The workers that have not ended: those that nobody waited for yet are zombies."""
-    stats = {each: Path(f"/proc/{each}/stat").read_text() for each in raw.workers()}
-    return [each for each, text in stats.items() if text.rpartition(")")[2].split()[0] != "Z"]
+    """Return the workers that have not ended; one that is not reaped yet is a zombie."""
+    return [worker for worker in raw.workers() if state_of(worker) not in ("", "Z")]
+
+
+def state_of(process: int) -> str:
+    """Return the state of a process as Linux shows it; empty where it is gone."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
 
 
 def wait_until(holds: Any) -> None:

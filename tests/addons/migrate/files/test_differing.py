@@ -8,6 +8,8 @@ import pytest
 from chartkit.addons.migrate.files.differing import DIFFERS
 from tests.addons.migrate.files.migrations import migrated
 
+pytestmark = pytest.mark.slow
+
 _POLICY: Final = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy

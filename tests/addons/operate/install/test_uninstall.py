@@ -6,6 +6,8 @@ from tests.addons.operate.install.conftest import World, set_status
 from tests.api_server_controllers import write_webhooks
 from tests.api_server_http import Refused, Request
 
+pytestmark = pytest.mark.slow
+
 HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 POD = "/api/v1/namespaces/kyverno/pods/kyverno-admission-controller"
 

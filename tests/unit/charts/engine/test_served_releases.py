@@ -151,6 +151,7 @@ environments:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kyverno", "installed"),
     [*((each, release(each)) for each in SERVED[:-1]), (f"{SERVED[-2]}.1", f"v{SERVED[-2]}.1")],

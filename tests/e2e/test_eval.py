@@ -175,7 +175,7 @@ def test_what_is_no_cel_is_not_formatted(tmp_path: Path) -> None:
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("ERROR: a.cel:3:1: Syntax error: ")
     assert _cel(tmp_path, "--format", "a", "-i", "web.yaml").code == 2
-    deep = "a && (b || " * 120 + "c" + ")" * 120
+    deep = "a && (b || " * 400 + "c" + ")" * 400
     done = _cel(tmp_path, "--format", deep)
     assert (done.code, done.out) == (2, "")
     assert "recursion limit exceeded" in done.err

@@ -84,8 +84,7 @@ class Program:
         self, variables: Mapping[str, Value], host: Host, evaluations: list[Evaluation]
     ) -> Value:
         if self._traced is None:
-            planner = Planner(self.checked, self.environment, self.folded, traced=True)
-            self._traced = planner.plan(self.checked.root, {}), planner.slots
+            self._traced = self._plan(traced=True)
         step, slots = self._traced
         trace = Trace()
         outcome = _outcome(step, Frame(variables, host, self._limit, slots, trace))
@@ -103,23 +102,34 @@ class Program:
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""
         limit = self._limit or WORK_LIMIT
-        generated = generate(self.checked, self.environment, self.folded, limit)
-        self._fast = _undecided if generated is None else generated.load()
+        try:
+            generated = generate(self.checked, self.environment, self.folded, limit)
+            self._fast = _undecided if generated is None else generated.load()
+        except RecursionError:
+            # The stack has no room for it now; another caller may have.
+            return _undecided
         return self._fast
 
     def evaluate_with_cost(
         self, variables: Mapping[str, Value], host: Host = OFFLINE
     ) -> tuple[Value | CelError, int]:
         """The value, or the error of an expression that has none, and its cost as cel-go counts."""
-        step = self._exact or self._plan()
+        if self._exact is None:
+            try:
+                self._exact, self._slots = self._plan()
+            except CelError as error:
+                return error, 0
         frame = Frame(variables, host, self._limit, self._slots)
-        return _outcome(step, frame), frame.cost
+        return _outcome(self._exact, frame), frame.cost
 
-    def _plan(self) -> Step:
-        planner = Planner(self.checked, self.environment, self.folded)
-        self._exact = planner.plan(self.checked.root, {})
-        self._slots = planner.slots
-        return self._exact
+    def _plan(self, *, traced: bool = False) -> tuple[Step, int]:
+        """Return the closures and the number of their slots; raises `CelError` where the stack has
+        no room for them."""
+        planner = Planner(self.checked, self.environment, self.folded, traced=traced)
+        try:
+            return planner.plan(self.checked.root, {}), planner.slots
+        except RecursionError:
+            raise CelError(str(TooDeepError())) from None
 
     @property
     def _limit(self) -> int | None:

@@ -93,7 +93,7 @@ BOOLS: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
-"""What Go reads as a boolean (`ParseBool`)."""
+"""The texts that Go reads as a boolean (`ParseBool`)."""
 
 
 class NumberError(GoError):

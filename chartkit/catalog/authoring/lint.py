@@ -122,4 +122,4 @@ def _names_no_policy(source: Path) -> bool:
 
 
 _OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b", LFS_POINTER)
-"""What a policy's text has, and how packed files and pointers of Git LFS begin."""
+"""The keys of a policy's text, and the beginnings of packed files and pointers of Git LFS."""

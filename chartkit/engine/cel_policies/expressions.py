@@ -27,7 +27,7 @@ from chartkit.suggestions import did_you_mean, suggestion
 
 _REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
 _OWN: Final = ("variables", "params")
-"""What a policy's environment has in addition to the environment of its kind."""
+"""The variables that a policy's environment adds to the environment of its kind."""
 
 Fields = tuple[tuple[str, Type], ...]
 """The names of a policy's variables with their types, in their order."""

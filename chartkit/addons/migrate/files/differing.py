@@ -24,7 +24,7 @@ def without_differing(
     conversion: Conversion, proof: Proof, convert: Convert, prove: Prove
 ) -> tuple[Conversion, Proof]:
     """Return a conversion that leaves the rules which differ, and its proof; the same conversion
-    where these are all of its rules, or cannot be told from the others."""
+    where these are all of its rules, or the proof cannot single them out."""
     whole, left, converted = (conversion, proof), dict[int, NotConvertible](), conversion
     number = sum(outcome.converted for outcome in conversion.outcomes)
     while cases := [each.case for each in proof.differences if each.stored]:

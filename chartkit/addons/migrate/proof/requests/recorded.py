@@ -38,7 +38,7 @@ _NAMED: Final[dict[str, Path]] = {
         *("request.roles", "request.clusterRoles", "request.namespace"),
     )
 }
-"""What rules name of a request besides its objects."""
+"""The parts of a request, besides its objects, that rules name."""
 _ACCOUNTS: Final[tuple[str, ...]] = ("serviceAccountName", "serviceAccountNamespace")
 """The names of the parts of a user that is a service account."""
 Ask = Callable[[Case, Request], object]

@@ -7,6 +7,7 @@ reads, such as its image, each is judged anew.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -258,9 +259,11 @@ class Shared(Generic[V]):
         return found
 
     def keep(self, reads: Reads, place: Hashable, verdict: V) -> None:
-        """Keep a verdict for all requests that answer the reads alike."""
-        if self._space.has(reads.size):
-            self._trees.setdefault(place, ReadTree()).keep(reads, (verdict, reads.course))
+        """Keep a verdict for all requests that answer the reads alike, unless their answers nest
+        too deep to be compared."""
+        with suppress(RecursionError):
+            if self._space.has(reads.size):
+                self._trees.setdefault(place, ReadTree()).keep(reads, (verdict, reads.course))
 
     def forget(self) -> None:
         """Forget all verdicts."""

@@ -239,7 +239,7 @@ def test_deeply_nested_objects_get_their_own_verdict(place: str) -> None:
         _compiled(policy_resource(rule(match={"any": [{"resources": _SELECTED}]}))),
     ]
     judge = Judge(policies)
-    for depth in (0, 900, 0, 900):
+    for depth in (0, 900, 0, *range(300, 900, 60)):
         nested: Json = "a"
         for _ in range(depth):
             nested = [nested]

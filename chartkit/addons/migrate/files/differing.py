@@ -13,6 +13,8 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.model import Resource
 
 DIFFERS: Final = "the proof found a difference between both forms"
+_MOST_ROUNDS: Final = 4
+"""The most proofs of what is left: each takes as long as the first one."""
 Left: TypeAlias = Mapping[int, NotConvertible]
 """Why rules are left, by their index."""
 Convert: TypeAlias = Callable[[Resource, Left], Conversion]
@@ -27,7 +29,10 @@ def without_differing(
     where these are all of its rules, or the proof cannot single them out."""
     whole, left, converted = (conversion, proof), dict[int, NotConvertible](), conversion
     number = sum(outcome.converted for outcome in conversion.outcomes)
-    while cases := [each.case for each in proof.differences if each.stored]:
+    for _ in range(_MOST_ROUNDS):
+        cases = [each.case for each in proof.differences if each.stored]
+        if not cases:
+            break
         differing = _differing(converted, cases, convert, prove)
         left |= differing
         if not differing or len(left) == number:

@@ -26,7 +26,7 @@ from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.kubernetes.kinds import kind_of, resource_name
 from chartkit.model import Resource
 from chartkit.network.cluster.client import Cluster, connect
-from chartkit.network.cluster.errors import ClusterError
+from chartkit.network.cluster.source import ClusterError
 from tools.serve_on_cluster import Checks
 
 _POLICIES: Final = Path(__file__).with_suffix(".yaml")

@@ -20,10 +20,11 @@ from chartkit.network.downloads.archives import read_archive, read_folder, unpac
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.download import checked_url
 from chartkit.network.downloads.git import read_ssh
-from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.lockfile import (
     CHARTS,
+    DEFAULT,
     VENDOR,
+    Limits,
     Lock,
     Origin,
     SourceKind,

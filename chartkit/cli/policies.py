@@ -150,7 +150,7 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
     SOURCE is a folder, a git checkout, or an archive (tar.gz or zip) by its path or URL.
     """
     from chartkit.catalog.vendoring import source_text, vendor
-    from chartkit.network.downloads.limits import waiting
+    from chartkit.network.downloads.lockfile import waiting
     from chartkit.wording import counted
 
     taken = vendor(source, project, name, ref, waiting(timeout))
@@ -195,7 +195,7 @@ def update(
         source_text,
         vendored_names,
     )
-    from chartkit.network.downloads.limits import waiting
+    from chartkit.network.downloads.lockfile import waiting
 
     if name is None and (source or ref):
         raise click.UsageError("--source and --ref need the NAME of a library")

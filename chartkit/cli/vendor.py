@@ -36,7 +36,7 @@ def vendor_chart(
     and the digest of every file; a version that was vendored and has changed is refused.
     """
     from chartkit.charts.upstream.vendored import vendor_chart
-    from chartkit.network.downloads.limits import waiting
+    from chartkit.network.downloads.lockfile import waiting
     from chartkit.wording import counted
 
     done = vendor_chart(name, version, project, source, waiting(timeout))

@@ -27,10 +27,17 @@ from chartkit.errors import ChartkitError, LookupFailed
 from chartkit.go.strconv import quote
 from chartkit.go.x509 import certificates
 from chartkit.network.http import limits as net
-from chartkit.network.http.allowed import AllowedHosts
-from chartkit.network.http.connections import Dial, Hop, Resolver, resolve, system_trust, trust_in
+from chartkit.network.http.connections import (
+    AllowedHosts,
+    Dial,
+    Hop,
+    Resolver,
+    resolve,
+    system_trust,
+    trust_in,
+)
 from chartkit.network.http.errors import DialError, Fault, NetworkError
-from chartkit.network.http.limits import pauses, within
+from chartkit.network.http.limits import Memory, pauses, within
 from chartkit.network.http.transport import Request, Transport, read_body
 from chartkit.network.http.urls import (
     PORTS,
@@ -41,7 +48,6 @@ from chartkit.network.http.urls import (
     scheme_of,
     shown_url,
 )
-from chartkit.network.lookup_cache import Memory
 
 _OVERHEAD: Final = 1000
 _TRUSTS: Final = 8

@@ -16,8 +16,7 @@ from chartkit.model import (
     mappings_at,
     text_of,
 )
-from chartkit.network.cluster.discovery import ApiResource
-from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.reader import ApiResource, Reader
 from chartkit.report import ReportOptions
 from chartkit.scan.verdicts import ReportedForms
 from chartkit.wording import abridged, counted

@@ -11,9 +11,14 @@ from typing import Final
 
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Diagnostic, Location, Places, Resource, Severity
-from chartkit.network.downloads.object_store import download
-from chartkit.network.downloads.remote import Fetched, fetch, is_remote, read_remote
-from chartkit.network.http.allowed import read_hosts
+from chartkit.network.downloads.remote import (
+    Fetched,
+    download_object,
+    fetch,
+    is_remote,
+    read_remote,
+)
+from chartkit.network.http.connections import read_hosts
 from chartkit.output.folders import write_below
 from chartkit.scan.inputs import is_stored
 from chartkit.temporary import TemporaryFolder
@@ -56,7 +61,7 @@ class RemotePaths:
     def _downloaded(self, url: str) -> str:
         folder = TemporaryFolder()
         self._folders.append(folder)
-        path = download(url, folder.path)
+        path = download_object(url, folder.path)
         self._names[str(path)] = url
         self._names[f"{folder.path}{os.sep}"] = f"{url.rstrip('/')}/"
         return str(path)

@@ -354,7 +354,7 @@ def _shown_places(formats: Collection[str]) -> Shown:
 
 
 def _upload(url: str, pieces: Iterable[str]) -> None:
-    from chartkit.network.downloads.object_store import upload
+    from chartkit.network.downloads.remote import upload
 
     upload(url, pieces)
 

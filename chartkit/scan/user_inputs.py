@@ -281,7 +281,7 @@ def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
     inputs = _with_registries(inputs, options.registry)
     if not options.network.allowed_hosts:
         return inputs
-    from chartkit.network.http.allowed import read_hosts
+    from chartkit.network.http.connections import read_hosts
     from chartkit.network.services import Services
 
     return replace(inputs, services=Services(read_hosts(options.network.allowed_hosts)))

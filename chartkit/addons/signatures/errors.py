@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine.ports import SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed, extra
-from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import RegistryError
 
 _JOINED: Final = 50
 """The maximum of messages that are joined: an image may have a thousand signatures."""

@@ -24,7 +24,7 @@ from chartkit.engine.ports import (
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.cleaning import NO_SECRETS
-from chartkit.network.lookup_cache import Memory
+from chartkit.network.http.limits import Memory
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.images import Registries
 

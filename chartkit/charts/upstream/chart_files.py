@@ -10,8 +10,7 @@ from typing import Final
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
-from chartkit.network.downloads.limits import DEFAULT, Limits
-from chartkit.network.downloads.lockfile import FileCollector
+from chartkit.network.downloads.lockfile import DEFAULT, FileCollector, Limits
 from chartkit.output.write import RECORD
 
 METADATA: Final = "Chart.yaml"

@@ -32,11 +32,12 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Json, Location
 from chartkit.network.downloads.archives import read_archive, read_folder, unpack
 from chartkit.network.downloads.download import checked_url, download
-from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.lockfile import (
     CHARTS,
+    DEFAULT,
     LOCK_FILE,
     VENDOR,
+    Limits,
     Lock,
     Origin,
     SourceKind,

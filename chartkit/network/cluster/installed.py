@@ -24,8 +24,7 @@ from chartkit.engine.context.global_context import (
 from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
-from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
-from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.reader import ApiResource, Discovery, Reader, sample
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 

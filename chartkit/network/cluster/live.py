@@ -16,8 +16,7 @@ from urllib.parse import unquote, urlsplit
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Body, Json, mapping_at, text_of
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.kubeconfig import is_sendable
+from chartkit.network.cluster.client import Cluster, is_sendable
 from chartkit.network.cluster.source import TOO_LARGE, RefusedError, SourceError, with_query
 
 _CONNECT: Final = 10.0

@@ -1,8 +1,8 @@
-"""A port for answers of an API server: from a live server, or from a recording of one."""
+"""A port for answers of an API server, from a live server or a recording; errors of clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, Protocol
 from urllib.parse import urlencode
 
@@ -77,3 +77,46 @@ def objects_in(page: Body) -> list[Body]:
         return [object_in(each) for each in items or ()]
     except AnswerError:
         raise AnswerError("lists something that is not an object") from None
+
+
+class ClusterError(ChartkitError):
+    """The cluster cannot be asked: no kubeconfig, no such context, no answer, no permission."""
+
+
+class NoAnswerError(ClusterError):
+    """The API server did not answer, or failed to: another try may do better."""
+
+
+class ReleaseError(ChartkitError):
+    """Helm could not do what it was asked to do with a release."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class NotReadyError(ChartkitError):
+    """Something did not become ready in time."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class CutShortError(ChartkitError):
+    """A step failed, or the user interrupted it, after others were done.
+
+    stands: what stands in the cluster, a line each; on: the command that goes on from there;
+    by: Ctrl-C or SIGTERM, None where it failed.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        reason: str,
+        hint: str | None,
+        stands: Sequence[str],
+        on: str,
+        by: KeyboardInterrupt | None = None,
+    ) -> None:
+        super().__init__(reason, None, hint)
+        self.stands = tuple(stands)
+        self.on = on
+        self.by = by

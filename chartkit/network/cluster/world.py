@@ -22,12 +22,18 @@ from chartkit.engine.ports import (
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned_answer, held_key, not_found
-from chartkit.network.cluster.discovery import SECRETS, ApiResource, Discovery, sample
-from chartkit.network.cluster.reader import Reader, config_map_path, listed
+from chartkit.network.cluster.reader import (
+    SECRETS,
+    ApiResource,
+    Discovery,
+    Reader,
+    config_map_path,
+    listed,
+    sample,
+)
 from chartkit.network.cluster.recording import Recorder
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
-from chartkit.network.http.limits import pauses
-from chartkit.network.lookup_cache import Memory
+from chartkit.network.http.limits import Memory, pauses
 from chartkit.network.verifiers import blob_verifier
 
 MOST_REMEMBERED: Final = 10_000

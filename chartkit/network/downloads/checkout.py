@@ -17,8 +17,13 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.network.downloads.limits import Limits
-from chartkit.network.downloads.lockfile import PLAIN, FileCollector, checked_name, is_left_out
+from chartkit.network.downloads.lockfile import (
+    PLAIN,
+    FileCollector,
+    Limits,
+    checked_name,
+    is_left_out,
+)
 
 _GIT: Final = "git"
 _HEAD: Final = "HEAD"

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.lockfile import Limits
 from chartkit.network.http.connections import anywhere
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.transport import Request, Response, Route, Transport

@@ -14,7 +14,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.checkout import fetch_into, read_checkout, store_pack
 from chartkit.network.downloads.download import asked, body_of, checked_url, failed
-from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.lockfile import Limits
 from chartkit.network.http.connections import anywhere
 from chartkit.network.http.errors import NetworkError
 from chartkit.network.http.transport import Request, Route, Transport

@@ -1,5 +1,5 @@
 """Folders of what was vendored: the lock file, with the origin and digest of every file, the paths
-that are taken, and the folder replaced in one step."""
+and sizes that are taken, and the folder replaced in one step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Json, Location, Severity
-from chartkit.network.downloads.limits import Limits
+from chartkit.network.http import limits as net
 from chartkit.output import atomic_folder
 from chartkit.output.folders import write_below
 
@@ -276,3 +276,32 @@ class FileCollector:
                     what = f"has '{parent}' both as a file and as a folder"
                     raise InputError(what, Location(self._source))
         return self.files
+
+
+@dataclass(frozen=True, slots=True)
+class Limits(net.Limits):
+    """Limits of a download, in addition to those of a request. archive: bytes of an archive; files,
+    file, total: how many files, bytes of one and of all; ratio: how many times its own size an
+    archive may unpack to, where that is more than ratio_from bytes."""
+
+    silence: float = 20.0
+    patience: float = 300.0
+
+    archive: int = 64_000_000
+    files: int = 20_000
+    file: int = 16_000_000
+    total: int = 128_000_000
+    ratio: int = 100
+    ratio_from: int = 8_000_000
+
+
+DEFAULT: Final = Limits()
+"""The public Kyverno library has some 6,000 files and 11 MB; a chart of Kyverno 100 and 5 MB."""
+
+
+def waiting(seconds: float | None) -> Limits:
+    """Return the limits with other seconds for a server that says nothing; None: the usual ones."""
+    if seconds is None:
+        return DEFAULT
+    patience = seconds * DEFAULT.patience / DEFAULT.silence
+    return replace(DEFAULT, connect=seconds, silence=seconds, patience=patience)

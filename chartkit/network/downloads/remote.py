@@ -1,30 +1,35 @@
-"""Sources by their URLs: files, archives and repositories of git, fetched whole.
+"""Sources by their URLs: files, archives and repositories of git, fetched whole; object stores.
 
 `https://HOST/FILE`, `https://HOST/ARCHIVE.tar.gz//PATH`, `https://HOST/REPOSITORY.git//PATH` or
 `git+https://HOST/REPOSITORY//PATH`, `ssh://USER@HOST/REPOSITORY//PATH` or
 `USER@HOST:REPOSITORY//PATH`; pinned by `#sha256=DIGEST`, of git by `?ref=COMMIT`.
+Objects (`s3://`, `gs://`, …) are read and written by fsspec (extra `chartkit[remote]`), with the
+credentials, regions and endpoints of the store's own configuration, such as AWS's variables.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 from urllib.parse import parse_qs
 
-from chartkit.errors import InputError
+from chartkit.errors import ChartkitError, InputError, extra
 from chartkit.model import Location
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.download import checked_url, download
 from chartkit.network.downloads.git import COMMIT, fetch_revision, fetch_ssh_revision, read_ssh
-from chartkit.network.downloads.limits import DEFAULT, Limits
-from chartkit.network.downloads.lockfile import checked_name, digest
-from chartkit.network.http.allowed import AllowedHosts, allowed_route
-from chartkit.network.http.connections import anywhere
+from chartkit.network.downloads.lockfile import DEFAULT, Limits, checked_name, digest
+from chartkit.network.http.connections import AllowedHosts, allowed_route, anywhere
 from chartkit.network.http.transport import Route
 from chartkit.network.http.urls import is_url, shown_url
+from chartkit.output.folders import path_below
 
 _GIT: Final = re.compile(r"git(?:\+|::)(?=https?://)", re.IGNORECASE)
 _SHORT: Final = re.compile(r"[\w.+-]+@[\w.-]+:(?!//)")
@@ -179,3 +184,65 @@ def _checked(fetched: Fetched) -> Fetched:
         message = f"there is no file or folder '{path}' in it" if path else "holds no file"
         raise InputError(message, Location(fetched.source.shown))
     return fetched
+
+
+def download_object(url: str, folder: Path) -> Path:
+    """Download an object, or all below a path, into a folder; return the file or the folder.
+
+    Raise InputError for what is not there or cannot be read.
+    """
+    system, path = _system(url)
+    with _errors(url):
+        if system.isfile(path):
+            file = path_below(folder, PurePosixPath(path).name)
+            system.get_file(path, str(file))
+            return file
+        found = sorted(system.find(path))
+        for each in found:
+            file = path_below(folder, each.removeprefix(path.rstrip("/")).lstrip("/"))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            system.get_file(each, str(file))
+    if not found:
+        raise InputError("no such file or folder", Location(url))
+    return folder
+
+
+def upload(url: str, pieces: Iterable[str]) -> None:
+    """Write a text to a file of an object store, whole or not at all; raise InputError."""
+    system, path = _system(url)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", delete=False) as file:
+        try:
+            file.writelines(pieces)
+            file.close()
+            with _errors(url):
+                system.put_file(file.name, path)
+        finally:
+            os.unlink(file.name)
+
+
+def _system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        hint = f"{extra('remote')}, and s3fs, gcsfs or adlfs"
+        raise InputError("needs fsspec, which is not installed", Location(url), hint) from None
+    with _errors(url):
+        system, path = url_to_fs(url)
+    return system, str(path)
+
+
+@contextmanager
+def _errors(url: str) -> Iterator[None]:
+    """Raise InputError for what a store's package raises, whose errors have no common class."""
+    try:
+        yield
+    except ChartkitError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file or folder", Location(url)) from None
+    except ImportError as error:
+        raise InputError(f"needs a package: {error}", Location(url)) from None
+    except Exception as error:  # noqa: BLE001 - a package of someone else may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"cannot be reached: {reason}", Location(url)) from None

@@ -1,11 +1,19 @@
-"""Limits of time, attempts and redirects of requests, and work that is kept within them."""
+"""Limits of time, attempts and redirects of requests, work that is kept within them, and the memory
+of outcomes by which nothing is asked twice."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
+
+from chartkit.errors import ChartkitError
+
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +33,6 @@ class Limits:
     pause: float = 0.5
     longest_pause: float = 20.0
     redirects: int = 5
-
-
-Found = TypeVar("Found")
 
 
 _FIRST: Final = 0.01
@@ -69,3 +74,51 @@ def within(seconds: float, work: Callable[[], Found]) -> Found:
     if not found:
         raise RuntimeError("the work ended without a word")
     return found[0]
+
+
+class Memory(Generic[Key, Found]):
+    """Outcomes by key, failures included. The least recently used ones are forgotten first, but
+    never the last one."""
+
+    __slots__ = ("_known", "_left", "_size")
+
+    def __init__(
+        self,
+        room: float = math.inf,
+        size: Callable[[Key, Found | ChartkitError], int] = lambda _key, _outcome: 1,
+    ) -> None:
+        """Create an empty memory. room: the sum of the sizes that are kept; size: of a key with its
+        outcome, 1 for each by default."""
+        self._known: OrderedDict[Key, Found | ChartkitError] = OrderedDict()
+        self._left = room
+        self._size = size
+
+    def once(self, key: Key, find: Callable[[], Found]) -> Found:
+        """Return the outcome for a key, found now or before; raises what `find` raised."""
+        if key not in self._known:
+            try:
+                self.put(key, find())
+            except ChartkitError as error:
+                self.put(key, error)
+        self._known.move_to_end(key)
+        outcome = self._known[key]
+        if isinstance(outcome, ChartkitError):
+            raise outcome.with_traceback(None)
+        return outcome
+
+    def get(self, key: Key) -> Found | None:
+        """Return what was found for a key; None where nothing was."""
+        if key not in self._known:
+            return None
+        self._known.move_to_end(key)
+        outcome = self._known[key]
+        return None if isinstance(outcome, ChartkitError) else outcome
+
+    def put(self, key: Key, outcome: Found | ChartkitError) -> None:
+        """Remember an outcome in place of an earlier one."""
+        if key in self._known:
+            self._left += self._size(key, self._known.pop(key))
+        self._known[key] = outcome
+        self._left -= self._size(key, outcome)
+        while self._left < 0 and len(self._known) > 1:
+            self._left += self._size(*self._known.popitem(last=False))

@@ -18,7 +18,7 @@ from chartkit.engine.scalars.image_reference import parse_repository as reposito
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, mappings_at, text_of
-from chartkit.network.lookup_cache import Memory
+from chartkit.network.http.limits import Memory
 from chartkit.network.registry.client import (
     DOCKER_INDEX,
     OCI_INDEX,
@@ -28,8 +28,7 @@ from chartkit.network.registry.client import (
     is_digest,
     read_json,
 )
-from chartkit.network.registry.errors import MissingError, RegistryError
-from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.settings import Limits, MissingError, RegistryError
 from chartkit.network.registry.transport import printable
 
 _DIGITS: Final = "0123456789abcdef"

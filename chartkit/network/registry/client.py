@@ -15,12 +15,11 @@ from chartkit.atomic import replacing
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.go.strconv import quote
 from chartkit.model import Json
-from chartkit.network.http.addresses import is_loopback
+from chartkit.network.http.limits import Memory
 from chartkit.network.http.transport import Request, Response
-from chartkit.network.lookup_cache import Memory
-from chartkit.network.registry.errors import MissingError, RegistryError
-from chartkit.network.registry.pull_secrets import Keychain
-from chartkit.network.registry.settings import Limits, Settings
+from chartkit.network.http.urls import is_loopback
+from chartkit.network.registry.credentials import Keychain
+from chartkit.network.registry.settings import Limits, MissingError, RegistryError, Settings
 from chartkit.network.registry.transport import (
     TokenRequest,
     Transport,

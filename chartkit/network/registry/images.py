@@ -12,7 +12,7 @@ from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import EvaluationError
 from chartkit.go.types import GoTypes
 from chartkit.model import Body, Json
-from chartkit.network.lookup_cache import Memory
+from chartkit.network.http.limits import Memory
 from chartkit.network.registry.artifacts import (
     Artifacts,
     NoReferenceError,
@@ -20,10 +20,13 @@ from chartkit.network.registry.artifacts import (
     image_of,
 )
 from chartkit.network.registry.client import Client, read_json
-from chartkit.network.registry.credentials import read_docker_config
-from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.pull_secrets import PullSecret, keychain_for, read_pull_secret
-from chartkit.network.registry.settings import Limits, Settings
+from chartkit.network.registry.credentials import (
+    PullSecret,
+    keychain_for,
+    read_docker_config,
+    read_pull_secret,
+)
+from chartkit.network.registry.settings import Limits, RegistryError, Settings
 from chartkit.network.registry.transport import Transport
 
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"

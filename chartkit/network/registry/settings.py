@@ -1,4 +1,4 @@
-"""Settings of registries: mirrors, trust, limits."""
+"""Settings of registries (mirrors, trust, limits), and the errors of their answers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from chartkit.engine.scalars.image_reference import INDEX_REGISTRY
-from chartkit.errors import InputError
+from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Location
 from chartkit.network.http import limits as net
 
@@ -80,3 +80,30 @@ def _host(text: str, option: str) -> str:
         hint = "give HOST or HOST:PORT, without https:// and without a path"
         raise InputError(f"{option}: '{text}' is not a host", hint=hint)
     return INDEX_REGISTRY if text == _ALIAS else text
+
+
+class RegistryError(LookupFailed):
+    """A missing or refused answer; the message is one line without any secret.
+
+    unanswered: whether no answer was read at all (no host was reached, or none may be asked) rather
+    than one that is bad news. Rules that verify images are in error over the first and fail over
+    the second, as Kyverno's do. without_body: what Kyverno says where it asks for no more than the
+    headers (HEAD), empty where no answer was read.
+    """
+
+    without_body: str = ""
+
+    def __init__(self, message: str, hint: str | None = None, unanswered: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.unanswered = unanswered
+
+    def worded(self, message: str) -> Self:
+        """Return the same failure in other words."""
+        made = type(self)(message)
+        made.hint, made.unanswered = self.hint, self.unanswered
+        made.without_body = self.without_body
+        return made
+
+
+class MissingError(RegistryError):
+    """The registry says that it has no such thing (404)."""

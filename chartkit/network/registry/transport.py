@@ -17,15 +17,13 @@ from urllib.parse import urlencode, urlsplit
 from chartkit.go.fmt import go_sprint
 from chartkit.model import Json
 from chartkit.network.http import transport
-from chartkit.network.http.addresses import is_forbidden_host, is_inside, literal
 from chartkit.network.http.connections import encrypted, system_trust
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.limits import Limits
 from chartkit.network.http.transport import Request, Response
-from chartkit.network.http.urls import shown_url
+from chartkit.network.http.urls import is_forbidden_host, is_inside, literal, shown_url
 from chartkit.network.registry.credentials import Login
-from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.settings import Settings
+from chartkit.network.registry.settings import RegistryError, Settings
 from chartkit.wording import shortened
 
 _ANSWERED: Final = frozenset({Fault.CUT, Fault.SIZE})

@@ -17,7 +17,7 @@ from chartkit.helm.kustomize.tree import Tree
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
-from chartkit.network.downloads.limits import DEFAULT
+from chartkit.network.downloads.lockfile import DEFAULT
 from chartkit.output.folders import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import FILE_NAME, Project, read_project

@@ -19,9 +19,8 @@ from chartkit.engine.ports.signatures import (
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.images import Registries
-from chartkit.network.registry.settings import Limits, Settings
+from chartkit.network.registry.settings import Limits, RegistryError, Settings
 from tests.addons.signatures.bundle_world import (
     BY,
     DIGEST,

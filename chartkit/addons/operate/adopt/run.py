@@ -45,12 +45,10 @@ from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import read_library, vendored_libraries
 from chartkit.library.upstream import is_policy_name
 from chartkit.model import Json, Location, Resource, Track, mapping_at, mappings_at, untracked
-from chartkit.network.cluster.discovery import SECRETS
-from chartkit.network.cluster.errors import ReleaseError
 from chartkit.network.cluster.installed import entry_objects, exception_objects
-from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.reader import SECRETS, Reader
 from chartkit.network.cluster.recording import is_recording
-from chartkit.network.cluster.source import RefusedError, with_query
+from chartkit.network.cluster.source import RefusedError, ReleaseError, with_query
 from chartkit.output import atomic_folder
 from chartkit.output.folders import path_below
 from chartkit.output.transaction import write_together

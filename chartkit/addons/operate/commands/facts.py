@@ -145,7 +145,7 @@ def _read(source: str, ending: str) -> tuple[bytes, str, str]:
 
 def _downloaded(source: str, ending: str) -> tuple[bytes, str, str]:
     from chartkit.network.downloads.download import download
-    from chartkit.network.downloads.limits import DEFAULT
+    from chartkit.network.downloads.lockfile import DEFAULT
     from chartkit.network.downloads.remote import read_remote
 
     remote = read_remote(source)

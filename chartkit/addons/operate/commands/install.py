@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chartkit.addons.operate.install.releases import Releases
     from chartkit.addons.operate.install.run import Tools
     from chartkit.network.cluster.client import Cluster
-    from chartkit.network.cluster.errors import CutShortError
+    from chartkit.network.cluster.source import CutShortError
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,7 +88,7 @@ def install(
     from chartkit.addons.operate.install import report
     from chartkit.addons.operate.install.plan import plan
     from chartkit.addons.operate.install.run import install as run
-    from chartkit.network.cluster.errors import CutShortError
+    from chartkit.network.cluster.source import CutShortError
     from chartkit.project.project import read_project
 
     project = read_project(path)
@@ -129,7 +129,7 @@ def uninstall(
     from chartkit.addons.operate.install import report
     from chartkit.addons.operate.install.remove import removal
     from chartkit.addons.operate.install.remove import uninstall as run
-    from chartkit.network.cluster.errors import CutShortError
+    from chartkit.network.cluster.source import CutShortError
     from chartkit.project.project import read_project
 
     chosen = read_project(path).environment(environment)

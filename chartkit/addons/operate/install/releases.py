@@ -22,7 +22,7 @@ from chartkit.errors import InputError
 from chartkit.helm.backend import HelmCallError, HelmClient, HelmRefusedError
 from chartkit.model import Body, Resource, mapping_at, text_of
 from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.errors import ReleaseError
+from chartkit.network.cluster.source import ReleaseError
 from chartkit.temporary import temporary_folder
 from chartkit.wording import counted
 

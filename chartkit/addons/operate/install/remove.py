@@ -15,7 +15,7 @@ from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, mapping_at
 from chartkit.network.cluster.client import CRDS, MUTATING, VALIDATING, Cluster, Collection
-from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
+from chartkit.network.cluster.source import NoAnswerError, ReleaseError
 
 PODS: Final = "app.kubernetes.io/part-of=kyverno"
 _OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")

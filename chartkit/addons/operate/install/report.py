@@ -11,7 +11,7 @@ from chartkit.addons.operate.install.run import described
 from chartkit.addons.operate.install.waiting import is_policy, replicas
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.network.cluster.client import DEPLOYMENTS, Cluster
-from chartkit.network.cluster.errors import CutShortError
+from chartkit.network.cluster.source import CutShortError
 from chartkit.render.compare.fields import What
 from chartkit.render.compare.risk import Level, risk
 from chartkit.wording import counted

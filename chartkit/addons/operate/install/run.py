@@ -15,7 +15,7 @@ from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError, TerminatedError
 from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.errors import CutShortError, NotReadyError, ReleaseError
+from chartkit.network.cluster.source import CutShortError, NotReadyError, ReleaseError
 from chartkit.wording import counted
 
 FOREIGN_SECONDS = 900

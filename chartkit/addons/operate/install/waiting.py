@@ -12,7 +12,7 @@ from chartkit.documents.reader import read_file
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
-from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
+from chartkit.network.cluster.source import NoAnswerError, NotReadyError
 from chartkit.wording import abridged
 
 WEBHOOK_LABEL: Final = "webhook.kyverno.io/managed-by=kyverno"

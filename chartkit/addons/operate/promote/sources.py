@@ -284,7 +284,7 @@ class EvidenceReader:
         if self.options.cluster:
             self._cluster("cluster", ClusterSource(self.options.context))
         if self.options.reporter is not None:
-            from chartkit.network.http.allowed import read_hosts
+            from chartkit.network.http.connections import read_hosts
             from chartkit.network.services import Services
 
             services = Services(read_hosts(self.options.allowed_hosts))

@@ -24,8 +24,7 @@ from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Diagnostic, Resource, mapping_at, mappings_at
-from chartkit.network.cluster.discovery import Discovery, sample
-from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.reader import Discovery, Reader, sample
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.gate.options import Threshold
 from chartkit.scan.gitops.releases import declares_release

@@ -20,7 +20,7 @@ from chartkit.addons.operate.rescue.webhooks import (
 )
 from chartkit.model import Body, Json, mapping_at, mappings_at
 from chartkit.network.cluster.client import Cluster, Collection
-from chartkit.network.cluster.errors import ClusterError
+from chartkit.network.cluster.source import ClusterError
 
 _FAILED: Final = re.compile(r'failed calling webhook \\?"([^"\\]+)')
 _RECENT: Final = timedelta(hours=1)

@@ -38,7 +38,7 @@ from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, mappings_at
 from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
-from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import RegistryError
 
 _KIND: Final = "application/vnd.dev.sigstore.bundle"
 _MOST_REFERRERS: Final = 50

@@ -19,7 +19,7 @@ from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.model import Body, Json
 from chartkit.network.registry.artifacts import Artifacts, image_of
 from chartkit.network.registry.client import read_json
-from chartkit.network.registry.errors import MissingError, RegistryError
+from chartkit.network.registry.settings import MissingError, RegistryError
 
 SIGNATURE: Final = "dev.cosignproject.cosign/signature"
 _CERTIFICATE: Final = "dev.sigstore.cosign/certificate"

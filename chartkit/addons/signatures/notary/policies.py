@@ -25,7 +25,7 @@ from chartkit.addons.signatures.trust.certificates import read_certificates
 from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
 from chartkit.model import Body, Json
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import RegistryError
 
 _FAILURES: Final = (SignatureError, UndecidedError)
 

@@ -20,7 +20,7 @@ from chartkit.go.strconv import quote
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.client import Document, read_json
-from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import RegistryError
 
 SIGNATURE: Final = "application/vnd.cncf.notary.signature"
 _MOST_ATTEMPTS: Final = 10

@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, connect
-from chartkit.network.cluster.errors import ClusterError, NoAnswerError
+from chartkit.network.cluster.source import ClusterError, NoAnswerError
 from tests.addons.operate.install.conftest import World
 from tests.api_server import ApiServer
 from tests.api_server_http import TOKEN, Refused, Request

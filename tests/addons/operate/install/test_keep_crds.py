@@ -7,7 +7,7 @@ from chartkit.addons.operate.install.releases import keep_definitions
 from chartkit.documents.reader import read_text
 from chartkit.helm.render import render_chart
 from chartkit.network.cluster.client import connect
-from chartkit.network.cluster.errors import ReleaseError
+from chartkit.network.cluster.source import ReleaseError
 from tests.addons.operate.install.conftest import World
 
 RECORD = "/api/v1/namespaces/kyverno/secrets/sh.helm.release.v1.kyverno.v1"

@@ -7,8 +7,7 @@ import pytest
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.network.cluster.client import connect
-from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
+from chartkit.network.cluster.client import check_kubeconfigs, connect, is_sendable
 
 WRONG: list[Any] = [1, 1.5, True, ["hush"], {"hush": "hush"}, "hush\nhush\x00", "hush\x1b"]
 

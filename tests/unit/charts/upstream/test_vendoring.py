@@ -9,8 +9,7 @@ import pytest
 
 from chartkit.charts.upstream.vendored import VendoredNow, read_vendored, vendor_chart
 from chartkit.errors import InputError
-from chartkit.network.downloads.limits import Limits
-from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, digest, read_lock
+from chartkit.network.downloads.lockfile import LOCK_FILE, Limits, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
 from tests.hasty import first, hasty
 from tests.unit.charts.upstream.vendored_files import (

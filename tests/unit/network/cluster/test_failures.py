@@ -14,9 +14,8 @@ from chartkit.errors import extra
 from chartkit.model import Body
 from chartkit.network.cluster import client
 from chartkit.network.cluster.client import Collection, connect
-from chartkit.network.cluster.errors import ClusterError
 from chartkit.network.cluster.live import LiveSource, _check
-from chartkit.network.cluster.source import RefusedError, SourceError
+from chartkit.network.cluster.source import ClusterError, RefusedError, SourceError
 from tests.api_server import TOKEN, Refused, Request
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, labelled, pod

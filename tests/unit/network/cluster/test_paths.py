@@ -7,7 +7,7 @@ from urllib3.util import parse_url
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.network.cluster.client import CRDS, Collection, object_path
-from chartkit.network.cluster.discovery import ApiResource
+from chartkit.network.cluster.reader import ApiResource
 
 _PODS = ApiResource(GroupVersionKind("", "v1", "Pod"), "pods", namespaced=True)
 _NAMES = (

@@ -7,8 +7,7 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.ports.services import ObjectKey
 from chartkit.engine.request import Request as Admission
 from chartkit.model import Body, Json, Resource, Status
-from chartkit.network.cluster.discovery import ApiResource
-from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.reader import ApiResource, Reader
 from chartkit.network.cluster.world import CachedReads, live_world
 from tests.api_server import Api, Refused, Request
 from tests.unit.network.cluster.conftest import World

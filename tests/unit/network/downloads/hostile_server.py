@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from chartkit.network.downloads.limits import DEFAULT, Limits
+from chartkit.network.downloads.lockfile import DEFAULT, Limits
 
 CALM = replace(DEFAULT, attempts=2, pause=0.01)
 """Limits that no answer passes which is only late."""

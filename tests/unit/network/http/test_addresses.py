@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.network.http.addresses import is_forbidden, is_forbidden_host, is_inside
+from chartkit.network.http.urls import is_forbidden, is_forbidden_host, is_inside
 from tests.unit.network.http.users import USERS, Refusal
 
 Form = Callable[[IPv4Address, int], IPv6Address]

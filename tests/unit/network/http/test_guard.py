@@ -10,8 +10,6 @@ import pytest
 
 from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError
-from chartkit.network.http.addresses import literal
-from chartkit.network.http.allowed import read_hosts
 from chartkit.network.http.connections import (
     Dial,
     Hop,
@@ -19,11 +17,12 @@ from chartkit.network.http.connections import (
     encrypted,
     login_of,
     proxy_of,
+    read_hosts,
     through,
 )
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.transport import Route
-from chartkit.network.http.urls import HostPort, Url, read_url, shown_url
+from chartkit.network.http.urls import HostPort, Url, literal, read_url, shown_url
 from chartkit.network.services import Services
 from tests.unit.network.downloads.hostile_server import body, redirect, serving
 from tests.unit.network.http.users import USERS, Refusal, download_refusal, registry_refusal

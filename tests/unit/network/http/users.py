@@ -9,8 +9,8 @@ import pytest
 from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError, LookupFailed
 from chartkit.network.downloads.download import download
-from chartkit.network.downloads.limits import DEFAULT
-from chartkit.network.http.allowed import read_hosts
+from chartkit.network.downloads.lockfile import DEFAULT
+from chartkit.network.http.connections import read_hosts
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, Settings
 from chartkit.network.services import Services

@@ -10,9 +10,14 @@ import pytest
 
 from chartkit.engine.ports.signatures import NOBODY_ELSE
 from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, parse_repository
-from chartkit.network.registry.errors import MissingError, RegistryError
 from chartkit.network.registry.images import Registries
-from chartkit.network.registry.settings import Limits, Settings, read_settings
+from chartkit.network.registry.settings import (
+    Limits,
+    MissingError,
+    RegistryError,
+    Settings,
+    read_settings,
+)
 from tests.loopback import at_length
 from tests.unit.network.registry.registry_server import (
     INDEX,

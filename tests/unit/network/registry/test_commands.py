@@ -13,9 +13,8 @@ import yaml
 
 from chartkit.cli.main import main
 from chartkit.errors import InputError
-from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.images import Registries
-from chartkit.network.registry.settings import read_settings
+from chartkit.network.registry.settings import RegistryError, read_settings
 from tests.signing.authority import key_pem, new_key
 from tests.unit.network.registry.conftest import CONFIG
 from tests.unit.network.registry.registry_server import Handler, Registry, digest_of, serving

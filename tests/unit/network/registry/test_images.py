@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.images import Registries
-from chartkit.network.registry.settings import Limits, Settings
+from chartkit.network.registry.settings import Limits, RegistryError, Settings
 from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.unit.network.registry.conftest import CONFIG

@@ -10,11 +10,9 @@ import pytest
 
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, read_credentials
 from chartkit.model import Body
-from chartkit.network.registry.credentials import Login
-from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.credentials import Login, find_login, read_pull_secret
 from chartkit.network.registry.images import Registries
-from chartkit.network.registry.pull_secrets import find_login, read_pull_secret
-from chartkit.network.registry.settings import Limits, Settings
+from chartkit.network.registry.settings import Limits, RegistryError, Settings
 from tests.unit.network.registry.registry_server import Registry, basic, digest_of, serving
 
 PASSWORD = "battery staple"

@@ -9,9 +9,8 @@ import pytest
 
 from chartkit.errors import ChartkitError, InputError
 from chartkit.network.registry.credentials import Login, read_docker_config
-from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.images import Registries
-from chartkit.network.registry.settings import Limits, Settings
+from chartkit.network.registry.settings import Limits, RegistryError, Settings
 from tests.unit.network.registry.registry_server import Handler, Registry, basic, digest_of
 
 PASSWORD = "correct horse"

@@ -18,7 +18,7 @@ from chartkit.engine.ports.services import (
     ServiceCall,
 )
 from chartkit.errors import LookupFailed
-from chartkit.network.http.allowed import read_hosts
+from chartkit.network.http.connections import read_hosts
 from chartkit.network.services import Limits, Services
 from tests.loopback import at_length
 from tests.self_signed import self_signed

@@ -3,7 +3,7 @@
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.network.http.allowed import read_hosts
+from chartkit.network.http.connections import read_hosts
 from chartkit.network.http.urls import HostPort
 
 

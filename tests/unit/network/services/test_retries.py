@@ -12,7 +12,7 @@ import pytest
 from chartkit.cli.main import main
 from chartkit.engine.ports.services import BadUrlError, NotAllowedError, ServiceCall
 from chartkit.errors import LookupFailed
-from chartkit.network.http.allowed import read_hosts
+from chartkit.network.http.connections import read_hosts
 from chartkit.network.http.limits import pauses
 from chartkit.network.services import Services
 from tests.unit.network.services.service import Fault, Service, cut, no_http

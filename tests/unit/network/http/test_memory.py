@@ -8,7 +8,7 @@ import pytest
 from chartkit.addons.signatures.source import body_key, question_key
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
-from chartkit.network.lookup_cache import Memory
+from chartkit.network.http.limits import Memory
 
 
 def _counting(answer: str | LookupFailed) -> tuple[Callable[[], str], list[None]]:

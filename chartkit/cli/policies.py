@@ -326,7 +326,7 @@ def lint(
     """
     from chartkit.catalog.authoring.findings import report
     from chartkit.catalog.authoring.lint import lint_policies
-    from chartkit.catalog.policy_lint.levels import levels
+    from chartkit.catalog.policy_lint.findings import levels
     from chartkit.cli.explain import known_explanations
     from chartkit.kyverno.matrix import release_of
     from chartkit.model import Severity

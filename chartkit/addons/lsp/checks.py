@@ -95,7 +95,7 @@ class Checks:
     def policy(self, path: Path, _token: Token) -> Iterator[Problem]:
         """Yield what `chartkit policies lint` says of the policies of a file."""
         from chartkit.catalog.authoring.lint import lint_policies
-        from chartkit.catalog.policy_lint.levels import NO_LEVELS, levels
+        from chartkit.catalog.policy_lint.findings import NO_LEVELS, levels
         from chartkit.project.project import read_project
 
         root, set_levels = self.session.project_of(path), NO_LEVELS

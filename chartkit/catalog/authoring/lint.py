@@ -9,8 +9,13 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
-from chartkit.catalog.policy_lint.findings import rule_findings, run_findings
-from chartkit.catalog.policy_lint.levels import NO_LEVELS, Levels, at_levels
+from chartkit.catalog.policy_lint.findings import (
+    NO_LEVELS,
+    Levels,
+    at_levels,
+    rule_findings,
+    run_findings,
+)
 from chartkit.documents.input_files import LFS_POINTER, is_there, read_bytes
 from chartkit.documents.reader import Document
 from chartkit.engine import is_policy

@@ -1,5 +1,5 @@
-"""The rules of `chartkit policies lint`: mistakes that Kyverno accepts, one module a rule.
+"""The rules of `chartkit policies lint`: mistakes that Kyverno accepts.
 
-`rule.py` has the base class and the subject that a rule is given, `levels.py` the levels that a
-project sets, `rules/` the rules.
+`rules/` has the rules, one function each, with the words in rules.yaml; `rule.py` what they are
+given and yield; `findings.py` runs them, at the levels that a project sets.
 """

@@ -1,23 +1,61 @@
-"""The findings of every rule in policies."""
+"""The findings of every rule in policies, at the levels that a project sets (`lint`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Final
 
 from chartkit.addon import addons, loaded
-from chartkit.catalog.policy_lint.levels import NO_LEVELS, Levels
 from chartkit.catalog.policy_lint.rule import Subject
 from chartkit.catalog.policy_lint.rules import RULES
 from chartkit.engine import RunnablePolicy, is_policy
 from chartkit.engine.kubernetes.kinds import is_binding
+from chartkit.errors import InputError
 from chartkit.kyverno.versions import Release
-from chartkit.model import Diagnostic, Resource, Severity
+from chartkit.model import Diagnostic, Json, Resource, Severity
+from chartkit.project.inheritance import whole
+from chartkit.project.project import Project
 from chartkit.scan.policies import PolicySet
+from chartkit.suggestions import suggestion
 
+_KEY: Final = "lint"
 _MOST_FINDINGS: Final = 50
 """The most findings of a rule in one policy."""
+Levels = Mapping[str, Severity | None]
+"""The levels of rules by their ids; None: the rule is off."""
+NO_LEVELS: Final[Levels] = MappingProxyType({})
+
+
+def levels(project: Project, environment: str | None = None) -> Levels:
+    """Return the levels that a project sets, those of an environment over those for all.
+
+    Raise InputError for an id of no rule, and for an environment that is not there.
+    """
+    known = [rule.id for rule in RULES]
+    named = [project.environment(environment)] if environment else []
+    keys = [whole(project.document), *(of.keys for of in named)]
+    found: dict[str, Severity | None] = {}
+    for each in keys:
+        given: Mapping[str, Json] = each.body.get(_KEY) or {}
+        for rule_id, level in given.items():
+            if rule_id not in known:
+                hint = suggestion(rule_id, known) or "`chartkit explain` lists them"
+                message = f"there is no lint rule '{rule_id}'"
+                raise InputError(message, each.locate(_KEY, rule_id), hint)
+            # YAML reads an unquoted `off` as false.
+            found[rule_id] = None if level in ("off", False) else Severity(level)
+    return found
+
+
+def at_levels(found: Iterable[Diagnostic], levels: Levels) -> Iterator[Diagnostic]:
+    """Yield findings at the levels of a project, without those of rules that are off."""
+    for diagnostic in found:
+        level = levels.get(diagnostic.rule_id, diagnostic.severity)
+        if level is not None:
+            yield replace(diagnostic, severity=level)
 
 
 def rule_findings(
@@ -47,7 +85,7 @@ def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
     """Yield the findings of the rules about several policies together; none without the add-on that
     decides them."""
     addon = addons().get("satisfy")
-    levels = {rule.id: rule.level for rule in RULES}
+    usual = {rule.id: rule.level for rule in RULES}
     found = () if addon is None else loaded(addon.ports["together"])(policies)
     for rule, severity, location, message, hint in found:
-        yield Diagnostic(rule, severity or levels[rule], message, location, hint)
+        yield Diagnostic(rule, severity or usual[rule], message, location, hint)

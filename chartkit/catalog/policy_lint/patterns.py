@@ -1,4 +1,5 @@
-"""The patterns of a ClusterPolicy: what validate rules compare objects with, and overlays."""
+"""The patterns and overlays of a ClusterPolicy, and their values with the types of the fields that
+they are compared with."""
 
 from __future__ import annotations
 
@@ -6,10 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.catalog.policy_lint.expressions import Typed, request_of, typed
+from chartkit.catalog.policy_lint.kind_types import (
+    ANY,
+    Types,
+    element_types,
+    field_types,
+    is_object,
+    kinds_selected,
+    types_of,
+)
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.kubernetes.field_faults import LIST
 from chartkit.model import Body, FieldPath, Json, list_of, mapping_at, mappings_at, text_of
 
 _OVERLAY: Final = "patchStrategicMerge"
+_NOT_NAMES = ("*", "?", "$", "{{", "(", ")")
+"""Parts of keys that name no single field: wildcards, variables, directives of patches, halves of
+anchors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +79,83 @@ def _overlays(rule: Rule, path: FieldPath, block: Body) -> Iterator[PatternPart]
         yield PatternPart(rule, (*path, _OVERLAY), block[_OVERLAY], is_overlay=True)
     for at, loop in enumerate(mappings_at(block, "foreach")):
         yield from _overlays(rule, (*path, "foreach", at), loop)
+
+
+Steps = tuple[str, ...]
+"""The names of fields from the object down; `[]` for elements of a list."""
+
+
+def field_text(steps: Steps) -> str:
+    """Return a field as text: `spec.containers[].image`."""
+    return ".".join(steps).replace(".[]", "[]")
+
+
+def field_steps(text: str) -> Steps:
+    """Return the steps of a field in a text, as `field_text` writes it."""
+    return tuple(text.replace("[]", ".[]").split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class PatternValue:
+    """A value in a pattern with the field that it is compared with.
+
+    path: in the policy; steps: of the field in the object; types: none for a field that no kind
+    has; owner: the types of the object with the field; anchor: of its key.
+    """
+
+    path: FieldPath
+    steps: Steps
+    value: Json
+    types: Types
+    owner: Types
+    anchor: AnchorKind | None = None
+
+
+def values_of(part: PatternPart) -> Iterator[PatternValue]:
+    """Yield every value of a pattern whose field can be named; none below a field of which nothing
+    is known, and none of a rule that matches other kinds than Kubernetes' own."""
+    yield from _below(PatternValue(part.path, (), part.value, _element_of(part), ANY))
+
+
+def _element_of(part: PatternPart) -> Types:
+    """Return the types of what a pattern is compared with: the elements of the innermost loop, or
+    the whole object."""
+    element = whole = types_of(kinds_selected(part.kinds))
+    names = {"request": request_of(whole)}
+    for loop in part.loops:
+        listed, _ = typed(text_of(loop.get("list")), names)
+        element = element_types(listed.types) or ANY
+        names["element"] = Typed(element)
+        element = whole if loop.get("elementScope") is False else element
+    return element
+
+
+def _below(parent: PatternValue) -> Iterator[PatternValue]:
+    value, types = parent.value, parent.types
+    if types == ANY or not types:
+        return
+    if isinstance(value, list):
+        inner = element_types(types)
+        for index, member in enumerate(value):
+            path, steps = (*parent.path, index), (*parent.steps, "[]")
+            found = PatternValue(path, steps, member, inner, types)
+            yield found
+            yield from _below(found)
+        return
+    objects = frozenset(filter(is_object, types))
+    for key, member in value.items() if isinstance(value, dict) and objects else ():
+        anchor = parse_anchor(key)
+        name = key if anchor is None else anchor.key
+        if any(mark in name for mark in _NOT_NAMES):
+            continue
+        inner = field_types(types, name)
+        kind = None if anchor is None else anchor.kind
+        path, steps = (*parent.path, key), (*parent.steps, name)
+        found = PatternValue(path, steps, member, inner, objects, kind)
+        yield found
+        yield from _below(found)
+
+
+def is_list(types: Types) -> bool:
+    """Report whether a value is a list, whatever kind matches."""
+    return bool(types) and all(each.startswith(LIST) for each in types)

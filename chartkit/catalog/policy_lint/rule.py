@@ -1,12 +1,12 @@
-"""The base class of the rules for policies, and the subject that a rule checks."""
+"""What a rule for policies is: a function from a policy (`Subject`) to faults, with its words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.documents.reader import read_file
 from chartkit.engine.cluster_policy.policy import Policy, Rule
@@ -76,20 +76,36 @@ def texts() -> Mapping[str, Body]:
     return found
 
 
+class Fault(NamedTuple):
+    """What a rule finds in a policy: at a field, or, with an offset, at a character in its text;
+    severity: None for the rule's own."""
+
+    path: FieldPath
+    message: str
+    hint: str | None = None
+    offset: int | None = None
+    severity: Severity | None = None
+
+
+Faults = Iterable[Fault | Diagnostic]
+"""What a rule yields; a diagnostic is of another id, such as that of a fault of Kyverno."""
+
+
 class PolicyRule:
     """A mistake that Kyverno accepts in policies.
 
-    explanation: of its id, by rules.yaml; problematic: a policy that the rule reports, or one rule
-    of a ClusterPolicy; correct: one without any finding; example_kyverno: the release that both are
-    for, empty for any; level: the severity of findings where the project sets no other; is_off:
-    whether it reports only where the project sets a level.
+    find: its function, which finds nothing for a rule about several policies together: the add-on
+    `satisfy` decides these; explanation: of its id, by rules.yaml; problematic: a policy that the
+    rule reports, or one rule of a ClusterPolicy; correct: one without any finding; example_kyverno:
+    the release that both are for, empty for any; level: the severity of findings where the project
+    sets no other; is_off: whether it reports only where the project sets a level.
     """
 
-    id: str
-
-    def __init__(self, rule_id: str = "") -> None:
-        self.id = rule_id or self.id
-        given = texts()[self.id]
+    def __init__(
+        self, rule_id: str, find: Callable[[Subject], Faults] = lambda _subject: ()
+    ) -> None:
+        self.id, self.find = rule_id, find
+        given = texts()[rule_id]
         self.problematic: str = given["problematic"]
         self.correct: str = given["correct"]
         self.example_kyverno: str = given.get("exampleKyverno", "")
@@ -97,23 +113,24 @@ class PolicyRule:
         self.is_off = "isOff" in given
         words = (given["what"], given["why"], given["do"])
         example = (self.problematic, self.correct)
-        self.explanation = Explanation(self.id, *words, example=example, page=PAGE)
+        self.explanation = Explanation(rule_id, *words, example=example, page=PAGE)
 
-    def check(self, _subject: Subject) -> Iterable[Diagnostic]:
-        """Return the findings in one policy; none for a rule about several policies together, which
-        the add-on `satisfy` decides."""
-        return ()
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        """Yield the findings in one policy."""
+        resource = subject.resource
+        for fault in self.find(subject):
+            if isinstance(fault, Diagnostic):
+                yield fault
+                continue
+            path, message, hint, offset, severity = fault
+            pointer, location = pointer_of(*path), resource.location
+            place = (
+                location.within(pointer) if offset is None else location.character(pointer, offset)
+            )
+            message = f"{resource.name}: {message}"
+            yield Diagnostic(self.id, severity or self.level, message, place, hint)
 
-    def finding(
-        self,
-        subject: Subject,
-        path: FieldPath,
-        message: str,
-        hint: str | None = None,
-        offset: int | None = None,
-    ) -> Diagnostic:
-        """Return a finding at a field of the policy; offset: of a character in its text."""
-        pointer, location = pointer_of(*path), subject.resource.location
-        inner = location.within(pointer) if offset is None else location.character(pointer, offset)
-        message = f"{subject.resource.name}: {message}"
-        return Diagnostic(self.id, self.level, message, inner, hint)
+
+def policy_rule(rule_id: str) -> Callable[[Callable[[Subject], Faults]], PolicyRule]:
+    """The decorator that makes a function a rule, whose words rules.yaml has by its id."""
+    return partial(PolicyRule, rule_id)

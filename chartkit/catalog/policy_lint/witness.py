@@ -20,9 +20,14 @@ from chartkit.catalog.policy_lint.kind_types import (
     sample,
     types_of,
 )
-from chartkit.catalog.policy_lint.patterns import PatternPart, patterns_of
+from chartkit.catalog.policy_lint.patterns import (
+    PatternPart,
+    Steps,
+    field_text,
+    patterns_of,
+    values_of,
+)
 from chartkit.catalog.policy_lint.rule import Subject
-from chartkit.catalog.policy_lint.shapes import Steps, field_text, values_of
 from chartkit.engine import Request, RunnablePolicy, evaluate
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.cluster_policy.policy import Rule

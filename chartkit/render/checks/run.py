@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from chartkit.catalog.policy_lint.findings import run_findings
-from chartkit.catalog.policy_lint.levels import at_levels, levels
+from chartkit.catalog.policy_lint.findings import at_levels, levels, run_findings
 from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.vendored import Vendored, said
 from chartkit.documents.unread import UNREAD

@@ -1,7 +1,9 @@
-"""The rules for policies, one a module; declaring one registers it. Its words are in rules.yaml.
+"""The rules for policies, in a few modules by subject.
 
-Ids: CK70x and CK71x are without effect, CK72x what Kyverno or an API server refuses, CK73x about
-expressions and templates, CK74x what burdens a cluster, CK75x about several policies together.
+A rule is a function with the decorator `policy_rule`, which registers it; rules.yaml has its words
+and examples. Ids: CK70x and CK71x are without effect, CK72x what Kyverno or an API server refuses,
+CK73x about expressions and templates, CK74x what burdens a cluster, CK75x about several policies
+together.
 """
 
 from __future__ import annotations
@@ -11,13 +13,8 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import PolicyRule, texts
 from chartkit.registration import declarations, modules
 
-_PACKAGES: Final = ("burdens", "expressions")
 _CHECKED: Final = tuple(
-    declared()
-    for package in (__name__, *(f"{__name__}.{name}" for name in _PACKAGES))
-    for module in modules(package)
-    for declared in declarations(type, vars(module))
-    if issubclass(declared, PolicyRule) and declared.__module__ == module.__name__
+    rule for module in modules(__name__) for rule in declarations(PolicyRule, vars(module))
 )
 _TOGETHER: Final = texts().keys() - {rule.id for rule in _CHECKED}
 """The rules about several policies together, which the add-on `satisfy` decides."""

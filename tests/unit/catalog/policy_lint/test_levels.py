@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.authoring.lint import lint_policies
-from chartkit.catalog.policy_lint.levels import levels
-from chartkit.catalog.policy_lint.rules.half_anchor import HalfAnchor
+from chartkit.catalog.policy_lint.findings import levels
+from chartkit.catalog.policy_lint.rules.patterns import half_anchor
 from chartkit.errors import ChartkitError
 from chartkit.model import Severity
 from chartkit.project.project import read_project
@@ -39,7 +39,7 @@ def test_the_environment_goes_over_the_project(
 ) -> None:
     text = PROJECT.replace("PROJECT", project).replace("DEV", dev)
     (tmp_path / "chartkit.yaml").write_text(text)
-    (tmp_path / "policy.yaml").write_text(as_policy(HalfAnchor().problematic))
+    (tmp_path / "policy.yaml").write_text(as_policy(half_anchor.problematic))
     given = levels(read_project(tmp_path), environment)
     found = lint_policies([str(tmp_path / "policy.yaml")], levels=given).diagnostics
     assert [each.severity for each in found] == ([] if wanted is None else [wanted])

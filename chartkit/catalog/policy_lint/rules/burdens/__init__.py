@@ -1,1 +1,0 @@
-"""Rules for what locks or burdens a cluster."""

@@ -1,1 +1,0 @@
-"""Rules for expressions, and for the templates that they stand in."""

@@ -18,7 +18,7 @@ from chartkit.render.checks import permissions
 from chartkit.render.compare.report import comparison, report
 from chartkit.render.compare.sides import Side
 from chartkit.scan.configuration import config_names
-from chartkit.values.lint import RENDERED_RULES, lint
+from chartkit.values.lint import Stage, lint
 from tests.command_reports import OWN, in_format
 from tests.unit.values.lint.test_lint import subject
 
@@ -162,7 +162,7 @@ def test_checks_of_rendered_objects(kind: str) -> None:
     near = [each for each in others if each.kind in ("Deployment", "HorizontalPodAutoscaler")]
     for changed in _changed(OBJECTS[kind]):
         rendered = [_resource(changed), *near]
-        for finding in lint(subject("", rendered), RENDERED_RULES):
+        for finding in lint(subject("", rendered), Stage.RENDERED):
             assert str(finding)
         assert len(controllers(rendered)) <= 1
         for judged in high_availability.judge(rendered, True):

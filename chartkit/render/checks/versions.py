@@ -17,7 +17,7 @@ from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, findings, rows
-from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
+from chartkit.values.lint import Stage, lint
 from chartkit.wording import counted
 
 
@@ -61,8 +61,8 @@ def faults(subject: CheckTarget) -> Iterable[Row]:
 def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
-        rules = (*VALUES_RULES, *REFUSED_RULES)
-        diagnostics = _at_sources([*lint(chart.lint_subject(), rules), *_refused(chart)], chart)
+        found = lint(chart.lint_subject(), Stage.VALUES, Stage.REFUSED)
+        diagnostics = _at_sources([*found, *_refused(chart)], chart)
         right = f"{chart.name}: every key is known"
         location = chart.values.location
         yield from rows(subject.environment.name, "values", diagnostics, right, location)
@@ -74,7 +74,7 @@ def helm(subject: CheckTarget) -> Iterable[Row]:
         rendered = chart.rendered()
         warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
         diagnostics = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
-        diagnostics += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
+        diagnostics += lint(chart.lint_subject(rendered.resources), Stage.RENDERED)
         diagnostics = _at_sources([*diagnostics, *_dry_run(chart)], chart)
         count = len(rendered.resources)
         right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"

@@ -1,40 +1,30 @@
-"""Checks of values and rendered charts; each rule is a module in `rules/`."""
+"""Checks of values and rendered charts, by the rules in `rules/`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from chartkit.model import Diagnostic
-from chartkit.values.lint.rule import ChartValues
+from chartkit.values.lint.rule import ChartValues, Stage
 from chartkit.values.lint.rules import RULES
-from chartkit.values.lint.rules.invalid_value import InvalidValue
-from chartkit.values.lint.rules.misplaced_feature import MisplacedFeature
-from chartkit.values.lint.rules.moved_key import MovedKey
-from chartkit.values.lint.rules.unknown_key import UnknownKey
+from chartkit.values.lint.rules.keys import invalid_value, misplaced_feature, moved_key, unknown_key
 
-Check = Callable[[ChartValues], Iterable[Diagnostic]]
-
-VALUES_RULES: Final[tuple[Check, ...]] = tuple(rule.check_values for rule in RULES)
-REFUSED_RULES: Final[tuple[Check, ...]] = tuple(rule.check_refused for rule in RULES)
-RENDERED_RULES: Final[tuple[Check, ...]] = tuple(rule.check_rendered for rule in RULES)
-
-_GENERAL: Final = frozenset({InvalidValue.id, UnknownKey.id})
-OF_KEYS: Final = _GENERAL | {MisplacedFeature.id, MovedKey.id}
+_GENERAL: Final = frozenset({invalid_value.id, unknown_key.id})
+OF_KEYS: Final = _GENERAL | {misplaced_feature.id, moved_key.id}
 """The ids of findings about one key, whatever the others are."""
 
 
-def lint(subject: ChartValues, checks: Sequence[Check]) -> list[Diagnostic]:
-    """Return all findings of the checks.
+def lint(subject: ChartValues, *stages: Stage) -> list[Diagnostic]:
+    """Return all findings of the rules that look at some stages.
 
     Of a place about which a rule knows more than that the schema refuses it or the chart has no
     such key, only that rule's finding.
     """
-    found = [diagnostic for check in checks for diagnostic in check(subject)]
+    found = [each for stage in stages for rule in RULES for each in rule.check(stage, subject)]
     explained = {each.location for each in found if each.rule_id not in _GENERAL}
     return [
         each for each in found if each.rule_id not in _GENERAL or each.location not in explained
     ]
 
 
-__all__ = ["OF_KEYS", "REFUSED_RULES", "RENDERED_RULES", "VALUES_RULES", "ChartValues", "lint"]
+__all__ = ["OF_KEYS", "ChartValues", "Stage", "lint"]

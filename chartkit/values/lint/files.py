@@ -48,10 +48,8 @@ from chartkit.report.notes import grouped
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import (
     OF_KEYS,
-    REFUSED_RULES,
-    RENDERED_RULES,
-    VALUES_RULES,
     ChartValues,
+    Stage,
     folders,
     lint,
 )
@@ -146,7 +144,7 @@ def _check_documents(
     for overlay in overlays:
         require_single_keys(overlay)
     subject = ChartValues(_defaults(source), tuple(overlays), _schema(source), {})
-    diagnostics = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
+    diagnostics = lint(subject, Stage.VALUES, Stage.REFUSED)
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     try:
         rendered = render_chart(
@@ -161,7 +159,7 @@ def _check_documents(
         message = f"what Helm renders was not looked at: {error.message}"
         return [*diagnostics, Diagnostic("helm", Severity.NOTE, message, error.location)]
     diagnostics = [*diagnostics, *rendered.warnings]
-    more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
+    more = lint(replace(subject, resources=rendered.resources), Stage.RENDERED)
     if kyverno_controllers.controllers(rendered.resources):
         judged = high_availability.judge(rendered.resources, highly_available)
         left_out = _controllers_left_out(subject, errors)
@@ -283,7 +281,7 @@ def fix_values(
     parts = {(key,): mapping_at(body, key) for key in keys} if keys else {(): body}
     moves: dict[str, dict[FieldPath, tuple[str, ...]]] = {}
     for rule in RULES:
-        for above, values in parts.items() if rule.fixes else ():
+        for above, values in parts.items():
             for old, new in rule.moves(values, defaults).items():
                 moves.setdefault(rule.id, {})[*above, *old] = (*above, *new)
     if not moves:

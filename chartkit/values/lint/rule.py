@@ -1,29 +1,25 @@
-"""The base class of the rules: an explanation, an example, checks and perhaps a fix."""
+"""What a rule for values is: functions from a chart's values to faults, and perhaps a fix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from enum import Enum, auto
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from chartkit.documents.reader import Document
+from chartkit.documents.reader import Document, read_file
 from chartkit.helm.chart_values import merge
-from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.model import (
     Body,
     Diagnostic,
     Explanation,
     FieldPath,
-    Json,
     Location,
     Resource,
     Severity,
-    leaves,
-    mapping_at,
 )
-
-if TYPE_CHECKING:
-    from chartkit.output.yaml_tree import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,89 +64,86 @@ def without_nulls(values: Mapping[str, Any]) -> Body:
     }
 
 
-class Rule:
-    """A mistake that people make in values.
+class Fault(NamedTuple):
+    """What a rule finds at a place; severity: None for the rule's own."""
 
-    id, what, why, do: see `Explanation`. problematic: values that the rule reports; correct: values
-    that it does not; example_chart: the values.yaml of the chart that both are for, empty for
-    Kyverno's. fixes: what `values lint --fix` changes; empty where no fix is safe.
+    message: str
+    location: Location
+    hint: str
+    severity: Severity | None = None
+
+
+class Stage(Enum):
+    """When a rule looks: at the values before Helm renders them, at what the engine's templates
+    refuse without naming the place, at the objects that Helm rendered."""
+
+    VALUES = auto()
+    REFUSED = auto()
+    RENDERED = auto()
+
+
+Find = Callable[[ChartValues], Iterable[Fault | Diagnostic]]
+Moves = Callable[[Body, Body], dict[FieldPath, tuple[str, ...]]]
+"""From values and the chart's own to the paths of what a fix moves, each with its new path. A fix
+moves only what has no effect where it is."""
+
+
+def no_moves(_values: Body, _defaults: Body) -> dict[FieldPath, tuple[str, ...]]:
+    """The moves of a rule without a fix."""
+    return {}
+
+
+@cache
+def _texts() -> Mapping[str, Body]:
+    (document,) = read_file(Path(__file__).with_name("rules.yaml"))
+    texts: Mapping[str, Body] = document.body
+    return texts
+
+
+class Rule:
+    """A mistake that people make in values, with its words in rules.yaml.
+
+    finders: its functions, by when they look; moves: of its fix, `no_moves` where no fix is safe.
     """
 
-    id: ClassVar[str]
-    what: ClassVar[str]
-    why: ClassVar[str]
-    do: ClassVar[str]
-    problematic: ClassVar[str]
-    correct: ClassVar[str]
-    example_chart: ClassVar[str] = ""
-    fixes: ClassVar[str] = ""
+    def __init__(self, rule_id: str, stage: Stage, find: Find) -> None:
+        self.id = rule_id
+        self.finders = {stage: find}
+        self.moves: Moves = no_moves
 
-    def check_values(self, _: ChartValues) -> Iterable[Diagnostic]:
-        """Return what is wrong with the values alone, before Helm renders."""
-        return ()
-
-    def check_refused(self, _: ChartValues) -> Iterable[Diagnostic]:
-        """Return what the engine's templates refuse, with the place that they cannot name."""
-        return ()
-
-    def check_rendered(self, _: ChartValues) -> Iterable[Diagnostic]:
-        """Return what is wrong with the objects that Helm rendered."""
-        return ()
-
-    def moves(self, values: Body, defaults: Body) -> dict[FieldPath, Path]:
-        """Return the paths of what a fix moves, each with its new path.
-
-        defaults: the chart's own values. A fix moves only what has no effect where it is.
-        """
-        raise NotImplementedError
-
-    def error(self, message: str, location: Location, hint: str) -> Diagnostic:
-        """Return an error of this rule."""
-        return Diagnostic(self.id, Severity.ERROR, message, location, hint)
-
-    def warning(self, message: str, location: Location, hint: str) -> Diagnostic:
-        """Return a warning of this rule."""
-        return Diagnostic(self.id, Severity.WARNING, message, location, hint)
+    @property
+    def texts(self) -> Body:
+        """What rules.yaml says of the rule."""
+        return _texts()[self.id]
 
     @property
     def explanation(self) -> Explanation:
         """The meaning of the rule's id."""
-        example = (self.problematic, self.correct)
-        return Explanation(self.id, self.what, self.why, self.do, self.fixes, example)
+        given = self.texts
+        words = (given["what"], given["why"], given["do"], given.get("fix", ""))
+        return Explanation(self.id, *words, (given["problematic"], given["correct"]))
+
+    def rendered(self, find: Find) -> Find:
+        """The decorator of a function that looks at the objects that Helm rendered."""
+        self.finders[Stage.RENDERED] = find
+        return find
+
+    def fix(self, moves: Moves) -> Moves:
+        """The decorator of a function that says what `values lint --fix` moves."""
+        self.moves = moves
+        return moves
+
+    def check(self, stage: Stage, subject: ChartValues) -> Iterator[Diagnostic]:
+        """Yield the findings at a stage."""
+        find = self.finders.get(stage)
+        for fault in find(subject) if find is not None else ():
+            if isinstance(fault, Diagnostic):
+                yield fault
+                continue
+            level = fault.severity or Severity(self.texts.get("level", Severity.WARNING))
+            yield Diagnostic(self.id, level, fault.message, fault.location, fault.hint)
 
 
-def metrics_services(subject: ChartValues, kind: str) -> Iterator[tuple[str, Body]]:
-    """Yield the keys of the controllers whose metrics Service has a type, with its values."""
-    for key in CONTROLLERS.values():
-        service = mapping_at(subject.values, key, "metricsService")
-        if service.get("type") == kind and service.get("create") is not False:
-            yield key, service
-
-
-_WITH_NODE_PORTS = frozenset({"NodePort", "LoadBalancer"})
-
-
-def node_ports(subject: ChartValues) -> Iterator[tuple[Resource, Body]]:
-    """Yield each Service with each of its ports that has a node port."""
-    for resource in subject.resources:
-        spec = resource.body.get("spec")
-        if resource.kind != "Service" or not isinstance(spec, dict):
-            continue
-        if str(spec.get("type")) not in _WITH_NODE_PORTS:
-            continue
-        ports = spec.get("ports")
-        for port in ports if isinstance(ports, list) else ():
-            if isinstance(port, dict) and port.get("nodePort"):
-                yield resource, port
-
-
-def place_of(subject: ChartValues, number: Json, service: Resource, occurrence: int) -> Location:
-    """Return where the values set a port for the nth time, or else the template's place."""
-    paths = [
-        path
-        for path, value in leaves(subject.values)
-        if value == number and path and str(path[-1]).lower().endswith("nodeport")
-    ]
-    if not paths:
-        return service.location
-    return subject.locate(paths[min(occurrence, len(paths) - 1)])
+def values_rule(rule_id: str, stage: Stage = Stage.VALUES) -> Callable[[Find], Rule]:
+    """The decorator that makes a function a rule, whose words rules.yaml has by its id."""
+    return partial(Rule, rule_id, stage)

@@ -1,4 +1,8 @@
-"""The rules, one a module; declaring one registers it."""
+"""The rules for values, in a few modules by subject.
+
+A rule is a function with the decorator `values_rule`, which registers it; rules.yaml has its words
+and examples.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,7 @@ from chartkit.values.lint.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = tuple(
     sorted(
-        (
-            declared()
-            for module in modules(__name__)
-            for declared in declarations(type, vars(module))
-            if issubclass(declared, Rule) and declared is not Rule
-        ),
+        (rule for module in modules(__name__) for rule in declarations(Rule, vars(module))),
         key=lambda rule: rule.id,
     )
 )

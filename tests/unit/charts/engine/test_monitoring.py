@@ -23,7 +23,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Resource
 from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.project.project import parse_project
-from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, ChartValues, lint
+from chartkit.values.lint import ChartValues, Stage, lint
 from tests.engine_chart import KUBE_VERSION, objects
 from tests.metrics import METRICS, mistakes, names
 from tests.unit.charts.upstream.vendored_files import chart
@@ -83,7 +83,7 @@ def test_lint_finds_nothing(mode: Mode, eks: bool) -> None:
     schema = json.loads(plan(mode, eks).files["values.schema.json"])
     apis = {API: mode is Mode.OPERATOR}
     subject = ChartValues(defaults, (values,), schema, apis, rendered(mode, eks))
-    assert [str(each) for each in lint(subject, (*VALUES_RULES, *RENDERED_RULES))] == []
+    assert [str(each) for each in lint(subject, Stage.VALUES, Stage.RENDERED)] == []
 
 
 def test_the_operator_gets_a_monitor_of_each_controller() -> None:

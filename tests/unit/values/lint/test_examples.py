@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.registration import modules
+from chartkit.documents.reader import read_file
+from chartkit.registration import declarations, modules
 from chartkit.values.lint import rules
 from chartkit.values.lint.files import check_files, defaults, fix_values
-from chartkit.values.lint.rule import Rule
+from chartkit.values.lint.rule import Rule, no_moves
 from chartkit.values.lint.rules import RULES
 
 SERVICE = """\
@@ -24,11 +25,11 @@ def _ids(folder: Path, rule: Rule, values: str) -> set[str]:
     file = folder / "mine.yaml"
     file.write_text(values)
     chart = None
-    if rule.example_chart:
+    if example_chart := rule.texts.get("exampleChart"):
         chart = folder / "chart"
         chart.mkdir()
         (chart / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 1.0.0\n")
-        (chart / "values.yaml").write_text(rule.example_chart)
+        (chart / "values.yaml").write_text(example_chart)
         (chart / "templates").mkdir()
         (chart / "templates" / "service.yaml").write_text(SERVICE)
     return {each.rule_id for each in check_files([file], chart, False)}
@@ -36,22 +37,26 @@ def _ids(folder: Path, rule: Rule, values: str) -> set[str]:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_reports_its_problematic_example(tmp_path: Path, rule: Rule) -> None:
-    assert rule.id in _ids(tmp_path, rule, rule.problematic)
+    assert rule.id in _ids(tmp_path, rule, rule.texts["problematic"])
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_accepts_its_correct_example(tmp_path: Path, rule: Rule) -> None:
-    assert _ids(tmp_path, rule, rule.correct) == set()
+    assert _ids(tmp_path, rule, rule.texts["correct"]) == set()
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.fixes], ids=lambda rule: rule.id)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.moves is not no_moves], ids=lambda rule: rule.id
+)
 def test_a_rule_fixes_its_problematic_example(tmp_path: Path, rule: Rule) -> None:
-    text, fixed = fix_values(rule.problematic, "mine.yaml", defaults(None))
+    text, fixed = fix_values(rule.texts["problematic"], "mine.yaml", defaults(None))
     assert fixed == [rule.id]
     assert rule.id not in _ids(tmp_path, rule, text)
 
 
-def test_each_module_declares_one_rule() -> None:
-    declaring = [type(rule).__module__ for rule in RULES]
-    assert sorted(declaring) == sorted(module.__name__ for module in modules(rules.__name__))
-    assert len({rule.id for rule in RULES}) == len(RULES)
+def test_each_rule_is_declared_once_with_its_words() -> None:
+    found = (declarations(Rule, vars(module)) for module in modules(rules.__name__))
+    declared = sorted(rule.id for of_module in found for rule in of_module)
+    (words,) = read_file(Path(rules.__file__).parents[1] / "rules.yaml")
+    assert declared == sorted(words.body) == [rule.id for rule in RULES]
+    assert len(set(declared)) == len(RULES)

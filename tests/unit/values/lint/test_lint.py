@@ -4,7 +4,7 @@ import pytest
 
 from chartkit.documents.reader import Document, Source, empty_document, read_text
 from chartkit.model import Body, Location, Resource, Severity
-from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, ChartValues, lint
+from chartkit.values.lint import ChartValues, Stage, lint
 
 SCHEMA: Body = {
     "type": "object",
@@ -55,7 +55,7 @@ def subject(overlay: str = "", resources: Any = (), **apis: bool) -> ChartValues
 
 
 def values_findings(overlay: str, **apis: bool) -> list[str]:
-    return [str(each) for each in lint(subject(overlay, **apis), VALUES_RULES)]
+    return [str(each) for each in lint(subject(overlay, **apis), Stage.VALUES)]
 
 
 def service(name: str, *ports: Body, kind: str = "NodePort") -> Resource:
@@ -66,7 +66,7 @@ def service(name: str, *ports: Body, kind: str = "NodePort") -> Resource:
 
 
 def rendered_findings(*resources: Resource, overlay: str = "", **apis: bool) -> list[str]:
-    return [str(each) for each in lint(subject(overlay, resources, **apis), RENDERED_RULES)]
+    return [str(each) for each in lint(subject(overlay, resources, **apis), Stage.RENDERED)]
 
 
 def test_good_values_have_no_findings() -> None:
@@ -110,13 +110,13 @@ def test_ck001_what_fits_alone_and_not_with_the_defaults() -> None:
     schema: Body = {"type": "object", "properties": {"budget": rule_out}}
     defaults = document("budget:\n  least: 1\n", "values.yaml")
     overlay = document("other: 1\nbudget:\n  most: 0\n", "values_dev.yaml")
-    found = lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES)
+    found = lint(ChartValues(defaults, (overlay,), schema, {}), Stage.VALUES)
     assert [str(each) for each in found] == [
         "values_dev.yaml:2:1: error CK001: 'budget.least' must be null, not 1 "
         "(set it to null: a key beside it takes its place)"
     ]
     mended = document("budget:\n  least: null\n  most: 0\n", "values_dev.yaml")
-    found = lint(ChartValues(defaults, (mended,), schema, {}), VALUES_RULES)
+    found = lint(ChartValues(defaults, (mended,), schema, {}), Stage.VALUES)
     assert [each.rule_id for each in found] == ["CK002"]
 
 
@@ -189,15 +189,15 @@ def test_ck005_warns_where_nothing_is_said_of_the_definition() -> None:
     monitor = Resource({**body, "metadata": {"name": "m"}}, Location("templates/m.yaml", 2))
     values = document(MONITOR, "values_dev.yaml")
     defaults = document("{}", "values.yaml")
-    (found,) = lint(ChartValues(defaults, (values,), None, {}, (monitor,)), RENDERED_RULES)
+    (found,) = lint(ChartValues(defaults, (values,), None, {}, (monitor,)), Stage.RENDERED)
     assert (found.rule_id, found.severity) == ("CK005", Severity.WARNING)
     assert found.message.startswith("ServiceMonitor m: nothing says whether the cluster has ")
     assert str(found.location) == "values_dev.yaml:3:5"
     assert "monitoring.coreos.com/v1: true" in (found.hint or "")
-    (empty,) = lint(ChartValues(defaults, (values,), None, {}), RENDERED_RULES)
+    (empty,) = lint(ChartValues(defaults, (values,), None, {}), Stage.RENDERED)
     assert "'reportsController.serviceMonitor.enabled' is true and renders nothing" in empty.message
     said = {"monitoring.coreos.com/v1": True}
-    assert lint(ChartValues(defaults, (values,), None, said, (monitor,)), RENDERED_RULES) == []
+    assert lint(ChartValues(defaults, (values,), None, said, (monitor,)), Stage.RENDERED) == []
 
 
 def test_ck005_any_object_of_an_api_that_is_not_there() -> None:
@@ -207,7 +207,7 @@ def test_ck005_any_object_of_an_api_that_is_not_there() -> None:
     looked_at = ChartValues(
         document("{}", "values.yaml"), (), None, subject_apis, (issuer, service("s"))
     )
-    (found,) = lint(looked_at, RENDERED_RULES)
+    (found,) = lint(looked_at, Stage.RENDERED)
     assert found.rule_id == "CK005"
     assert found.message == "Issuer i needs cert-manager.io/v1, which is not there"
-    assert lint(looked_at, VALUES_RULES) == []
+    assert lint(looked_at, Stage.VALUES) == []

@@ -5,14 +5,13 @@ import copy
 import json
 from collections.abc import Iterator
 from functools import cache
-from operator import attrgetter
 
 import pytest
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.documents.reader import Document, Source, empty_document, read_text
 from chartkit.model import Body, Json
-from chartkit.values.lint import VALUES_RULES, ChartValues, lint
+from chartkit.values.lint import ChartValues, Stage, lint
 from chartkit.values.lint.rules import RULES
 
 
@@ -28,7 +27,7 @@ def findings(text: str) -> list[str]:
     documents = read_text(text, "mine.yaml")
     overlay = documents[0] if documents else empty_document(Source("mine.yaml", text))
     defaults, schema = chart()
-    return [str(each) for each in lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES)]
+    return [str(each) for each in lint(ChartValues(defaults, (overlay,), schema, {}), Stage.VALUES)]
 
 
 REPORTED = {
@@ -147,6 +146,6 @@ def test_values_of_any_type_are_findings_and_no_bug(rule: str) -> None:
             for body in _with_one_odd(document.body, odd):
                 if isinstance(body, dict):
                     overlay = read_text(json.dumps(body), "mine.yaml")[0]
-                    list(lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES))
-                    for each in filter(attrgetter("fixes"), RULES):
+                    list(lint(ChartValues(defaults, (overlay,), schema, {}), Stage.VALUES))
+                    for each in RULES:
                         each.moves(body, defaults.body)

@@ -3,7 +3,7 @@
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.values.lint import VALUES_RULES, ChartValues, lint
+from chartkit.values.lint import ChartValues, Stage, lint
 
 DEFAULTS = """\
 replicas: 1
@@ -20,7 +20,7 @@ features:
 
 def findings(overlay: str) -> list[str]:
     (defaults,), (values,) = read_text(DEFAULTS, "values.yaml"), read_text(overlay, "mine.yaml")
-    return [str(each) for each in lint(ChartValues(defaults, (values,), None, {}), VALUES_RULES)]
+    return [str(each) for each in lint(ChartValues(defaults, (values,), None, {}), Stage.VALUES)]
 
 
 @pytest.mark.parametrize(

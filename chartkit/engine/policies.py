@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import KINDS
 from chartkit.engine.cluster_policy.policy_check.webhook import nothing_cluster_wide
 from chartkit.engine.kubernetes.kinds import (
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from chartkit.engine.cel_policies.exceptions import CelException
     from chartkit.engine.cel_policies.policy import CelPolicy
     from chartkit.engine.cleanup import Cleaner
+    from chartkit.engine.cluster_policy.exceptions import PolicyException
     from chartkit.engine.cluster_policy.policy import Policy
     from chartkit.engine.request import Phase, Request, Run
     from chartkit.engine.why import RuleDecision
@@ -175,6 +175,8 @@ NO_ATTACHMENTS: Final = PolicyAttachments()
 
 def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
     """The exceptions among some objects; raises CompileError for one that Kyverno refuses."""
+    from chartkit.engine.cluster_policy.exceptions import read_exception
+
     old: list[PolicyException] = []
     new: list[CelException] = []
     for resource in filter(is_exception, found):

@@ -8,12 +8,10 @@ from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
-from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id, rule_id
+from chartkit.report.model import COMMENT_LIMIT, INCOMPLETE, ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import markdown_cell, markdown_rows
 
-COMMENT_LIMIT: Final = 65_536
-"""The most characters of a comment of a pull request."""
 _FRAME: Final = 1_000
 """The characters that are kept free for headings, totals and the note on what is left out."""
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})

@@ -19,6 +19,8 @@ SCHEMA_VERSION: Final = 1
 without a new one."""
 SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
 """The severities of policies, the worst first."""
+COMMENT_LIMIT: Final = 65_536
+"""The most characters of a comment of a pull request."""
 _NO_THRESHOLD: Final = "none"
 KYVERNO: Final = "kyverno"
 """The source of results of policies with rules."""

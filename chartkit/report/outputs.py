@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
-from chartkit.report.finding import FindingSink, diagnostic_findings
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import Divisible, ReportOptions, Writer
@@ -121,10 +120,9 @@ class Outputs:
         self._course.is_incomplete = is_incomplete
         self._course.timings = timings
         self._course.unread = unread
+        if unread:
+            self._add_unread(unread)
         for output, writer in self._writers:
-            if isinstance(writer, FindingSink):
-                for finding in diagnostic_findings(unread, {}):
-                    writer.write(finding)
             pieces: Iterable[str] = writer.finish(counts)
             if self._query is not None and output.format in QUERIED:
                 pieces = [self._query.written(pieces, output.format)]
@@ -134,6 +132,15 @@ class Outputs:
                 self._stdout.writelines(pieces)
             else:
                 write_pieces(output.file, pieces)
+
+    def _add_unread(self, unread: Sequence[Diagnostic]) -> None:
+        from chartkit.report.finding import FindingSink, diagnostic_findings
+
+        findings = diagnostic_findings(unread, {})
+        for _, writer in self._writers:
+            if isinstance(writer, FindingSink):
+                for finding in findings:
+                    writer.write(finding)
 
 
 def with_query(outputs: tuple[str, ...], query: str | None) -> tuple[str, ...]:

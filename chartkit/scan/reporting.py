@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import OFFLINE, World, as_submitted
-from chartkit.engine.jmespath.advice import advice
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.world import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.formats import FORMATS
-from chartkit.report.markdown import COMMENT_LIMIT
-from chartkit.report.model import Guidance
+from chartkit.report.model import COMMENT_LIMIT, Guidance
 from chartkit.report.notes import grouping
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
@@ -191,7 +189,7 @@ class ScanReport:
             fail_on=reporting.gate.fail_on,
             owner_label=options.owner_label,
             playground=options.playground,
-            advice=advice,
+            advice=_advice,
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )
@@ -339,6 +337,12 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _advice(message: str) -> str | None:
+    from chartkit.engine.jmespath.advice import advice
+
+    return advice(message)
 
 
 def _reasons() -> ScanReasons:

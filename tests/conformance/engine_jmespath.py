@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.errors import CrashError
+from chartkit.engine.jmespath.expression import CrashError
 from chartkit.go.fmt import UnsupportedValueError, go_json
 
 Case = dict[str, Any]

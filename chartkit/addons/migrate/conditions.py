@@ -69,7 +69,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     FlatList,
     parse_conditions,
 )
-from chartkit.engine.context.variables.syntax import OPEN, has_variable
+from chartkit.engine.context.variables import OPEN, has_variable
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json

@@ -23,7 +23,8 @@ from chartkit.engine.cel.syntax.tree import Binary, Call, Literal, Select, child
 from chartkit.engine.cel_policies.generation import TemplateError, read_documents, scan, value_of
 from chartkit.engine.cluster_policy.generate import split_kind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.context.variables.syntax import has_references, has_variable, unescape
+from chartkit.engine.context.variables import has_references, has_variable
+from chartkit.engine.context.variables.syntax import unescape
 from chartkit.engine.kubernetes.kinds import (
     CelKind,
     GroupVersionKind,

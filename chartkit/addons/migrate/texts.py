@@ -29,13 +29,11 @@ from chartkit.addons.migrate.jmespath.terms import computed, mixed
 from chartkit.engine.cel.shapes import own_kind
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Call, Literal
+from chartkit.engine.context.variables import OPEN, has_reference, has_variable
 from chartkit.engine.context.variables.syntax import (
     ESCAPED,
-    OPEN,
     Variable,
     find_variables,
-    has_reference,
-    has_variable,
     is_whole,
     split_text,
     unescape,

@@ -21,7 +21,7 @@ from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.verify_images.blocks import converted
-from chartkit.engine.context.variables.syntax import OPEN
+from chartkit.engine.context.variables import OPEN
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.engine.ports.signatures import METHODS, expanded
 from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression

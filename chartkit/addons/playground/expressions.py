@@ -17,7 +17,7 @@ from chartkit.engine.cel.values import type_of
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.jmespath import compile_expression as compile_jmespath
 from chartkit.engine.jmespath.advice import advice
-from chartkit.engine.jmespath.errors import ExpressionSyntaxError
+from chartkit.engine.jmespath.expression import ExpressionSyntaxError
 from chartkit.engine.jmespath.parser import tokenize
 from chartkit.errors import ChartkitError, EvaluationError, InputError
 from chartkit.go.fmt import UnsupportedValueError, indented_json

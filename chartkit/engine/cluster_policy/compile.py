@@ -13,13 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
-from chartkit.engine.cluster_policy.exceptions import (
-    BoundException,
-    PolicyException,
-    bind_exceptions,
-)
-from chartkit.engine.cluster_policy.foreach import compile_scope
-from chartkit.engine.cluster_policy.handler import Compiler, rule_action
+from chartkit.engine.cluster_policy.handler import Compiler, compile_scope, rule_action
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy
 from chartkit.engine.cluster_policy.policy_check import check_policy
@@ -39,6 +33,7 @@ from chartkit.errors import ChartkitError, EvaluationError, raising
 from chartkit.model import Diagnostic, Json, Resource, RuleResult
 
 if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
     from chartkit.engine.why import RuleDecision
 
@@ -191,12 +186,21 @@ class CompiledPolicy:
             if matches is None and phase is not Phase.GENERATE:
                 yield rule, None
                 continue
-            bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
+            bound = self._exceptions_of(rule, kind, subresource)
             # Kyverno looks at exceptions of generate rules before it looks at their match.
             if matches is None and not bound:
                 yield rule, None
             else:
                 yield rule, self._bind(index, rule, matches or never, bound, phase)
+
+    def _exceptions_of(
+        self, rule: Rule, kind: GroupVersionKind, subresource: str
+    ) -> tuple[BoundException, ...]:
+        if not self.exceptions:
+            return ()
+        from chartkit.engine.cluster_policy.exceptions import bind_exceptions
+
+        return bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
 
     def _bind(
         self,

@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from chartkit.engine.budget import ITERATION
-from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
-from chartkit.engine.cluster_policy.handler import Check, Checked, FindFields
+from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.handler import Check, Checked, FindFields, compile_scope
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.recorder import Recorder, field_of
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.traced import Traced
@@ -127,16 +127,6 @@ def each_element(
             inner = context.child()
             inner.set_element(element, index, nesting)
             yield index, element, inner
-
-
-def compile_scope(
-    body: Body, rule: Rule, policy: Policy
-) -> tuple[ContextEntries, Conditions | None]:
-    """Compile the context entries and the preconditions of a rule, or of a part of one."""
-    names = {"policy": policy.name, "rule": rule.name, "namespace": policy.namespace}
-    given = body.get("preconditions")
-    conditions = None if given is None else compile_conditions(given)
-    return compile_entries(body.get("context"), **names), conditions
 
 
 def _run(

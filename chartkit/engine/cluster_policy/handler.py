@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import form_names
-from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.kubernetes.selectors import compile_selector
 from chartkit.engine.request import ENFORCE, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import ChartkitError
-from chartkit.model import FieldPath, Json, RuleResult, Status
+from chartkit.model import Body, FieldPath, Json, RuleResult, Status
 
 if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.conditions import Conditions
+    from chartkit.engine.cluster_policy.exceptions import PolicyException
     from chartkit.engine.context.origins import Origins
 
 
@@ -148,3 +150,17 @@ def _speaks_of(one: ActionOverride, namespace: str, labels: Mapping[str, str]) -
 def _plain(action: str) -> str:
     """The old lower case spellings as the new ones; empty stays empty."""
     return action.capitalize()
+
+
+def compile_scope(
+    body: Body, rule: Rule, policy: Policy
+) -> tuple[ContextEntries, Conditions | None]:
+    """Compile the context entries and the preconditions of a rule, or of a part of one."""
+    names = {"policy": policy.name, "rule": rule.name, "namespace": policy.namespace}
+    entries = compile_entries(body.get("context"), **names)
+    preconditions = body.get("preconditions")
+    if preconditions is None:
+        return entries, None
+    from chartkit.engine.cluster_policy.conditions import compile_conditions
+
+    return entries, compile_conditions(preconditions)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
+from chartkit.errors import ChartkitError
 from chartkit.model import Body, FieldPath, Json, Location, Resource, RuleType
 
 
@@ -299,3 +300,7 @@ def _validation(body: Body) -> Validation:
         failure_action_overrides=_overrides(body.get("failureActionOverrides")),
         allow_existing_violations=body.get("allowExistingViolations") is not False,
     )
+
+
+class ConditionsMalformed(ChartkitError):  # noqa: N818 - not loaded, as Kyverno says
+    """Conditions that Kyverno cannot decode: it does not load the whole policy then."""

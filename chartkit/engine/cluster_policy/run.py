@@ -9,8 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from chartkit.engine.budget import FEW
-from chartkit.engine.cluster_policy.conditions import Conditions
-from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.handler import Checked, ExceptedHandler, Handler
 from chartkit.engine.cluster_policy.match import Facts, Predicate, matched_fields
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
@@ -27,6 +25,8 @@ from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.budget import Budget
+    from chartkit.engine.cluster_policy.conditions import Conditions
+    from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
     from chartkit.engine.request import Run
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter
-from chartkit.engine.cluster_policy.policy_check.places import misspelt_requests, unknown_functions
 from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
+from chartkit.engine.context.variables import OPEN, any_text
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.engine.kubernetes.selectors import compile_selector, never_fits
@@ -89,12 +89,8 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
     """Yield a warning for each kind that is nearly one of Kubernetes', for each function of
     JMESPath that Kyverno does not have, for fields of `request` that are nearly such, and for keys
     next to which conditions are not read."""
-    for location, name, hint in unknown_functions(policy):
-        message = f"{policy.name}: there is no JMESPath function '{name}': its rule will fail"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
-    for location, name, hint in misspelt_requests(policy):
-        message = f"{policy.name}: a request has no field '{name}': its value is null"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
+    if any_text(policy.resource.body, lambda text: OPEN in text or text == "jmesPath"):
+        yield from _misspelt_in_queries(policy)
     for path, block in condition_blocks(policy.resource.body.get("spec"), ("spec",)):
         for key in (name for name in map(str, block) if name not in _BLOCKS):
             message = f"{policy.name}: conditions have no key '{key}': what it has is not read"
@@ -112,6 +108,20 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
             location = policy.resource.location.within(pointer_of(*path))
             hint = f"did you mean '{meant}'?"
             yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
+
+
+def _misspelt_in_queries(policy: Policy) -> Iterator[Diagnostic]:
+    from chartkit.engine.cluster_policy.policy_check.places import (
+        misspelt_requests,
+        unknown_functions,
+    )
+
+    for location, name, hint in unknown_functions(policy):
+        message = f"{policy.name}: there is no JMESPath function '{name}': its rule will fail"
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
+    for location, name, hint in misspelt_requests(policy):
+        message = f"{policy.name}: a request has no field '{name}': its value is null"
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
 
 
 _BLOCKS: Final = ("any", "all")

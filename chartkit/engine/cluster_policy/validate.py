@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cluster_policy.conditions import compile_conditions
-from chartkit.engine.cluster_policy.foreach import compile_foreach
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, Handler
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_match
 from chartkit.engine.cluster_policy.pattern import (
@@ -23,7 +21,6 @@ from chartkit.engine.cluster_policy.pattern import (
     compile_pattern,
 )
 from chartkit.engine.cluster_policy.pattern.build import Part, Places
-from chartkit.engine.cluster_policy.pattern.recorded import record_pattern
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
@@ -32,7 +29,6 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.strconv import mark_literals
-from chartkit.go.types import kind_of as json_kind
 from chartkit.model import Body, FieldPath, Json, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -140,6 +136,8 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
 def compile_block(body: Body, rule: Rule, policy: Policy, nesting: int = 0) -> Check:
     """Return the check of a rule's `validate`, or of a foreach inside it: deny before patterns
     before foreach. nesting: the number of loops around it."""
+    from chartkit.engine.cluster_policy.foreach import compile_foreach
+
     if body.get("deny") is not None:
         passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
         default = f"validation error: rule {rule.name} failed"
@@ -166,6 +164,8 @@ def _of_object(judge: Judge) -> Check:
 def compile_deny(deny: Body, own: str, default: str, passed: Checked) -> Callable[..., Checked]:
     """Return the check of `deny` in a context; own: the message of the policy, to which the
     conditions' are added; default: the message where there is none."""
+    from chartkit.engine.cluster_policy.conditions import compile_conditions
+
     conditions = compile_conditions(deny.get("conditions"))
     templates: dict[str, Template] = {}
 
@@ -266,6 +266,8 @@ def _asked(
 ) -> Mismatch | None:
     """Return the answer of a pattern, and record it for `why`; written, above: where it is in the
     policy."""
+    from chartkit.engine.cluster_policy.pattern.recorded import record_pattern
+
     if context.recorder is None:
         return pattern.check(value, context.budget)
     absent: list[tuple[Part, Places]] = []
@@ -370,6 +372,8 @@ def _one(body: Json) -> list[Json]:
 
 
 def _several(body: Json) -> list[Json]:
+    from chartkit.go.types import kind_of as json_kind
+
     if isinstance(body, list):
         return body
     if body is None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.context import Context, ImagesLoader, Loader
+from chartkit.engine.context.variables import OPEN
 from chartkit.engine.context.variables.syntax import (
-    OPEN,
     find_variables,
     is_whole,
     own_query,

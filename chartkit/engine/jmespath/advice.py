@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from chartkit.engine.jmespath.errors import JMESPathError
-from chartkit.engine.jmespath.expression import compile_expression
+from chartkit.engine.jmespath.expression import JMESPathError, compile_expression
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.suggestions import suggestion
 

@@ -22,7 +22,7 @@ from chartkit.engine.jmespath.declaration import (
     deep_equal,
     is_number,
 )
-from chartkit.engine.jmespath.errors import (
+from chartkit.engine.jmespath.expression import (
     ArityError,
     CrashError,
     FunctionError,

@@ -11,7 +11,7 @@ from operator import or_
 from typing import Any, Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.errors import InvalidTypeError
+from chartkit.engine.jmespath.expression import InvalidTypeError
 from chartkit.engine.jmespath.nodes import Node
 from chartkit.go.fmt import go_sprint
 from chartkit.model import Json

@@ -10,20 +10,60 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import QUERY, Budget
-from chartkit.engine.jmespath.errors import JMESPathError
-from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.errors import EvaluationError
 from chartkit.model import Json
 
 if TYPE_CHECKING:
     from chartkit.engine.jmespath.declaration import Search
 
-WHOLE_INPUT = "@"
-"""Stands in `Expression.roots` where an expression reads its input as a whole."""
 
-_MAKES_GO_VALUES = frozenset({"items", "base64_decode"})
-"""Functions whose results hold what is not a JSON value: Go's typed list, bytes that are not
-strings."""
-_TAKES_REFERENCES = frozenset({"map", "max_by", "min_by", "sort_by"})
+class JMESPathError(EvaluationError):
+    """An expression that cannot be compiled or searched."""
+
+
+class ExpressionSyntaxError(JMESPathError):
+    """A text that is not an expression; offset is where, in characters from the start."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(f"SyntaxError: {message}")
+        self.offset = offset
+
+
+class LiteralError(JMESPathError):
+    """A backtick literal or quoted name that is not JSON."""
+
+
+class NotFoundError(JMESPathError):
+    """A key that an object does not have; most constructs take it as null."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f'Unknown key "{key}" in path')
+        self.key = key
+
+
+class InvalidTypeError(JMESPathError):
+    """An argument of a type that the function does not take."""
+
+
+class ArityError(JMESPathError):
+    """A function called with too few or too many arguments."""
+
+
+class UnknownFunctionError(JMESPathError):
+    """A function that there is not; an error only where the call is reached."""
+
+
+class FunctionError(JMESPathError):
+    """A function that cannot work with the values it got."""
+
+
+class CrashError(JMESPathError):
+    """A search that makes Kyverno's own process panic."""
+
+
+def function_error(name: str, message: str) -> FunctionError:
+    """An error that Kyverno reports with the function's name before it."""
+    return FunctionError(f"JMESPath function '{name}': {message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +97,14 @@ class Expression:
 def compile_expression(text: str) -> Expression:
     """The expression of a text; raises `JMESPathError` with Kyverno's text."""
     from chartkit.engine.jmespath.compiler import compile_node
+    from chartkit.engine.jmespath.nodes import makes_go_values, top_names
     from chartkit.engine.jmespath.parser import parse
 
     node = parse(text)
     search = compile_node(node)
     if makes_go_values(node):
         search = _converted(search)
-    return Expression(text, frozenset(_roots(node)), QUERY + node.weight, search)
+    return Expression(text, frozenset(top_names(node)), QUERY + node.weight, search)
 
 
 def _converted(search: Search) -> Search:
@@ -75,41 +116,3 @@ def _converted(search: Search) -> Search:
         return to_json(found)
 
     return find
-
-
-def makes_go_values(node: Node) -> bool:
-    """Report whether a result may hold what is not a JSON value."""
-    if node.kind is Kind.EXPREF:
-        return True
-    if node.kind is not Kind.FUNCTION_EXPRESSION:
-        return any(map(makes_go_values, node.children))
-    children = node.children
-    if node.value in _TAKES_REFERENCES:
-        children = tuple(
-            child.children[0] if child.kind is Kind.EXPREF else child for child in children
-        )
-    return node.value in _MAKES_GO_VALUES or any(map(makes_go_values, children))
-
-
-_NEW_SCOPE_AFTER_FIRST = frozenset(
-    {
-        Kind.SUBEXPRESSION,
-        Kind.INDEX_EXPRESSION,
-        Kind.PIPE,
-        Kind.PROJECTION,
-        Kind.FILTER_PROJECTION,
-        Kind.VALUE_PROJECTION,
-    }
-)
-_READS_ALL = frozenset({Kind.IDENTITY, Kind.CURRENT, Kind.INDEX, Kind.SLICE})
-
-
-def _roots(node: Node) -> set[str]:
-    if node.kind is Kind.FIELD:
-        return {node.value}
-    if node.kind in _READS_ALL:
-        return {WHOLE_INPUT}
-    if node.kind is Kind.EXPREF:
-        return set()
-    children = node.children[:1] if node.kind in _NEW_SCOPE_AFTER_FIRST else node.children
-    return set().union(*map(_roots, children))

@@ -12,11 +12,17 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Any, Final
 
-from chartkit.engine.jmespath.errors import ExpressionSyntaxError, FunctionError
+from chartkit.engine.jmespath.expression import ExpressionSyntaxError, FunctionError
 from chartkit.engine.reads import asks_outside
 from chartkit.go.fmt import go_sprint
 
-MAX_DEPTH = 150
+MAX_DEPTH: Final = 150
+WHOLE_INPUT: Final = "@"
+"""Stands in `Expression.roots` where an expression reads its input as a whole."""
+_MAKES_GO_VALUES: Final = frozenset({"items", "base64_decode"})
+"""Functions whose results hold what is not a JSON value: Go's typed list, bytes that are not
+strings."""
+_TAKES_REFERENCES: Final = frozenset({"map", "max_by", "min_by", "sort_by"})
 
 
 class Kind(IntEnum):
@@ -76,6 +82,45 @@ class Node:
         value = list(self.value) if self.kind is Kind.SLICE else self.value
         text = str(int(value)) if isinstance(value, IntEnum) else go_sprint(value)
         return f"{{{int(self.kind)} {text} [{' '.join(map(str, self.children))}]}}"
+
+
+def makes_go_values(node: Node) -> bool:
+    """Report whether a result may hold what is not a JSON value."""
+    if node.kind is Kind.EXPREF:
+        return True
+    if node.kind is not Kind.FUNCTION_EXPRESSION:
+        return any(map(makes_go_values, node.children))
+    children = node.children
+    if node.value in _TAKES_REFERENCES:
+        children = tuple(
+            child.children[0] if child.kind is Kind.EXPREF else child for child in children
+        )
+    return node.value in _MAKES_GO_VALUES or any(map(makes_go_values, children))
+
+
+_NEW_SCOPE_AFTER_FIRST: Final = frozenset(
+    {
+        Kind.SUBEXPRESSION,
+        Kind.INDEX_EXPRESSION,
+        Kind.PIPE,
+        Kind.PROJECTION,
+        Kind.FILTER_PROJECTION,
+        Kind.VALUE_PROJECTION,
+    }
+)
+_READS_ALL: Final = frozenset({Kind.IDENTITY, Kind.CURRENT, Kind.INDEX, Kind.SLICE})
+
+
+def top_names(node: Node) -> set[str]:
+    """Return the names of `Expression.roots`."""
+    if node.kind is Kind.FIELD:
+        return {node.value}
+    if node.kind in _READS_ALL:
+        return {WHOLE_INPUT}
+    if node.kind is Kind.EXPREF:
+        return set()
+    children = node.children[:1] if node.kind in _NEW_SCOPE_AFTER_FIRST else node.children
+    return set().union(*map(top_names, children))
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

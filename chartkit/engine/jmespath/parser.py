@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn, TypedDict
 from jmespath import ast
 from jmespath.parser import Parser
 
-from chartkit.engine.jmespath.errors import ExpressionSyntaxError, JMESPathError, LiteralError
+from chartkit.engine.jmespath.expression import ExpressionSyntaxError, JMESPathError, LiteralError
 from chartkit.engine.jmespath.nodes import MAX_DEPTH, Kind, Node
 from chartkit.errors import Reraise
 from chartkit.go.json_decoder import JsonError, parse_json

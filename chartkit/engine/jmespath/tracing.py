@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath import expression
 from chartkit.engine.jmespath.compiler import ORDER, Compiler, compile_node, is_false, keeps_null
 from chartkit.engine.jmespath.declaration import deep_equal, is_number, to_json
-from chartkit.engine.jmespath.errors import JMESPathError, NotFoundError
-from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.expression import JMESPathError, NotFoundError
+from chartkit.engine.jmespath.nodes import Kind, Node, makes_go_values
 from chartkit.engine.jmespath.parser import Comparator, parse
 from chartkit.engine.jmespath.traced import Traced, listed, made, named
 from chartkit.engine.jmespath.traced_calls import Trace, compile_traced_call
@@ -41,14 +40,14 @@ def compile_trace(text: str) -> Trace:
     fails, and `BudgetError`.
     """
     node = parse(text)
-    search, makes_go_values = _TRACER.trace(node, True), expression.makes_go_values(node)
+    search, is_converted = _TRACER.trace(node, True), makes_go_values(node)
 
     def trace(here: Traced, budget: Budget) -> Traced:
         try:
             found = search(here, budget)
         except RecursionError:
             raise JMESPathError("the value nests too deeply") from None
-        if makes_go_values:
+        if is_converted:
             return Traced(to_json(found.value), *found[1:])
         return found
 

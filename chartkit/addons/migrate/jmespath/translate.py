@@ -47,7 +47,7 @@ from chartkit.addons.migrate.jmespath.terms import (
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.context.context import names_images
 from chartkit.engine.jmespath.compiler import keeps_null
-from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.expression import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 

@@ -21,7 +21,7 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.context.variables.syntax import has_references
+from chartkit.engine.context.variables import has_references
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 

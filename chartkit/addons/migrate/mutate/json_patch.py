@@ -40,7 +40,8 @@ from chartkit.addons.migrate.texts import term_of
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
-from chartkit.engine.context.variables.syntax import find_variables, has_variable, split_text
+from chartkit.engine.context.variables import has_variable
+from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.json_patch import MISSING
 from chartkit.errors import InputError
 from chartkit.go.json_decoder import JsonError, parse_json

@@ -44,7 +44,7 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
 )
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
-from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.expression import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.model import Body, Json, leaves

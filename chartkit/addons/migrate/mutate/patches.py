@@ -21,7 +21,7 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
     has_anchors,
 )
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables import has_variable
 from chartkit.model import Body, Json, leaves
 
 _DIRECTIVE: Final = "$patch"

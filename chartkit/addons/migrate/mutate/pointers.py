@@ -15,7 +15,7 @@ from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.texts import text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Call, Index, Literal, Select
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables import has_variable
 from chartkit.engine.json_patch import decode
 from chartkit.model import pointer_of
 

@@ -38,7 +38,7 @@ from chartkit.addons.migrate.texts import text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables import has_variable
 from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import (
     CelKind,

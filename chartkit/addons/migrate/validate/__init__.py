@@ -34,7 +34,7 @@ from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
-from chartkit.engine.context.variables.syntax import has_references
+from chartkit.engine.context.variables import has_references
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 

@@ -18,7 +18,7 @@ from chartkit.addons.migrate.rule import ConvertedRule, Variable
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables import has_variable
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import Body, Json

@@ -34,7 +34,7 @@ from chartkit.addons.satisfy.wants.images import PARTS, of_part
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.compiler import is_false
-from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.expression import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import Comparator, parse
 from chartkit.model import Body, Json

@@ -37,7 +37,7 @@ from chartkit.engine.cluster_policy.pattern.scalar import (
     read_alternatives,
     read_operation,
 )
-from chartkit.engine.context.variables.syntax import has_reference, has_variable
+from chartkit.engine.context.variables import has_reference, has_variable
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.duration import duration_or_none
 from chartkit.go.quantity import quantity_or_none

@@ -25,7 +25,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.unmatched import kinds_of, mutations_of
 from chartkit.engine.jmespath.advice import call_mistakes, roots_of
-from chartkit.engine.jmespath.expression import WHOLE_INPUT
+from chartkit.engine.jmespath.nodes import WHOLE_INPUT
 from chartkit.engine.kubernetes.field_faults import type_problem
 from chartkit.model import pointed_at, texts_below, with_value
 from chartkit.suggestions import did_you_mean, nearest, suggestion

@@ -13,7 +13,8 @@ from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, Blocks, C
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.origins import Origins, Resolve, compile_traced
 from chartkit.engine.context.recorder import Recorder, field_of
-from chartkit.engine.context.variables.syntax import OPEN, find_variables
+from chartkit.engine.context.variables import OPEN
+from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.traced import Traced, fields_of, with_keys
 from chartkit.engine.jmespath.tracing import compared

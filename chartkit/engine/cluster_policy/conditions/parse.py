@@ -22,7 +22,7 @@ from chartkit.engine.cluster_policy.conditions.membership import (
     is_in,
     is_not_in,
 )
-from chartkit.errors import ChartkitError
+from chartkit.engine.cluster_policy.policy import ConditionsMalformed
 from chartkit.go.fmt import go_type
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
@@ -47,10 +47,6 @@ OPERATORS: dict[str, Prepare] = {
     "DurationLessThanOrEquals": compare_durations("<="),
     "DurationLessThan": compare_durations("<"),
 }
-
-
-class ConditionsMalformed(ChartkitError):  # noqa: N818 - not loaded, as Kyverno says
-    """Conditions that Kyverno cannot decode: it does not load the whole policy then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Final
 
 from chartkit.engine.budget import check_object
 from chartkit.engine.cluster_policy.conditions import Conditions
-from chartkit.engine.cluster_policy.foreach import compile_scope
-from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.cluster_policy.handler import Handler, compile_scope
 from chartkit.engine.cluster_policy.mutate.patcher import (
     Patched,
     Patcher,

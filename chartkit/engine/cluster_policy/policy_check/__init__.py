@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chartkit.engine.cluster_policy.autogen import all_rules
-from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
-from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.cluster_policy.policy_check.images import images_fault
-from chartkit.engine.cluster_policy.policy_check.places import fault_place
+from chartkit.engine.cluster_policy.policy import ConditionsMalformed, Policy, Rule
 from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import overrides_fault, spec_faults
-from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
 from chartkit.engine.cluster_policy.policy_check.webhook import (
     IsClusterWide,
     nothing_cluster_wide,
 )
+from chartkit.engine.context.variables import may_vary
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity
@@ -30,6 +29,8 @@ def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
     except ConditionsMalformed as error:
         fault = error.message
     if fault:
+        from chartkit.engine.cluster_policy.policy_check.places import fault_place
+
         location, meant = fault_place(policy, fault)
         hint = meant or _hint(policy)
         raise CompileError([Diagnostic(POLICY_RULE, Severity.ERROR, fault, location, hint)])
@@ -47,8 +48,11 @@ def _hint(policy: Policy) -> str | None:
 def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:
     """The first thing that is wrong with a policy, in Kyverno's words; None where it is sound."""
     rules = all_rules(policy)
-    if fault := variables_fault(policy, rules):
-        return fault
+    if _may_have_variables(policy, rules):
+        from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
+
+        if fault := variables_fault(policy, rules):
+            return fault
     if faults := spec_faults(policy, cluster_wide):
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
     fault = overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
@@ -56,10 +60,19 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
         return fault
     for index, rule in enumerate(rules):
         fault = rule_fault(index, rule, policy.resource.kind == "Policy")
-        fault = fault or images_fault(index, rule, policy.failure_action)
+        if fault is None and rule.verify_images:
+            from chartkit.engine.cluster_policy.policy_check.images import images_fault
+
+            fault = images_fault(index, rule, policy.failure_action)
         if fault:
             return fault
     return None
+
+
+def _may_have_variables(policy: Policy, rules: Sequence[Rule]) -> bool:
+    """Report whether a policy may use variables, or users, which only admissions have."""
+    has_users = any(one.has_user for rule in rules for _, one in rule.filters())
+    return has_users or any(rule.mutate for rule in rules) or may_vary(policy.resource.body)
 
 
 def _processing_fault(policy: Policy) -> str | None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.cluster_policy.conditions.parse import OPERATORS
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import (
@@ -19,7 +18,6 @@ from chartkit.engine.jmespath import (
     JMESPathError,
     compile_expression,
 )
-from chartkit.engine.jmespath.advice import advice
 from chartkit.model import FieldPath, Json, Location, list_of, pointer_of, texts_below, values_below
 from chartkit.suggestions import nearest, suggestion
 
@@ -92,6 +90,8 @@ def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | 
 
 def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
     """Return the place in a query that is not JMESPath."""
+    from chartkit.engine.jmespath.advice import advice
+
     query = named[1].strip()
     offset, hint = 0, None
     try:
@@ -106,6 +106,8 @@ def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | Non
 
 def _operator(policy: Policy, rule: FieldPath, _named: re.Match[str]) -> Place | None:
     """Return the place of the first operator that there is not."""
+    from chartkit.engine.cluster_policy.conditions.parse import OPERATORS
+
     for path, value in texts_below(_at(policy, rule), rule):
         if path[-1] == "operator" and value not in OPERATORS:
             return policy.resource.location.within(pointer_of(*path)), suggestion(value, OPERATORS)

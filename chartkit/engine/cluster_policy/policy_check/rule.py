@@ -6,17 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.conditions.parse import check_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import NESTING, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.entries import check_entries
-from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
-from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.go.types import kind_of
 from chartkit.model import Body, Json, text_of, value_at
 
 
@@ -42,6 +38,8 @@ def _overlays(rule: Rule) -> Iterable[Json]:
 
 def _patched_paths(rule: Rule) -> Iterable[str]:
     """Return the paths of a rule's JSON patch; Kyverno reads none of one written in YAML here."""
+    from chartkit.go.json_decoder import JsonError, parse_json
+
     try:
         operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
     except JsonError:
@@ -185,12 +183,20 @@ def _resources_fault(rule: Rule) -> str | None:
     blocks = body.get("any") or body.get("all") or [body]
     if not all(_describes(block) for block in blocks):
         return "match.resources.: match resources not specified"
-    if fault := check_conditions(rule.preconditions, "preconditions"):
+    if fault := _conditions_fault(rule.preconditions, "preconditions"):
         return f"validate.{fault}"
-    if fault := check_conditions((rule.validate.deny or {}).get("conditions"), "conditions"):
+    if fault := _conditions_fault((rule.validate.deny or {}).get("conditions"), "conditions"):
         return f"validate.deny.{fault}"
     fault = _foreach_fault(rule.validate.foreach, "validate.foreach")
     return fault or _foreach_fault((rule.mutate or {}).get("foreach") or (), "mutate.foreach")
+
+
+def _conditions_fault(conditions: Json, place: str, *, values: bool = True) -> str | None:
+    if conditions is None:
+        return None
+    from chartkit.engine.cluster_policy.conditions.parse import check_conditions
+
+    return check_conditions(conditions, place, values=values)
 
 
 def _describes(block: Body) -> bool:
@@ -204,11 +210,11 @@ def _foreach_fault(blocks: Iterable[Json], place: str) -> str | None:
     for block in blocks:
         if not isinstance(block, dict):
             continue
-        if fault := check_conditions(block.get("preconditions"), "conditions", values=False):
+        if fault := _conditions_fault(block.get("preconditions"), "conditions", values=False):
             return f"{place}.{fault}"
         deny = block.get("deny")
         conditions = deny.get("conditions") if isinstance(deny, dict) else None
-        if fault := check_conditions(conditions, "conditions", values=False):
+        if fault := _conditions_fault(conditions, "conditions", values=False):
             return f"{place}.deny.{fault}"
         nested = block.get("foreach")
         if isinstance(nested, list) and (fault := _foreach_fault(nested, place)):
@@ -237,6 +243,8 @@ def _element_fault(value: Json, path: str) -> str | None:
 
 
 def _element_text_fault(text: str, path: str) -> str | None:
+    from chartkit.engine.context.variables.syntax import find_variables
+
     if "element" not in text or _FOREACH in path:
         return None
     for variable in find_variables(text):
@@ -350,6 +358,8 @@ def _one_of(count: int, names: str) -> str | None:
 
 
 def _any_pattern_fault(patterns: Json) -> str | None:
+    from chartkit.go.types import kind_of
+
     if patterns is None:
         return None
     if not isinstance(patterns, list):
@@ -449,6 +459,8 @@ def _operations_fault(operations: Json, place: str, unsound: str) -> str | None:
 
 
 def _without_variables(text: str) -> str:
+    from chartkit.engine.context.variables.syntax import find_variables, split_text
+
     variables = find_variables(text)
     while variables:
         text = _STAND_IN.join(split_text(text, variables))

@@ -10,8 +10,13 @@ from typing import Final
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.context.context import Context, QueryError
-from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.context.variables.syntax import has_references, has_variable, may_vary
+from chartkit.engine.context.variables import (
+    SubstitutionError,
+    compile_template,
+    has_references,
+    has_variable,
+    may_vary,
+)
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.scalars.wildcard import compile_wildcard

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.autogen import ANNOTATION, all_rules
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables import has_variable
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.go.fmt import go_json

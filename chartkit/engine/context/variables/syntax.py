@@ -8,20 +8,22 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from chartkit.errors import EvaluationError, Reraise
+from chartkit.engine.context.variables import (
+    OPEN,
+    VARIABLE,
+    UnresolvedReferenceError,
+    has_reference,
+    has_references,
+)
+from chartkit.errors import Reraise
 from chartkit.go.fmt import go_sprint
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
 
-# A variable at the start of a text, or after any character but a backslash; one level of plain
-# braces may be inside, so a nested variable is found before the one around it.
-_VARIABLE = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})")
-
-OPEN = "{{"
 ESCAPED = "\\{{"
 
 _SPACE = " \t\n\v\f\r\x85\xa0"
@@ -48,18 +50,13 @@ def find_variables(text: str) -> Sequence[Variable]:
     it is found in the pass after.
     """
     variables = []
-    for match in _VARIABLE.finditer(text):
+    for match in VARIABLE.finditer(text):
         query, shallow = _query(match[2])
         if match[1] > "\x7f":
             # Kyverno leaves out one byte before the braces: the rest of the character spoils it.
             query = f"\ufffd{query}"
         variables.append(Variable(match.start(2), match.end(2), query, shallow))
     return variables
-
-
-def has_variable(text: str) -> bool:
-    """Report whether a text holds a variable that is not escaped."""
-    return OPEN in text and _VARIABLE.search(text) is not None
 
 
 def unescape(text: str) -> str:
@@ -145,15 +142,6 @@ _RANGE = re.compile(r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)(!?-)([-|+]?\d+(?:\.\d+)?[A-
 _MISSING = object()
 
 
-class UnresolvedReferenceError(EvaluationError):
-    """A reference that names nothing, or not a text; the text is Kyverno's."""
-
-
-def has_reference(text: str) -> bool:
-    """Report whether a text may hold a reference, escaped or not."""
-    return "$(" in text
-
-
 def resolve_references(document: Json) -> Json:
     """The document with its references replaced; itself where it has none.
 
@@ -162,25 +150,6 @@ def resolve_references(document: Json) -> Json:
     if not has_references(document):
         return document
     return _resolve(document, "", document)
-
-
-def has_references(value: Json) -> bool:
-    """Report whether a value holds a text that may be a reference."""
-    return any_text(value, has_reference)
-
-
-def may_vary(value: Json) -> bool:
-    """Report whether a value holds a text that may be a reference or a variable."""
-    return any_text(value, lambda text: OPEN in text or has_reference(text))
-
-
-def any_text(value: Json, holds: Callable[[str], bool]) -> bool:
-    """Report whether something holds for a text in a value, or for a key."""
-    if isinstance(value, str):
-        return holds(value)
-    if isinstance(value, dict):
-        return any(holds(key) or any_text(member, holds) for key, member in value.items())
-    return isinstance(value, list) and any(any_text(member, holds) for member in value)
 
 
 def _resolve(value: Json, path: str, document: Json) -> Json:

@@ -13,21 +13,19 @@ from functools import lru_cache
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import OPEN, SubstitutionError, Template
 from chartkit.engine.context.variables.syntax import (
     ESCAPED,
-    OPEN,
-    UnresolvedReferenceError,
     Variable,
     find_variables,
     is_whole,
     join_path,
     own_query,
-    resolve_references,
     split_text,
     unescape,
 )
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.errors import EvaluationError, raising
+from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json, go_sprint
 from chartkit.model import Json
 
@@ -46,43 +44,8 @@ _ENDLESS = "they name each other without end"
 Resolve = Callable[["Context"], Json]
 
 
-class SubstitutionError(EvaluationError):
-    """A variable or reference that could not be substituted; the text is Kyverno's."""
-
-
-class Template:
-    """A JSON value of a policy, ready to be resolved in a context."""
-
-    __slots__ = ("_resolve", "is_constant", "value")
-
-    def __init__(self, value: Json, resolve: Resolve | None) -> None:
-        """value: what is returned where there is nothing to resolve."""
-        self.value = value
-        self._resolve = resolve
-        self.is_constant = resolve is None
-
-    def resolve(self, context: Context) -> Json:
-        """The value with its variables substituted; a constant is returned uncopied.
-
-        Raises `SubstitutionError`.
-        """
-        return self.value if self._resolve is None else self._resolve(context)
-
-
-def compile_template(value: Json, path: str = "") -> Template:
-    """A template of a JSON value. Never raises: what is wrong is raised on `resolve`.
-
-    path: the place of the value in the document it is substituted with, as errors and the
-    variable `{{ @ }}` show it (`/spec/containers/0`; empty for the document itself).
-    """
-    try:
-        value = resolve_references(value)
-    except UnresolvedReferenceError as error:
-        return Template(value, raising(SubstitutionError, error.message))
-    return _template(value, path)
-
-
-def _template(value: Json, path: str) -> Template:
+def template_of(value: Json, path: str) -> Template:
+    """Return the template of a value without references; path: as for `compile_template`."""
     if isinstance(value, str):
         return _text(value, path)
     if isinstance(value, dict):
@@ -93,7 +56,7 @@ def _template(value: Json, path: str) -> Template:
 
 
 def _list(value: list[Json], path: str) -> Template:
-    members = [_template(member, f"{path}/{index}") for index, member in enumerate(value)]
+    members = [template_of(member, f"{path}/{index}") for index, member in enumerate(value)]
     if all(member.is_constant for member in members):
         same = all(new.value is old for new, old in zip(members, value, strict=True))
         return Template(value if same else [member.value for member in members], None)
@@ -107,7 +70,7 @@ def _list(value: list[Json], path: str) -> Template:
 
 def _object(value: dict[str, Json], path: str) -> Template:
     members = [
-        (key, _text(key, path), _template(member, join_path(path, key)))
+        (key, _text(key, path), template_of(member, join_path(path, key)))
         for key, member in value.items()
     ]
     if all(name.is_constant and member.is_constant for _, name, member in members):
@@ -177,7 +140,7 @@ def _nested(value: Json, path: str, context: Context) -> Json:
     with context.nested() as depth:
         if depth > MAX_PASSES:
             raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
-        return _template(value, path).resolve(context)
+        return template_of(value, path).resolve(context)
 
 
 def _mentions(value: Json, budget: Budget) -> bool:

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from chartkit.engine.jmespath.declaration import ItemsList, function, is_number
-from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.jmespath.expression import FunctionError, function_error
 from chartkit.go.duration import (
     SECOND,
     DurationError,

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import FunctionSpec, function, to_json
-from chartkit.engine.jmespath.errors import FunctionError
+from chartkit.engine.jmespath.expression import FunctionError
 from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.errors import InputError, Reraise
 from chartkit.go.base64_text import decode_base64

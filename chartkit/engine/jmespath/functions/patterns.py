@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import function
-from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.jmespath.expression import FunctionError, function_error
 from chartkit.engine.jmespath.functions.selection import as_text
 from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.engine.scalars.wildcard import compile_wildcard

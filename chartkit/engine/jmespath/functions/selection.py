@@ -13,7 +13,12 @@ from chartkit.engine.jmespath.declaration import (
     function,
     is_number,
 )
-from chartkit.engine.jmespath.errors import CrashError, FunctionError, JMESPathError, function_error
+from chartkit.engine.jmespath.expression import (
+    CrashError,
+    FunctionError,
+    JMESPathError,
+    function_error,
+)
 from chartkit.go.fmt import format_float, format_float32
 from chartkit.go.strconv import Int64, truncate_to_int64
 from chartkit.model import Body, Json

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.jmespath import ExpressionSyntaxError, JMESPathError, compile_expression
-from chartkit.engine.jmespath.errors import CrashError, InvalidTypeError, NotFoundError
+from chartkit.engine.jmespath.expression import CrashError, InvalidTypeError, NotFoundError
 from chartkit.go.strconv import Int64
 
 POD: dict[str, Any] = {

@@ -5,14 +5,10 @@ import re
 
 import pytest
 
-from chartkit.engine.jmespath import (
-    JMESPathError,
-    Sources,
-    compile_expression,
-    use_sources,
-)
+from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.declaration import FunctionSpec
 from chartkit.engine.jmespath.functions import FUNCTIONS
+from chartkit.engine.jmespath.nodes import Sources, use_sources
 
 NOON = 1_700_000_000_000_000_000
 

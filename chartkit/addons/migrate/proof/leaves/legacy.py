@@ -19,7 +19,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
 from chartkit.engine.context.variables.syntax import find_variables, split_text
-from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.expression import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.engine.kubernetes.selectors import LabelSelector

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.conditions import blocks, compile_conditions
 from chartkit.engine.cluster_policy.conditions.blocks import Outcome
-from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
+from chartkit.engine.cluster_policy.policy import ConditionsMalformed
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template
 from chartkit.errors import EvaluationError

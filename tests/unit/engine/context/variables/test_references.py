@@ -3,11 +3,12 @@
 import pytest
 
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.context.variables.syntax import (
+from chartkit.engine.context.variables import (
+    SubstitutionError,
     UnresolvedReferenceError,
-    resolve_references,
+    compile_template,
 )
+from chartkit.engine.context.variables.syntax import resolve_references
 from chartkit.model import Json
 
 

@@ -2,12 +2,8 @@
 
 import pytest
 
-from chartkit.engine.context.variables.syntax import (
-    find_variables,
-    has_variable,
-    split_text,
-    unescape,
-)
+from chartkit.engine.context.variables import has_variable
+from chartkit.engine.context.variables.syntax import find_variables, split_text, unescape
 
 
 @pytest.mark.parametrize(

@@ -175,12 +175,12 @@ NO_ATTACHMENTS: Final = PolicyAttachments()
 
 def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
     """The exceptions among some objects; raises CompileError for one that Kyverno refuses."""
-    from chartkit.engine.cluster_policy.exceptions import read_exception
-
     old: list[PolicyException] = []
     new: list[CelException] = []
     for resource in filter(is_exception, found):
         if group_of(resource) == KYVERNO_GROUP:
+            from chartkit.engine.cluster_policy.exceptions import read_exception
+
             old.append(read_exception(resource))
         else:
             from chartkit.engine.cel_policies.exceptions import read_cel_exception

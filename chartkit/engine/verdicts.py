@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cel_policy, kind_of
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.reads import Course, Reads, ReadTree
 from chartkit.engine.request import Operation, Phase, Request, Run
 from chartkit.model import Body, Resource, RuleResult, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.reads import Course, Reads, ReadTree
 
 _FEW: Final = 8
 """The number of objects of a kind that are judged before their verdicts are shared."""
@@ -177,6 +179,8 @@ class Sharing(Generic[W]):
         """Keep what came of all shared verdicts; courses: what led to each, of those that hold for
         other objects."""
         if self._together is not None and len(courses) == len(self.verdicts):
+            from chartkit.engine.reads import Reads
+
             self._together.keep(Reads.joined(courses, *_roots(request)), place, whole)
 
 
@@ -261,6 +265,8 @@ class Shared(Generic[V]):
     def keep(self, reads: Reads, place: Hashable, verdict: V) -> None:
         """Keep a verdict for all requests that answer the reads alike, unless their answers nest
         too deep to be compared."""
+        from chartkit.engine.reads import ReadTree
+
         with suppress(RecursionError):
             if self._space.has(reads.size):
                 self._trees.setdefault(place, ReadTree()).keep(reads, (verdict, reads.course))
@@ -284,6 +290,8 @@ def judged(
     found = shared.find(request, place)
     if found is not None:
         return found
+    from chartkit.engine.reads import Reads
+
     reads = Reads(*_roots(request))
     body, fields = reads.roots
     resource = Resource(body, request.resource.location)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from chartkit.go import GoError
 from chartkit.go.strconv import or_none, quote_ascii
@@ -57,7 +58,7 @@ def parse_duration(text: str) -> int:
     return total
 
 
-duration_or_none = or_none(parse_duration)
+duration_or_none = lru_cache(maxsize=4096)(or_none(parse_duration))
 """The nanoseconds of a duration; None for an invalid text."""
 
 

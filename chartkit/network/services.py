@@ -76,7 +76,7 @@ Outcome = ServiceAnswer | LookupFailed
 
 
 class Services:
-    """The services that policies call (see `chartkit.engine.ports.services.ServiceSource`).
+    """The services that policies call (see `chartkit.engine.ports.ServiceSource`).
 
     Only calls with retries are made again. A host that was not reached, or was silent, is not asked
     again.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chartkit.addon import MissingAddonError, port
 from chartkit.engine.ports import UNASKED, KeySource, SignatureSource
-from chartkit.engine.ports.signatures import BlobSource
+from chartkit.engine.ports.world import BlobSource
 from chartkit.errors import LookupFailed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE
+from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.images import Registries

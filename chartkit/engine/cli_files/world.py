@@ -20,8 +20,15 @@ from chartkit.engine.kubernetes.kinds import (
     kind_of,
 )
 from chartkit.engine.ports.services import EMPTY, Cluster
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
-from chartkit.engine.ports.world import OFFLINE, ImageSource, Recorded, UnknownEntry, World
+from chartkit.engine.ports.world import (
+    NOBODY_ELSE,
+    OFFLINE,
+    Credentials,
+    ImageSource,
+    Recorded,
+    UnknownEntry,
+    World,
+)
 from chartkit.errors import LookupFailed, NoSource, Reraise
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource

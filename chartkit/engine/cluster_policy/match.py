@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
-from chartkit.engine.ports.services import coerced_texts
+from chartkit.engine.kubernetes.selectors import LabelSelector, coerced_texts, compile_selector
 from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.engine.why import Asked

@@ -17,7 +17,6 @@ from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import Template
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.reads import RecordedObject
 from chartkit.engine.request import Operation, Phase, Request, User, given_operation
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.strconv import mark_literals, marked
@@ -177,6 +176,8 @@ def _with_int64(request: Request) -> Request:
         return request
     if request.operation is Operation.DELETE:
         return request
+    from chartkit.engine.reads import RecordedObject
+
     try:
         given = request.resource.body
         if isinstance(given, RecordedObject):

@@ -136,8 +136,6 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
 def compile_block(body: Body, rule: Rule, policy: Policy, nesting: int = 0) -> Check:
     """Return the check of a rule's `validate`, or of a foreach inside it: deny before patterns
     before foreach. nesting: the number of loops around it."""
-    from chartkit.engine.cluster_policy.foreach import compile_foreach
-
     if body.get("deny") is not None:
         passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
         default = f"validation error: rule {rule.name} failed"
@@ -147,6 +145,8 @@ def compile_block(body: Body, rule: Rule, policy: Policy, nesting: int = 0) -> C
     if body.get("anyPattern") is not None:
         return _of_object(compile_any_pattern(body["anyPattern"], rule))
     if body.get("foreach"):
+        from chartkit.engine.cluster_policy.foreach import compile_foreach
+
         return compile_foreach(body["foreach"], rule, policy, nesting, compile_block)
     return lambda _context, _request, _element: None
 
@@ -266,12 +266,12 @@ def _asked(
 ) -> Mismatch | None:
     """Return the answer of a pattern, and record it for `why`; written, above: where it is in the
     policy."""
-    from chartkit.engine.cluster_policy.pattern.recorded import record_pattern
-
     if context.recorder is None:
         return pattern.check(value, context.budget)
     absent: list[tuple[Part, Places]] = []
     mismatch = pattern.check(value, context.budget, absent)
+    from chartkit.engine.cluster_policy.pattern.recorded import record_pattern
+
     record_pattern(context.recorder, written, above, mismatch, absent)
     return mismatch
 

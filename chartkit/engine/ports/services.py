@@ -1,4 +1,4 @@
-"""Calls of services that policies make, and the objects of a cluster, as ports that callers fill.
+"""Calls of services that policies make, and the objects of a cluster, as ports know them.
 
 Requests and answers are here as they go over the wire. ClusterPolicies and expressions make of an
 answer the same as Kyverno.
@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from chartkit.engine.kubernetes.kinds import (
@@ -21,7 +21,7 @@ from chartkit.engine.kubernetes.kinds import (
     is_cluster_scoped,
     parse_api_version,
 )
-from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
+from chartkit.engine.kubernetes.selectors import LabelSelector, coerced_texts, compile_selector
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, mapping_at, text_of
@@ -80,15 +80,6 @@ class BadUrlError(LookupFailed):
 class NotAllowedError(NoSource):
     """A call that the user did not allow, or that is never made: nothing replaces its
     answer."""
-
-
-class ServiceSource(Protocol):
-    """The port that makes the calls."""
-
-    def ask(self, _call: ServiceCall, /) -> ServiceAnswer:
-        """The answer; raises BadUrlError, NotAllowedError, and LookupFailed where there is none,
-        with a message that holds no header."""
-        raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
 
 
 def posted(data: Json) -> bytes:
@@ -223,14 +214,3 @@ EMPTY: Final = Cluster()
 def labels_of(body: Body) -> Mapping[str, str]:
     """An object's labels, as Kubernetes reads them."""
     return coerced_texts(mapping_at(body, "metadata").get("labels"))
-
-
-def coerced_texts(value: Json) -> Mapping[str, str]:
-    """Return labels or annotations as Kubernetes reads them: null is an empty text, and there are
-    none at all if another one is not a string."""
-    if not isinstance(value, dict):
-        return {}
-    if all(isinstance(text, str) for text in value.values()):
-        return value
-    texts = {key: "" if text is None else text for key, text in value.items()}
-    return texts if all(isinstance(text, str) for text in texts.values()) else {}

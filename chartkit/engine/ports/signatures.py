@@ -1,9 +1,10 @@
-"""Signatures and attestations of images, as a port that callers fill.
+"""What `SignatureSource` and `BlobSource` are asked, and what they answer: signatures and
+attestations of images.
 
-`UNASKED` is the default: every request fails with `NoSource`. An answer that
-is a verdict (not signed, signed by another, no such attestation) raises `SignatureError`, which a
-rule answers with a failure; any other `LookupFailed` says that the request could not be answered
-(the registry, the network, what is not known offline), and is an error.
+An answer that is a verdict (not signed, signed by another, no such attestation) raises
+`SignatureError`, which a rule answers with a failure; any other `LookupFailed` says that the
+request could not be answered (the registry, the network, what is not known offline), and is an
+error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from chartkit.documents.reader import read_file
-from chartkit.errors import EvaluationError, LookupFailed, NoSource
+from chartkit.engine.ports.world import NOBODY_ELSE, Credentials
+from chartkit.errors import EvaluationError, LookupFailed
 from chartkit.go.fmt import go_json
 from chartkit.go.types import GoTypes
 from chartkit.model import Body, Json, texts_of
@@ -27,24 +29,6 @@ class SignatureError(LookupFailed):
 
 class UnknownKeyError(LookupFailed):
     """A key in a place that cannot be read: it is unknown whether it signed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """The credentials for registries that a policy names.
-
-    providers: `default`, `amazon`, `azure`, `google`, `github`; secrets: of Secrets, a name in
-    Kyverno's own namespace or `namespace/name`; insecure: whether registries may be asked without
-    encryption.
-    """
-
-    providers: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    insecure: bool = False
-
-
-NOBODY_ELSE: Final = Credentials()
-"""A policy that says nothing of credentials."""
 
 
 def read_credentials(body: Json) -> Credentials:
@@ -117,49 +101,6 @@ class KeySource(Protocol):
         ...
 
 
-class SignatureSource(Protocol):
-    """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words.
-
-    By default there is no registry to ask.
-    """
-
-    def learn(self, _keys: KeySource, /) -> None:
-        """Keep the source of the keys that policies name by their Secrets."""
-        return
-
-    def signature(self, _request: VerificationRequest, /) -> Verified:
-        """Verify that an image is signed as a ClusterPolicy's attestor requires."""
-        raise _NOBODY
-
-    def attestations(self, _request: VerificationRequest, /) -> Verified:
-        """Return the attestations of an image by a ClusterPolicy's attestor."""
-        raise _NOBODY
-
-    def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:
-        """Verify that an image is signed by an attestor of an ImageValidatingPolicy.
-
-        attestor: an entry of `spec.attestors`, its expressions replaced with their values.
-        """
-        raise _NOBODY
-
-    def attested(
-        self, _image: str, _attestation: Body, _attestor: Body, _credentials: Credentials, /
-    ) -> Json:
-        """Return an attestor's attestation of an image, as `extractPayload` shows it.
-
-        attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
-        for what is attested and is not JSON.
-        """
-        raise _NOBODY
-
-    def payload(self, _image: str, _attestation: Body, _credentials: Credentials, /) -> Json:
-        """Return the first referrer of an attestation's type, by any attestor.
-
-        For `extractPayload` of a referrer that nothing verified before.
-        """
-        raise _NOBODY
-
-
 class LoggedBlob(NamedTuple):
     """Some content, its signature (base64), the certificate (PEM) of the signer, and the entry of
     a transparency log (JSON)."""
@@ -168,44 +109,6 @@ class LoggedBlob(NamedTuple):
     signature: str
     certificate: str
     entry: str
-
-
-class BlobSource(Protocol):
-    """Verifies content that is at hand, without a registry; by default it cannot."""
-
-    def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
-        """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
-
-        Raises SignatureError where it did not, any other LookupFailed where that is not known.
-        """
-        raise NoSource("there is no verifier for it")
-
-    def logged(
-        self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
-    ) -> str | None:
-        """Return the name in the signer's certificate, as a log's entry has it; None where the
-        entry is not the signature's, or not the log's.
-
-        key, certificate: of the required signer, empty for any; chain: the issuers of that
-        certificate, empty for none. The issuer of the certificate next to the signature is not
-        checked. Raises SignatureError for a certificate that cannot be used, any other
-        LookupFailed where that is not known.
-        """
-        raise NoSource("there is no verifier for it")
-
-
-class _Unverified(BlobSource):
-    """No verifier."""
-
-
-class _Unasked(SignatureSource):
-    """No registry."""
-
-
-_NOBODY: Final = NoSource("no registry to ask", hint="give --registry to ask the images' own")
-
-UNASKED: Final[SignatureSource] = _Unasked()
-UNVERIFIED: Final[BlobSource] = _Unverified()
 
 
 METHODS: Final = ("keys", "certificates", "keyless")

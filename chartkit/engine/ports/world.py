@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
-from chartkit.engine.ports.services import EMPTY, Cluster, ServiceSource
-from chartkit.engine.ports.signatures import (
-    NOBODY_ELSE,
-    UNASKED,
-    UNVERIFIED,
-    BlobSource,
-    Credentials,
-    SignatureSource,
-)
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.ports.services import Cluster, ServiceAnswer, ServiceCall
+    from chartkit.engine.ports.signatures import (
+        KeySource,
+        LoggedBlob,
+        VerificationRequest,
+        Verified,
+    )
 
 T = TypeVar("T")
 
@@ -99,11 +99,31 @@ class KubernetesApi(Protocol):
 
     def cluster(self, _policy: str, _rule: str, /) -> Cluster:
         """Return the objects that a rule of a policy (`name` or `namespace/name`) sees."""
+        from chartkit.engine.ports.services import EMPTY
+
         return EMPTY
 
 
 class OfflineApi(KubernetesApi):
     """No API server: there are no objects, and every call fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The credentials for registries that a policy names.
+
+    providers: `default`, `amazon`, `azure`, `google`, `github`; secrets: of Secrets, a name in
+    Kyverno's own namespace or `namespace/name`; insecure: whether registries may be asked without
+    encryption.
+    """
+
+    providers: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    insecure: bool = False
+
+
+NOBODY_ELSE: Final = Credentials()
+"""A policy that says nothing of credentials."""
 
 
 class ImageSource(Protocol):
@@ -135,8 +155,99 @@ class OfflineImages(ImageSource):
     """No registry."""
 
 
+class ServiceSource(Protocol):
+    """The port that makes the calls."""
+
+    def ask(self, _call: ServiceCall, /) -> ServiceAnswer:
+        """The answer; raises BadUrlError, NotAllowedError, and LookupFailed where there is none,
+        with a message that holds no header."""
+        raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
+
+
 class OfflineServices(ServiceSource):
     """No service is called."""
+
+
+class SignatureSource(Protocol):
+    """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words.
+
+    By default there is no registry to ask.
+    """
+
+    def learn(self, _keys: KeySource, /) -> None:
+        """Keep the source of the keys that policies name by their Secrets."""
+        return
+
+    def signature(self, _request: VerificationRequest, /) -> Verified:
+        """Verify that an image is signed as a ClusterPolicy's attestor requires."""
+        raise _NOBODY
+
+    def attestations(self, _request: VerificationRequest, /) -> Verified:
+        """Return the attestations of an image by a ClusterPolicy's attestor."""
+        raise _NOBODY
+
+    def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:
+        """Verify that an image is signed by an attestor of an ImageValidatingPolicy.
+
+        attestor: an entry of `spec.attestors`, its expressions replaced with their values.
+        """
+        raise _NOBODY
+
+    def attested(
+        self, _image: str, _attestation: Body, _attestor: Body, _credentials: Credentials, /
+    ) -> Json:
+        """Return an attestor's attestation of an image, as `extractPayload` shows it.
+
+        attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
+        for what is attested and is not JSON.
+        """
+        raise _NOBODY
+
+    def payload(self, _image: str, _attestation: Body, _credentials: Credentials, /) -> Json:
+        """Return the first referrer of an attestation's type, by any attestor.
+
+        For `extractPayload` of a referrer that nothing verified before.
+        """
+        raise _NOBODY
+
+
+class _Unasked(SignatureSource):
+    """No registry."""
+
+
+_NOBODY: Final = NoSource("no registry to ask", hint="give --registry to ask the images' own")
+UNASKED: Final[SignatureSource] = _Unasked()
+
+
+class BlobSource(Protocol):
+    """Verifies content that is at hand, without a registry; by default it cannot."""
+
+    def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
+        """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
+
+        Raises SignatureError where it did not, any other LookupFailed where that is not known.
+        """
+        raise NoSource("there is no verifier for it")
+
+    def logged(
+        self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
+    ) -> str | None:
+        """Return the name in the signer's certificate, as a log's entry has it; None where the
+        entry is not the signature's, or not the log's.
+
+        key, certificate: of the required signer, empty for any; chain: the issuers of that
+        certificate, empty for none. The issuer of the certificate next to the signature is not
+        checked. Raises SignatureError for a certificate that cannot be used, any other
+        LookupFailed where that is not known.
+        """
+        raise NoSource("there is no verifier for it")
+
+
+class _Unverified(BlobSource):
+    """No verifier."""
+
+
+UNVERIFIED: Final[BlobSource] = _Unverified()
 
 
 class GlobalContext(Protocol):

@@ -16,7 +16,8 @@ from chartkit.addons.signatures.image_policies import read_attestor
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import TrustedRoots
-from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, VerificationRequest
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
+from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts, parse_repository

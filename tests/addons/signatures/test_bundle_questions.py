@@ -10,12 +10,8 @@ import pytest
 
 from chartkit.addons.signatures.bundles import verify_cluster_policy
 from chartkit.addons.signatures.trust.trusted_root import Trust
-from chartkit.engine.ports.signatures import (
-    NOBODY_ELSE,
-    SignatureError,
-    UnknownKeyError,
-    VerificationRequest,
-)
+from chartkit.engine.ports.signatures import SignatureError, UnknownKeyError, VerificationRequest
+from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import hashes
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, SignatureError
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports.world import NOBODY_ELSE, Credentials
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.addons.signatures.cosign_bench import IDENTITY, ISSUER, KIND, Bench

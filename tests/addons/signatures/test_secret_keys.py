@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
+from chartkit.engine.ports.signatures import SignatureError, UnknownKeyError
+from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.cluster.cleaning import (

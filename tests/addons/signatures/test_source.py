@@ -11,7 +11,7 @@ import yaml
 
 from chartkit.addons.signatures.source import Signatures
 from chartkit.cli.main import main
-from chartkit.engine.ports.signatures import NOBODY_ELSE
+from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.errors import InputError, LookupFailed
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Settings

@@ -11,8 +11,9 @@ from chartkit.engine.cluster_policy.conditions.blocks import Conditions, Outcome
 from chartkit.engine.cluster_policy.conditions.comparison import Compare, Prepare
 from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, Blocks, Condition, FlatList
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.origins import Origins, Resolve, compile_traced
+from chartkit.engine.context.origins import Origins
 from chartkit.engine.context.recorder import Recorder, field_of
+from chartkit.engine.context.traced_values import Resolve, compile_traced
 from chartkit.engine.context.variables import OPEN
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import JMESPathError, compile_expression

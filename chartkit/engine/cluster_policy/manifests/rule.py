@@ -31,7 +31,8 @@ from chartkit.engine.cluster_policy.manifests.signed import (
 )
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.ports.signatures import METHODS, BlobSource, expanded, nested_set
+from chartkit.engine.ports.signatures import METHODS, expanded, nested_set
+from chartkit.engine.ports.world import BlobSource
 from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError, Reraise, raising
 from chartkit.go.base64_text import Base64Error, decode_base64

@@ -13,7 +13,8 @@ from typing import Final
 
 from chartkit.documents.yaml_builder import build_documents
 from chartkit.engine.cluster_policy.manifests.differences import leaves, matches
-from chartkit.engine.ports.signatures import BlobSource, LoggedBlob, SignatureError
+from chartkit.engine.ports.signatures import LoggedBlob, SignatureError
+from chartkit.engine.ports.world import BlobSource
 from chartkit.errors import EvaluationError, InputError, LookupFailed
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import UnsupportedValueError, go_json

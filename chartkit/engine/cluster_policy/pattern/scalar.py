@@ -6,15 +6,16 @@ import operator
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.go.duration import duration_or_none
-from chartkit.go.quantity import quantity_or_none
 from chartkit.go.strconv import Int64, as_float, or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.go.quantity import Quantity
 
 
 def go_number(value: Json) -> Int64 | float:
@@ -57,11 +58,7 @@ def literal(text: str) -> str | None:
     if isinstance(operation, Range) or operation.prefix:
         return None
     operand = operation.operand
-    is_special = (
-        has_wildcard(operand)
-        or _duration(operand) is not None
-        or quantity_or_none(operand) is not None
-    )
+    is_special = has_wildcard(operand) or _sizes(operand) != (None, None)
     return None if is_special else operand
 
 
@@ -81,16 +78,19 @@ def text_of(value: Json) -> str | None:
 def _comparison(operation: Operation) -> Holds:
     prefix, operand = operation
     by_text = _by_text(prefix, operand)
-    duration, quantity = _duration(operand), quantity_or_none(operand)
+    duration, quantity = _sizes(operand)
     if duration is None and quantity is None:
         return by_text
+    from chartkit.go.duration import duration_or_none
+    from chartkit.go.quantity import quantity_or_none
+
     compare = _COMPARE[prefix]
 
     def holds(value: Json) -> bool:
         text = _measured(value)
         if text is not None:
             if duration is not None:
-                found = _duration(text)
+                found = duration_or_none(text)
                 if found is not None:
                     return compare(found, duration)
             if quantity is not None:
@@ -100,6 +100,20 @@ def _comparison(operation: Operation) -> Holds:
         return by_text(value)
 
     return holds
+
+
+def _sizes(operand: str) -> tuple[int | None, Quantity | None]:
+    """Return an operand as a duration and as a quantity, where it can be one."""
+    if _SIZE.fullmatch(operand) is None:
+        return None, None
+    from chartkit.go.duration import duration_or_none
+    from chartkit.go.quantity import quantity_or_none
+
+    return duration_or_none(operand), quantity_or_none(operand)
+
+
+_SIZE: Final = re.compile(r"[-+.0-9numµμshkKMGTPEei]*")
+"""The characters of durations and quantities: most operands have others."""
 
 
 def _by_text(prefix: str, operand: str) -> Holds:
@@ -128,7 +142,6 @@ def _measured(value: Json) -> str | None:
     return str(int(number)) if type(number) is Int64 else f"{number:f}"
 
 
-_duration = lru_cache(maxsize=4096)(duration_or_none)
 _int = or_none(parse_int)
 _float = or_none(parse_float)
 

@@ -243,10 +243,10 @@ def _element_fault(value: Json, path: str) -> str | None:
 
 
 def _element_text_fault(text: str, path: str) -> str | None:
-    from chartkit.engine.context.variables.syntax import find_variables
-
     if "element" not in text or _FOREACH in path:
         return None
+    from chartkit.engine.context.variables.syntax import find_variables
+
     for variable in find_variables(text):
         if variable.query.startswith("element"):
             return f"variable '{variable.query}' present outside of foreach at path {path}"
@@ -358,11 +358,11 @@ def _one_of(count: int, names: str) -> str | None:
 
 
 def _any_pattern_fault(patterns: Json) -> str | None:
-    from chartkit.go.types import kind_of
-
     if patterns is None:
         return None
     if not isinstance(patterns, list):
+        from chartkit.go.types import kind_of
+
         return (
             ".: failed to deserialize anyPattern, expect array: json: cannot unmarshal "
             f"{kind_of(patterns)} into Go value of type []interface {{}}"

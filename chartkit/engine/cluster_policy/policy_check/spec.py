@@ -18,7 +18,6 @@ from chartkit.engine.cluster_policy.policy import (
     Rule,
     RuleKind,
 )
-from chartkit.engine.cluster_policy.policy_check.typed_json import SELECTOR, rule_json, typed_json
 from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, generation_faults
 from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.kubernetes.selectors import LabelSelector, selector_problem
@@ -175,7 +174,7 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
     seen: set[str] = set()
     for index, rule in enumerate(policy.rules):
         if rule.name in seen:
-            shown = rule_json(rule.body)
+            shown = _shown(rule.body)
             yield (
                 f"spec.rules[{index}].name: Invalid value: {shown}: "
                 f"Duplicate rule name: '{rule.name}'"
@@ -207,6 +206,13 @@ def _deprecated_faults(spec: Body) -> Iterator[str]:
         )
 
 
+def _shown(body: Body, api_version: str = "kyverno.io/v1") -> str:
+    """Return a rule as messages quote it."""
+    from chartkit.engine.cluster_policy.policy_check.typed_json import rule_json
+
+    return rule_json(body, api_version)
+
+
 def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
     body = rule.body
     mutate = (body.get("mutate") or {}).values()
@@ -216,17 +222,17 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
     invalid, actions = f"{place}: Invalid value", "mutate,validate,generate,verifyImages"
     if not any(given):
         text = f"No operation defined in the rule '{rule.name}'.(supported operations: {actions})"
-        yield f"{invalid}: {rule_json(body)}: {text}"
+        yield f"{invalid}: {_shown(body)}: {text}"
     elif sum(given) > 1:
         text = f"Multiple operations defined in the rule '{rule.name}', only one operation "
-        yield f"{invalid}: {rule_json(body)}: {text}({actions}) is allowed per rule"
+        yield f"{invalid}: {_shown(body)}: {text}({actions}) is allowed per rule"
     if body.get("imageExtractors") is not None and not body.get("verifyImages"):
         yield (
-            f"{place}.imageExtractors: Invalid value: {rule_json(body)}: Invalid rule spec for "
+            f"{place}.imageExtractors: Invalid value: {_shown(body)}: Invalid rule spec for "
             f"rule '{rule.name}', imageExtractors can only be defined for verifyImages rule"
         )
     if matches_nothing(rule):
-        shown = rule_json(rule.body, policy.resource.api_version)
+        shown = _shown(rule.body, policy.resource.api_version)
         yield f"{invalid}: {shown}: Rule is matching an empty set"
     root: Json = body
     for path, one in rule.filters():
@@ -285,6 +291,8 @@ def _selector_faults(selector: LabelSelector, body: Body, place: str) -> Iterato
     if not problem and not (selector.labels or selector.expressions):
         problem = "The requirements are not specified in selector"
     if problem:
+        from chartkit.engine.cluster_policy.policy_check.typed_json import SELECTOR, typed_json
+
         yield f"{place}.selector: Invalid value: {typed_json(SELECTOR, body)}: {problem}"
 
 

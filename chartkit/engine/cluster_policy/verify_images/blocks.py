@@ -16,13 +16,13 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import (
     METHODS,
-    Credentials,
     VerificationRequest,
     attestor_types,
     expanded,
     nested_set,
     read_credentials,
 )
+from chartkit.engine.ports.world import Credentials
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Status

@@ -29,7 +29,7 @@ from chartkit.engine.cluster_policy.verify_images.signed import (
 )
 from chartkit.engine.context.context import Context, with_images
 from chartkit.engine.context.variables import Template, compile_template
-from chartkit.engine.ports.signatures import UNASKED
+from chartkit.engine.ports.world import UNASKED
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, Reraise
 from chartkit.model import Body, RuleResult, Status, pointed_at, pointer_of

@@ -20,13 +20,12 @@ from chartkit.engine.cluster_policy.verify_images.extract import Image
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template
 from chartkit.engine.ports.signatures import (
-    Credentials,
     SignatureError,
-    SignatureSource,
     UnknownKeyError,
     VerificationRequest,
     Verified,
 )
+from chartkit.engine.ports.world import Credentials, SignatureSource
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.fmt import UnsupportedValueError, go_json, go_sprint
 from chartkit.model import Body, Json, Status

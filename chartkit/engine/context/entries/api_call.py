@@ -17,11 +17,11 @@ from chartkit.engine.ports.services import (
     Ending,
     NotAllowedError,
     ServiceCall,
-    ServiceSource,
     posted,
     printed,
     said,
 )
+from chartkit.engine.ports.world import ServiceSource
 from chartkit.errors import EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.strconv import quote

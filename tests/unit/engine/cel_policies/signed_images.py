@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chartkit.engine.cli_files.world import UserImages
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, SignatureError
-from chartkit.engine.ports.world import World
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports.world import NOBODY_ELSE, Credentials, World
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 

@@ -7,7 +7,7 @@ import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.evaluation import evaluate, respond
-from chartkit.engine.ports.signatures import UNASKED, Credentials
+from chartkit.engine.ports.world import UNASKED, Credentials
 from chartkit.engine.request import Phase, Request
 from chartkit.model import Body, Resource, RuleResult
 from tests.unit.engine.cel_policies.policies import (

@@ -12,8 +12,8 @@ from chartkit.engine.ports.services import (
     NotAllowedError,
     ServiceAnswer,
     ServiceCall,
-    ServiceSource,
 )
+from chartkit.engine.ports.world import ServiceSource
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.cluster.recording import INDEX, RecordedSource, recorder, services_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE
+from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, parse_repository
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import (

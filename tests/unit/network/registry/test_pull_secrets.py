@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, read_credentials
+from chartkit.engine.ports.signatures import read_credentials
+from chartkit.engine.ports.world import NOBODY_ELSE, Credentials
 from chartkit.model import Body
 from chartkit.network.registry.credentials import Login, find_login, read_pull_secret
 from chartkit.network.registry.images import Registries

@@ -27,8 +27,7 @@ from chartkit.engine.kubernetes.kinds import (
     resource_name,
 )
 from chartkit.engine.ports import Cluster
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
-from chartkit.engine.ports.world import UnknownEntry
+from chartkit.engine.ports.world import NOBODY_ELSE, Credentials, UnknownEntry
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, list_of, mapping_at

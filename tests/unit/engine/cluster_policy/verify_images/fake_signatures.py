@@ -7,15 +7,14 @@ from typing import Any, cast
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.ports.signatures import (
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports.world import (
     NOBODY_ELSE,
     Credentials,
-    SignatureError,
+    OfflineImages,
     SignatureSource,
-    VerificationRequest,
-    Verified,
+    World,
 )
-from chartkit.engine.ports.world import OfflineImages, World
 from chartkit.engine.request import Request
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, RuleResult

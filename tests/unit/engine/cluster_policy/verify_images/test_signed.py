@@ -8,7 +8,8 @@ import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.ports.signatures import Credentials, SignatureError, VerificationRequest
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
+from chartkit.engine.ports.world import Credentials
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Resource

@@ -8,8 +8,7 @@ from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMock
 from chartkit.engine.context.context import Context, QueryError
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
-from chartkit.engine.ports.world import OFFLINE, OfflineImages, World
+from chartkit.engine.ports.world import NOBODY_ELSE, OFFLINE, Credentials, OfflineImages, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 

@@ -174,7 +174,7 @@ class PolicySet:
         from chartkit.scan.parallel.reported import Shown
         from chartkit.scan.requests import Requests
         from chartkit.scan.run import ObjectScan
-        from chartkit.scan.why.scanning import ScanReasons
+        from chartkit.scan.why.report import ScanReasons
 
         _require_known("operation", operation, ("CREATE", "UPDATE", "DELETE"))
         given = tuple(objects.objects if isinstance(objects, Manifests) else objects)

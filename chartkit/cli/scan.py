@@ -20,7 +20,7 @@ from chartkit.cli.options.project import (
 )
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import progress, screen
-from chartkit.scan.gate.options import Threshold
+from chartkit.scan.gate import Threshold
 
 if TYPE_CHECKING:
     from chartkit.scan.options import ScanOptions

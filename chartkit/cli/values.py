@@ -15,7 +15,7 @@ from chartkit.cli.options.project import helm_option
 if TYPE_CHECKING:
     from chartkit.documents.reader import Document
     from chartkit.model import Diagnostic
-    from chartkit.scan.gitops.values import ReleasedValues
+    from chartkit.scan.gitops.releases import ReleasedValues
 
 
 @click.group()
@@ -96,7 +96,7 @@ def _files_of(
 ) -> tuple[list[Path], dict[Path, Sequence[Document]]]:
     """Return the files at paths, of folders those with values of Kyverno's charts, and the
     documents with other objects below folders; rows: gets the notes about folders."""
-    from chartkit.scan.gitops.values import declares_releases
+    from chartkit.scan.gitops.releases import declares_releases
     from chartkit.values.lint.folders import FolderValues
 
     below = FolderValues(declares_releases)
@@ -124,7 +124,7 @@ def _declared(
     from chartkit.documents.unread import unread_at
     from chartkit.errors import InputError, RenderError
     from chartkit.model import Diagnostic, Location, Severity
-    from chartkit.scan.gitops.values import declares_releases, released_values
+    from chartkit.scan.gitops.releases import declares_releases, released_values
     from chartkit.values.lint.files import check_documents, check_each
 
     diagnostics: list[Diagnostic] = []

@@ -303,7 +303,7 @@ class ObjectFaults:
         known = self.definitions.kinds.get(kind_of(resource)) if self.definitions else None
         if known is None or known.schema is None:
             return
-        from chartkit.scan.custom_resources.storing import unknown_fields
+        from chartkit.scan.custom_resources.schema import unknown_fields
         from chartkit.scan.custom_resources.validation import field_name
 
         problem = f"is not a field of {known.kind.group}/{known.kind.version}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chartkit.errors import InputError
 from chartkit.scan.cluster_source import ClusterOptions
-from chartkit.scan.gate.options import GateOptions
+from chartkit.scan.gate import GateOptions
 from chartkit.scan.inputs import STDIN, is_remote, matching
 from chartkit.scan.reporting import OutputOptions
 from chartkit.scan.requests import RequestOptions

@@ -24,10 +24,9 @@ from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
 from chartkit.scan import DEFAULT_PROFILE
+from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.baseline import BaselineMatcher, open_baseline
-from chartkit.scan.gate.gate import Gate
-from chartkit.scan.gate.options import GateOptions
-from chartkit.scan.gate.outcome import conclude
+from chartkit.scan.gate.gate import Gate, conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
 from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
@@ -37,7 +36,7 @@ from chartkit.scan.run import ScanContext
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner, Deletion
-    from chartkit.scan.why.scanning import ScanReasons
+    from chartkit.scan.why.report import ScanReasons
 
 CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
 _GUIDING: Final = frozenset({"html", "sarif"})
@@ -307,7 +306,7 @@ class ScanReport:
         return EXIT_CODE if unread else outcome.exit_code
 
     def _nearest_miss(self, objects: Sequence[Resource]) -> str:
-        from chartkit.scan.why.nearest import nearest_miss
+        from chartkit.scan.why.asking import nearest_miss
 
         return nearest_miss(self.running, self._context, objects)
 
@@ -346,7 +345,7 @@ def _advice(message: str) -> str | None:
 
 
 def _reasons() -> ScanReasons:
-    from chartkit.scan.why.scanning import ScanReasons
+    from chartkit.scan.why.report import ScanReasons
 
     return ScanReasons()
 

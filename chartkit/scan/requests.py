@@ -254,7 +254,7 @@ def read_requests(
         note(diagnostic)
     given_objects = objects
     if given.api_defaults:
-        from chartkit.scan.api_defaults.kinds import all_as_stored
+        from chartkit.scan.api_defaults import all_as_stored
 
         objects = all_as_stored(objects)
     requests = Requests.of(policies, objects, inputs, read_definitions(options, note), note)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chartkit.scan.environment import Completed, Completion
     from chartkit.scan.parallel.judged import Judged
     from chartkit.scan.parallel.reported import Shown
-    from chartkit.scan.why.scanning import ScanReasons
+    from chartkit.scan.why.report import ScanReasons
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
 _LEAST: Final = 8_000

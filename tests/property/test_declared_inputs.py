@@ -13,8 +13,7 @@ from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.custom_resources.results import CustomResources
 from chartkit.scan.gitops.model import Repository
-from chartkit.scan.gitops.releases import declared_releases
-from chartkit.scan.gitops.values import released_values
+from chartkit.scan.gitops.releases import declared_releases, released_values
 
 _DEFINITION = """
 apiVersion: apiextensions.k8s.io/v1

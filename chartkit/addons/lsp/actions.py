@@ -18,7 +18,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.model import Json, mapping_at, text_of
-from chartkit.scan.gate.exceptions import exception_of
+from chartkit.scan.exceptions.written import exception_of
 from chartkit.scan.gate.suppressions import ANNOTATION, Suppression
 from chartkit.scan.gate.violation import written_rule
 

@@ -35,7 +35,7 @@ from chartkit.engine.kubernetes.field_faults import fields_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, in_namespace
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, FieldPath, Json, Resource, Status, pointed_at, renamed, with_value
-from chartkit.scan.api_defaults.kinds import as_stored
+from chartkit.scan.api_defaults import as_stored
 
 _MOST_TRIED: Final = 24
 _MOST_SEARCHES: Final = 10

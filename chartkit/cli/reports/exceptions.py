@@ -167,8 +167,7 @@ def write(
     Exits 1 if a suppression does not hold, or if no exception can express it or a finding.
     """
     from chartkit.documents.yaml_dump import dump_documents
-    from chartkit.scan.exceptions.written import annotated, of_findings
-    from chartkit.scan.gate.exceptions import exceptions_of
+    from chartkit.scan.exceptions.written import annotated, exceptions_of, of_findings
     from chartkit.scan.requests import load_requests
 
     environment = None if env is None else project_environment(path, env)

@@ -23,7 +23,7 @@ from chartkit.render.exceptions import CHECK, heeded
 from chartkit.render.model import Outcome, Row, findings
 from chartkit.scan.configuration import configuration
 from chartkit.scan.environment import Labels
-from chartkit.scan.exceptions.lifetime import EXPIRED, lifetime
+from chartkit.scan.exceptions.model import EXPIRED, lifetime
 from chartkit.values.lint.rule import ChartValues
 from chartkit.wording import abridged
 

@@ -33,10 +33,9 @@ from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row, findings, rows
 from chartkit.report.findings import Accepted, AcceptedAs
 from chartkit.report.model import resource_id, rule_id
+from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.baseline import open_baseline
-from chartkit.scan.gate.gate import Acceptor
-from chartkit.scan.gate.options import GateOptions
-from chartkit.scan.gate.outcome import about_baseline, update
+from chartkit.scan.gate.gate import Acceptor, about_baseline, update
 from chartkit.wording import counted
 
 _KEYS: Final = {

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from chartkit.engine.scalars.image_reference import parse_image
+from chartkit.go.quantity import Quantity
 from chartkit.model import Body, Json
 from chartkit.scan.api_defaults.shape import at, copied, is_zero
 
 RBAC: Final = "rbac.authorization.k8s.io"
+_CPU: Final[Body] = {
+    "type": "Resource",
+    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+}
+_METRICS_ANNOTATION: Final = "autoscaling.alpha.kubernetes.io/metrics"
+_PERIOD: Final = 15
+_PERCENT: Final = {"type": "Percent", "value": 100, "periodSeconds": _PERIOD}
+_PODS: Final = {"type": "Pods", "value": 4, "periodSeconds": _PERIOD}
+_RULES: Final[dict[str, dict[str, Any]]] = {
+    "scaleUp": {
+        "stabilizationWindowSeconds": 0,
+        "selectPolicy": "Max",
+        "policies": [_PODS, _PERCENT],
+    },
+    "scaleDown": {"selectPolicy": "Max", "policies": [_PERCENT]},
+}
+_AFFINITY_SECONDS: Final = 10800
+_WITH_ADDRESS: Final = ("ClusterIP", "NodePort", "LoadBalancer")
+_LATEST: Final = "latest"
+_OVERCOMMITTED: Final = frozenset(("cpu", "memory"))
+_HUGE_PAGES: Final = "hugepages-"
 
 
 def labels_of_template(body: Body) -> None:
@@ -150,24 +172,6 @@ def subject_step(subject: Body) -> None:
             subject["apiGroup"] = RBAC
 
 
-_CPU: Final[Body] = {
-    "type": "Resource",
-    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
-}
-_METRICS_ANNOTATION: Final = "autoscaling.alpha.kubernetes.io/metrics"
-_PERIOD: Final = 15
-_PERCENT: Final = {"type": "Percent", "value": 100, "periodSeconds": _PERIOD}
-_PODS: Final = {"type": "Pods", "value": 4, "periodSeconds": _PERIOD}
-_RULES: Final[dict[str, dict[str, Any]]] = {
-    "scaleUp": {
-        "stabilizationWindowSeconds": 0,
-        "selectPolicy": "Max",
-        "policies": [_PODS, _PERCENT],
-    },
-    "scaleDown": {"selectPolicy": "Max", "policies": [_PERCENT]},
-}
-
-
 def fill_behavior(spec: Body) -> None:
     """Fill in metrics, and the rules of both directions if one is given."""
     if not spec.get("metrics"):
@@ -187,10 +191,6 @@ def fill_target(scaler: Body) -> None:
         return
     for spec in at(scaler, "spec"):
         spec.setdefault("targetCPUUtilizationPercentage", 80)
-
-
-_AFFINITY_SECONDS: Final = 10800
-_WITH_ADDRESS: Final = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
 def affinity(spec: Body) -> None:
@@ -233,9 +233,6 @@ def target_port(port: Body) -> None:
         port["targetPort"] = port["port"]
 
 
-_LATEST: Final = "latest"
-
-
 def pull_policy(image: Json) -> str:
     """Return `Always` for the tag latest, which is also the tag of an image without tag and
     digest."""
@@ -269,3 +266,86 @@ def account(spec: Body) -> None:
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name and isinstance(name, str):
         spec["serviceAccountName"] = spec["serviceAccount"] = name
+
+
+Amounts = dict[str, Quantity]
+
+
+def fill_pod_resources(pod: Body) -> None:
+    """Fill in the requests of a Pod that has limits, and its limits of huge pages. Nothing changes
+    if a quantity is invalid."""
+    for spec in at(pod, "spec"):
+        for resources in at(spec, "resources"):
+            try:
+                _fill(spec, resources)
+            except ValueError:
+                continue
+
+
+def _fill(spec: Body, resources: Body) -> None:
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    if not isinstance(limits, dict) or not isinstance(requests, dict):
+        return
+    pages = {
+        key: str(amount)
+        for key, amount in _together(spec, "limits").items()
+        if key.startswith(_HUGE_PAGES) and key not in requests
+    }
+    if limits or requests:
+        limits = {**pages, **limits}
+    if limits:
+        of_containers = {
+            key: str(amount)
+            for key, amount in _together(spec, "requests").items()
+            if key in _OVERCOMMITTED
+        }
+        of_limits = {key: one for key, one in limits.items() if _is_supported(key)}
+        resources["limits"] = limits
+        if together := {**of_limits, **of_containers, **requests}:
+            resources["requests"] = together
+
+
+def _is_supported(key: str) -> bool:
+    return key in _OVERCOMMITTED or key.startswith(_HUGE_PAGES)
+
+
+def _together(spec: Body, name: str) -> Amounts:
+    """Return the resources that the containers need at once: their sum, or those of an init
+    container."""
+    total: Amounts = {}
+    for container in at(spec, "containers[]"):
+        _add(total, _amounts(container, name))
+    beside: Amounts = {}
+    first: Amounts = {}
+    for container in at(spec, "initContainers[]"):
+        own = dict(_amounts(container, name))
+        if container.get("restartPolicy") == "Always":
+            _add(total, own)
+            _add(beside, own)
+            own = beside
+        else:
+            _add(own, beside)
+        _largest(first, own)
+    _largest(total, first)
+    return total
+
+
+def _amounts(container: Body, name: str) -> Mapping[str, Quantity]:
+    return dict(_parsed(container, name))
+
+
+def _parsed(container: Body, name: str) -> Iterator[tuple[str, Quantity]]:
+    for amounts in at(container, f"resources.{name}"):
+        for key, amount in amounts.items():
+            yield key, Quantity.parse(str(amount))
+
+
+def _add(total: Amounts, more: Mapping[str, Quantity]) -> None:
+    for key, amount in more.items():
+        total[key] = total[key] + amount if key in total else amount
+
+
+def _largest(total: Amounts, other: Mapping[str, Quantity]) -> None:
+    for key, amount in other.items():
+        if key not in total or total[key] < amount:
+            total[key] = amount

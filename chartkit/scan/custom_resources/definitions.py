@@ -9,8 +9,12 @@ from typing import Final
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, CustomNames, GroupVersionKind
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.scan.custom_resources.rules import compile_rule, rules_of
-from chartkit.scan.custom_resources.schema import Schema, SchemaError, read_schema
-from chartkit.scan.custom_resources.storing import complete_defaults
+from chartkit.scan.custom_resources.schema import (
+    Schema,
+    SchemaError,
+    complete_defaults,
+    read_schema,
+)
 from chartkit.scan.inputs import is_definition
 
 RULE: Final = "crd"

@@ -1,5 +1,10 @@
 """The results of custom resources: a failure for each error that an API server would refuse an
-object with."""
+object with.
+
+What lists and embedded resources must have is checked here (source:
+k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{listtype,objectmeta}), values in `validation`,
+rules in CEL in `rules`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.engine import ENFORCE
+from chartkit.engine.cel.library.kubernetes.naming import label_1035, subdomain
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom, kind_of
+from chartkit.go.fmt import go_json
 from chartkit.model import (
     Body,
     Diagnostic,
@@ -24,15 +31,14 @@ from chartkit.model import (
 from chartkit.report import PolicyFacts
 from chartkit.scan.custom_resources.definitions import KIND, CustomKind, Definitions
 from chartkit.scan.custom_resources.definitions import RULE as DIAGNOSTIC
-from chartkit.scan.custom_resources.members import member_problems, metadata_problems
 from chartkit.scan.custom_resources.rules import has_rules, rule_problems
-from chartkit.scan.custom_resources.schema import Schema
-from chartkit.scan.custom_resources.storing import decoded
+from chartkit.scan.custom_resources.schema import Schema, decoded, member
 from chartkit.scan.custom_resources.validation import (
     Problem,
     Reason,
     TooMuchWork,
     field_name,
+    problem,
     value_problems,
 )
 
@@ -47,6 +53,7 @@ _UNCHECKED: Final = (
     "some validation rules were not checked because the object was invalid; correct the existing "
     "errors to complete validation"
 )
+_ABSENT: Final = object()
 
 
 class CustomResources:
@@ -79,7 +86,7 @@ class CustomResources:
         if "metadata" not in resource.body:
             return [_result(known.definition, SCHEMA_RULE, Status.SKIP, _NO_METADATA, ())]
         failures: list[RuleResult] = []
-        for rule, problem, fields in _problems(known, known.schema, resource.body):
+        for rule, fault, fields in _problems(known, known.schema, resource.body):
             if len(failures) == MOST:
                 text = f"more than {MOST} errors: the others are not listed"
                 failures.append(_failure(known, rule, text, ()))
@@ -87,9 +94,9 @@ class CustomResources:
             # A default is in no file: fields that are written come first.
             ordered = sorted(fields, key=lambda path: not _has(resource.body, path))
             pointers = tuple(dict.fromkeys(pointer_of(*path) for path in ordered))
-            result = _failure(known, rule, problem.text, pointers)
+            result = _failure(known, rule, fault.text, pointers)
             skipped = replace(result, status=Status.SKIP, fields=())
-            failures.append(skipped if problem.text == _UNCHECKED else result)
+            failures.append(skipped if fault.text == _UNCHECKED else result)
         return failures or [_result(known.definition, SCHEMA_RULE, Status.PASS, "", ())]
 
     def undefined(self, found: Sequence[Resource]) -> Iterator[Diagnostic]:
@@ -165,12 +172,104 @@ def _problems(
         yield SCHEMA_RULE, Problem((), text, Reason.INVALID), ((),)
         return
     problems = [*metadata_problems(stored), *values, *member_problems(schema, stored)]
-    for problem in problems:
-        yield SCHEMA_RULE, problem, (problem.path,)
+    for fault in problems:
+        yield SCHEMA_RULE, fault, (fault.path,)
     if not has_rules(schema):
         return
     if any(each.is_blocking for each in problems):
         yield VALIDATIONS_RULE, Problem((), _UNCHECKED, Reason.INVALID), ((),)
         return
-    for problem, fields in rule_problems(schema, stored):
-        yield VALIDATIONS_RULE, problem, fields
+    for fault, fields in rule_problems(schema, stored):
+        yield VALIDATIONS_RULE, fault, fields
+
+
+def metadata_problems(body: Body) -> Iterator[Problem]:
+    """Yield the errors of an object's name."""
+    metadata = body.get("metadata")
+    path: FieldPath = ("metadata", "name")
+    if not isinstance(metadata, dict):
+        return
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if not name and not prefix:
+        detail = "name or generateName is required"
+        yield problem(path, field_name(path), Reason.REQUIRED, detail)
+    elif isinstance(name, str) and name:
+        for each in subdomain(name):
+            yield problem(path, field_name(path), Reason.INVALID, each, name)
+
+
+def member_problems(schema: Schema, body: Body) -> Iterator[Problem]:
+    """Yield the errors of embedded resources, and of lists that are sets or maps."""
+    yield from _members(schema, body, (), frozenset(), is_root=True)
+
+
+def _members(
+    schema: Schema | None, value: Json, path: FieldPath, keys: frozenset[int], is_root: bool = False
+) -> Iterator[Problem]:
+    if schema is None:
+        return
+    if isinstance(value, dict):
+        if schema.embeds and not is_root:
+            yield from _embedded(value, path, keys)
+        for key, each in value.items():
+            is_key = key not in schema.properties
+            here = keys | {len(path)} if is_key else keys
+            yield from _members(member(schema, key), each, (*path, key), here)
+    elif isinstance(value, list):
+        yield from _repeated(schema, value, path, keys)
+        for at, each in enumerate(value):
+            yield from _members(schema.items, each, (*path, at), keys)
+
+
+def _embedded(body: Body, path: FieldPath, keys: frozenset[int]) -> Iterator[Problem]:
+    for key in ("apiVersion", "kind"):
+        here = (*path, key)
+        name = field_name(here, keys)
+        given = body.get(key, _ABSENT)
+        if given is _ABSENT:
+            yield problem(here, name, Reason.REQUIRED)
+        elif not isinstance(given, str):
+            yield problem(here, name, Reason.INVALID, "must be a string", given)
+        elif not given:
+            yield problem(here, name, Reason.INVALID, "must not be empty", given)
+        elif key == "kind" and (faults := label_1035(given.lower())):
+            told = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield problem(here, name, Reason.INVALID, told, given)
+        elif key == "apiVersion" and given.count("/") > 1:
+            told = f"unexpected GroupVersion string: {given}"
+            yield problem(here, name, Reason.INVALID, told, given)
+
+
+def _repeated(
+    schema: Schema, values: list[Json], path: FieldPath, keys: frozenset[int]
+) -> Iterator[Problem]:
+    if schema.list_type == "map":
+        for at, value in enumerate(values):
+            if value is not None and not isinstance(value, dict):
+                here = (*path, at)
+                told = "must be an object for an array of list-type map"
+                yield problem(here, field_name(here, keys), Reason.INVALID, told, value)
+                return
+        compared = [_key(schema.list_keys, each or {}) for each in values]
+    elif schema.list_type == "set":
+        compared = values
+    else:
+        return
+    for at in _second_ones(compared):
+        here = (*path, at)
+        name = field_name(here, keys)
+        yield problem(here, name, Reason.DUPLICATE, "", compared[at])
+
+
+def _key(names: Sequence[str], body: Body) -> Body:
+    return {name: body[name] for name in names if name in body}
+
+
+def _second_ones(values: Sequence[Json]) -> Iterator[int]:
+    """Yield the index of the first repetition of each value."""
+    seen: dict[str, int] = {}
+    for at, value in enumerate(values):
+        text = go_json(value) if not isinstance(value, bool) else str(value)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            yield at

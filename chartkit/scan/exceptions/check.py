@@ -19,8 +19,7 @@ from chartkit.model import Diagnostic, Severity, mappings_at
 from chartkit.network.cluster.recording import is_recording
 from chartkit.project.project import ExceptionRules
 from chartkit.scan.environment import ProjectEnvironment
-from chartkit.scan.exceptions.lifetime import lifetime
-from chartkit.scan.exceptions.model import FiledException
+from chartkit.scan.exceptions.model import FiledException, lifetime
 from chartkit.scan.exceptions.need import Needs, narrower
 from chartkit.scan.gate.selection import rule_names
 from chartkit.scan.inputs import Note

@@ -1,19 +1,25 @@
-"""PolicyExceptions as the project has them, and what is known of each."""
+"""PolicyExceptions as the project has them: when each ends, and what it lacks of what the project
+wants."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
-from chartkit.model import Body, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Diagnostic, Resource, Severity, mapping_at, mappings_at
+from chartkit.project.project import ExceptionRules
 
 TTL: Final = "cleanup.kyverno.io/ttl"
 """The label by which Kyverno's cleanup controller deletes an object."""
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(T.*)?")
+EXPIRED: Final = "expired"
+SOON: Final = "expires-soon"
+UNMARKED: Final = "without-mark"
+ENDLESS: Final = "without-end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +74,31 @@ def expiry(body: Body) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def lifetime(
+    exception: FiledException, rules: ExceptionRules, now: datetime, soon_days: int
+) -> Iterator[Diagnostic]:
+    """Yield what is wrong with an exception's time and marks; soon_days: the days before its end
+    from which it is worth a note."""
+    resource, end = exception.resource, exception.expires
+    name = f"exception {resource.name}"
+    hint = f"take it out, or give it another end (label {TTL})"
+    if end is not None and end <= now:
+        message = f"{name} ended on {end.date()}"
+        yield Diagnostic(EXPIRED, Severity.ERROR, message, resource.location, hint)
+    elif end is not None and end <= now + timedelta(days=soon_days):
+        message = f"{name} ends on {end.date()}"
+        yield Diagnostic(SOON, Severity.WARNING, message, resource.location)
+    missing = [annotation for annotation in rules.annotations if not exception.marked([annotation])]
+    if missing:
+        message = f"{name} has no {', '.join(missing)}"
+        hint = "give it the annotation; exceptionRules of the project wants it"
+        yield Diagnostic(UNMARKED, Severity.ERROR, message, resource.location, hint)
+    if rules.longest_days is not None:
+        latest = now + timedelta(days=rules.longest_days)
+        if end is None or end > latest:
+            said = "has no end" if end is None else f"ends on {end.date()}"
+            message = f"{name} {said}, and the project wants one by {latest.date()}"
+            hint = f"give it the label {TTL}: {latest.date()}"
+            yield Diagnostic(ENDLESS, Severity.ERROR, message, resource.location, hint)

@@ -1,20 +1,167 @@
-"""PolicyExceptions made of findings."""
+"""PolicyExceptions made of suppressions and of findings, so that Kyverno lets the objects pass,
+too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
 
+from chartkit.engine import RunnablePolicy
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
 from chartkit.report.model import resource_id
-from chartkit.scan.gate.exceptions import Exceptions, exception_of
-from chartkit.scan.gate.suppressions import Suppression
+from chartkit.scan.exceptions.model import TTL
+from chartkit.scan.gate.selection import rule_names
+from chartkit.scan.gate.suppressions import (
+    SUPPRESSION,
+    Suppression,
+    has_suppressions,
+    read_suppressions,
+)
 from chartkit.scan.gate.violation import written_rule
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import run_scan
 
+_REASON: Final = "chartkit.dev/reason"
+_KIND: Final = "PolicyException"
+_REPLICA_SET: Final = "apps/v1/ReplicaSet"
+_POD: Final = "v1/Pod"
+_MADE: Final = {
+    "Deployment": (_REPLICA_SET, _POD),
+    "StatefulSet": (_POD,),
+    "DaemonSet": (_POD,),
+    "ReplicaSet": (_POD,),
+    "ReplicationController": (_POD,),
+    "Job": (_POD,),
+    "CronJob": ("batch/v1/Job", _POD),
+}
+"""The objects that controllers make of an object, whose names begin with its own."""
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST: Final = 63
 _RULE = "finding"
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """The exceptions of a scan's suppressions; diagnostics: suppressions that do not hold, and
+    suppressions that no exception can express."""
+
+    bodies: tuple[Body, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def exceptions_of(
+    objects: Iterable[Resource],
+    policies: Sequence[RunnablePolicy],
+    today: date,
+    namespace: str,
+    are_allowed: bool = True,
+) -> Exceptions:
+    """Return an exception for each suppression that names one of the policies; namespace: of the
+    exceptions; are_allowed: whether suppressions hold at all."""
+    bodies: list[Body] = []
+    diagnostics: list[Diagnostic] = []
+    for resource in filter(has_suppressions, objects):
+        suppressions, warnings = read_suppressions(resource, today, are_allowed)
+        diagnostics += warnings
+        for each in suppressions:
+            named = [one for one in policies if each.policy in (one.policy.key, one.policy.id)]
+            made = [exception_of(resource, each, policy, namespace) for policy in named]
+            bodies += [one for one in made if one is not None]
+            if None in made or not made:
+                diagnostics.append(_without(each, is_known=bool(made)))
+    return Exceptions(tuple(bodies), tuple(diagnostics))
+
+
+def _without(suppression: Suppression, is_known: bool) -> Diagnostic:
+    message = f"no exception is written: {suppression.policy} is none of the policies"
+    hint = "name the policies that the cluster has with -p or --env"
+    if is_known:
+        message = f"no exception is written: {suppression.policy} is not Kyverno's"
+        hint = "the API server runs it: narrow its binding"
+    return Diagnostic(SUPPRESSION, Severity.WARNING, message, suppression.location, hint)
+
+
+def exception_of(
+    resource: Resource, suppression: Suppression, policy: RunnablePolicy, namespace: str
+) -> Body | None:
+    """Return the exception from one policy that corresponds to a suppression of an object, None
+    where the policy's kind has no exceptions; namespace: of the exception."""
+    group = group_of(policy.policy.resource)
+    if group not in (KYVERNO_GROUP, CEL_GROUP):
+        return None
+    identity = (_own_kind(resource), resource.namespace, resource.name, policy.policy.id)
+    digest = hashlib.sha256("\0".join((*identity, suppression.rule)).encode()).hexdigest()[:8]
+    words = f"{policy.policy.name}-{resource.name}".lower()
+    name = f"{_NOT_IN_NAMES.sub('-', words)[: _LONGEST - 9].strip('-')}-{digest}"
+    metadata: Body = {"name": name, "namespace": namespace}
+    if suppression.until is not None:
+        after = suppression.until + timedelta(days=1)
+        metadata["labels"] = {TTL: after.isoformat()}
+    metadata["annotations"] = {_REASON: suppression.reason}
+    is_cel = group == CEL_GROUP
+    version = f"{CEL_GROUP}/v1" if is_cel else f"{KYVERNO_GROUP}/v2"
+    spec = _cel_spec(resource, policy) if is_cel else _spec(resource, suppression, policy)
+    return {"apiVersion": version, "kind": _KIND, "metadata": metadata, "spec": spec}
+
+
+def _spec(resource: Resource, suppression: Suppression, policy: RunnablePolicy) -> Body:
+    wanted = written_rule(suppression.rule)
+    named = [each for each in rule_names(policy) if not wanted or wanted == written_rule(each)]
+    blocks = [
+        {"resources": _resources(resource, [_own_kind(resource)], resource.name)},
+        *(
+            {"resources": _resources(resource, list(kinds), f"{resource.name}-*")}
+            for kinds in [_MADE.get(resource.kind)]
+            if kinds
+        ),
+    ]
+    return {
+        "exceptions": [{"policyName": policy.policy.key, "ruleNames": named}],
+        "match": {"any": blocks},
+    }
+
+
+def _resources(resource: Resource, kinds: list[str], name: str) -> Body:
+    where = {"namespaces": [resource.namespace]} if resource.namespace else {}
+    return {"kinds": kinds, **where, "names": [name]}
+
+
+def _own_kind(resource: Resource) -> str:
+    return f"{resource.api_version}/{resource.kind}"
+
+
+def _cel_spec(resource: Resource, policy: RunnablePolicy) -> Body:
+    is_one = " || ".join(f"({each})" for each in _conditions(resource))
+    where = f"object.metadata.?namespace.orValue('') == {_quoted(resource.namespace)}"
+    return {
+        "policyRefs": [{"name": policy.policy.name, "kind": policy.policy.resource.kind}],
+        "matchConditions": [{"name": "object", "expression": f"{where} && ({is_one})"}],
+    }
+
+
+def _conditions(resource: Resource) -> Iterator[str]:
+    """Yield CEL for the object itself, and for what controllers make of it, whose name an API
+    server may still have to generate."""
+    kind, name = _quoted(resource.kind), _quoted(resource.name)
+    yield f"object.kind == {kind} && object.metadata.?name.orValue('') == {name}"
+    made = [each.rpartition("/")[2] for each in _MADE.get(resource.kind, ())]
+    if made:
+        kinds = ", ".join(map(_quoted, made))
+        names = (f"object.metadata.?{each}.orValue('')" for each in ("name", "generateName"))
+        start = _quoted(f"{resource.name}-")
+        starts = " || ".join(f"{each}.startsWith({start})" for each in names)
+        yield f"object.kind in [{kinds}] && ({starts})"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def of_findings(requests: Requests, reason: str, until: date, namespace: str) -> Exceptions:

@@ -1,2 +1,40 @@
 """The gate: which violations fail a run. It selects results, accepts those of a baseline and those
 that an annotation suppresses, and counts the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Threshold(StrEnum):
+    """The least severity of a violation that fails a run; none: no violation does. The most severe
+    one is first."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """Options that say which results count, and which of them fail a run.
+
+    fail_on: a `Threshold`, None for all violations; select, skip: selectors; suppressions: whether
+    annotations of objects are honoured; quiet: whether only what fails the run is shown.
+    """
+
+    baseline: Path | None = None
+    update_baseline: bool = False
+    fail_on_stale: bool = False
+    fail_on: str | None = None
+    warn_exit_code: int | None = None
+    fail_on_nothing: bool = False
+    select: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    suppressions: bool = True
+    quiet: bool = False

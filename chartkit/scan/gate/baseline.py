@@ -18,7 +18,7 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
-from chartkit.scan.gate.options import GateOptions
+from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.violation import Violation
 from chartkit.schemas import json_schema
 

@@ -23,12 +23,14 @@ from chartkit.model import (
 )
 from chartkit.scan.gitops.model import (
     DeclaredRelease,
+    NamedValues,
     Repository,
     Room,
+    ValueNameError,
     mapping_document,
     text_document,
+    typed,
 )
-from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
 
 APPLICATION: Final = "Application"
 APPLICATION_SET: Final = "ApplicationSet"

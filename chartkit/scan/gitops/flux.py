@@ -25,13 +25,15 @@ from chartkit.model import (
 )
 from chartkit.scan.gitops.model import (
     DeclaredRelease,
+    NamedValues,
     Repository,
     Room,
+    ValueNameError,
     filled,
     mapping_document,
     text_document,
+    typed,
 )
-from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
 
 KIND: Final = "HelmRelease"
 _DEFAULT_KEY: Final = "values.yaml"

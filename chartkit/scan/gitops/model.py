@@ -1,4 +1,8 @@
-"""Releases as objects declare them, the repository that they are in, and Flux's variables."""
+"""Releases as objects declare them, the repository that they are in, Flux's variables, and values
+by names such as `controller.args[0]`.
+
+The names are those of `helm --set` (source: helm.sh/helm/v3/pkg/strvals).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import contextlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +38,23 @@ _ENGINE: Final = "kyverno"
 _MOST_LETTERS: Final = 4_000_000
 RULE: Final = "gitops"
 """The ID of notes about releases that objects declare."""
+NAMESPACE: Final = "CK611"
+SERVER_SIDE: Final = "CK612"
+DIFFERENCES: Final = "CK613"
+PRESERVED: Final = "CK614"
+_OTHERS_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
+_COMPARING: Final = "argocd.argoproj.io/compare-options"
+_VARIABLE: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_]\w*)(?::?[=-]([^{}$]*)|[^{}$]*)\}")
+_ESCAPED: Final = "\x00{"
+_DEEPEST: Final = 5
+"""Defaults within defaults that are filled in."""
+_STEP: Final = re.compile(r"((?:[^.\\\[]|\\.)+)|\[(\d{1,5})\]|(\.)")
+_ESCAPE: Final = re.compile(r"\\(.)")
+_NUMBER: Final = re.compile(r"(?:0|-?[1-9][0-9]{0,17})")
+_WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None, "": ""}
+_MOST_ITEMS: Final = 65_536
+"""List items up to the greatest index that Helm takes, here of all values together."""
+_MOST_STEPS: Final = 30
 
 
 @dataclass(slots=True)
@@ -166,14 +188,6 @@ class Repository:
         return None
 
 
-NAMESPACE: Final = "CK611"
-SERVER_SIDE: Final = "CK612"
-DIFFERENCES: Final = "CK613"
-PRESERVED: Final = "CK614"
-_OTHERS_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
-_COMPARING: Final = "argocd.argoproj.io/compare-options"
-
-
 def add_faults(release: DeclaredRelease) -> None:
     """Add to a release of Kyverno what is wrong with how and where its object deploys it."""
     if release.namespace in _OTHERS_NAMESPACES:
@@ -217,12 +231,6 @@ def _preserve(release: DeclaredRelease) -> Json:
             return False
         found = mapping_at(body, "config").get("preserve", found)
     return found
-
-
-_VARIABLE: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_]\w*)(?::?[=-]([^{}$]*)|[^{}$]*)\}")
-_ESCAPED: Final = "\x00{"
-_DEEPEST: Final = 5
-"""Defaults within defaults that are filled in."""
 
 
 class _UnknownError(Exception):
@@ -281,3 +289,72 @@ def _default(match: re.Match[str]) -> str:
     if match[2] is None:
         raise _UnknownError
     return match[2]
+
+
+class ValueNameError(ValueError):
+    """A name that is not a path of values."""
+
+
+def steps_of(name: str) -> list[str | int]:
+    """Return the keys and indices of a name; raise ValueNameError."""
+    steps: list[str | int] = []
+    at = 0
+    while at < len(name):
+        match = _STEP.match(name, at)
+        if match is None or len(steps) > _MOST_STEPS:
+            raise ValueNameError(name)
+        key, index, dot = match.groups()
+        if key is not None:
+            steps.append(_ESCAPE.sub(r"\1", key))
+        elif dot is None:
+            steps.append(int(index))
+        at = match.end()
+    if not steps or isinstance(steps[0], int):
+        raise ValueNameError(name)
+    return steps
+
+
+def typed(text: str) -> Json:
+    """Return the value of a text: true, false, null, a number, a list, or itself."""
+    if text.startswith("{") and text.endswith("}"):
+        return [_scalar(each) for each in text[1:-1].split(",")] if text != "{}" else []
+    return _scalar(text)
+
+
+def _scalar(text: str) -> Json:
+    if text in _WORDS:
+        return _WORDS[text]
+    return int(text) if _NUMBER.fullmatch(text) else text
+
+
+class NamedValues:
+    """Values that are set one after the other, by their names."""
+
+    def __init__(self) -> None:
+        self.values: Body = {}
+        self._unset = 0
+
+    def set(self, name: str, value: Json) -> None:
+        """Set a value; raise ValueNameError for an invalid name."""
+        steps = steps_of(name)
+        holder: Json = self.values
+        for step, following in pairwise(steps):
+            if isinstance(step, int) and isinstance(holder, list):
+                inner = holder[step] if step < len(holder) else None
+            else:
+                inner = holder.get(step) if isinstance(holder, dict) else None
+            kind = list if isinstance(following, int) else dict
+            if not isinstance(inner, kind):
+                inner = kind()
+                self._put(holder, step, inner)
+            holder = inner
+        self._put(holder, steps[-1], value)
+
+    def _put(self, holder: Json, step: str | int, value: Json) -> None:
+        if isinstance(step, int) and isinstance(holder, list):
+            missing = step + 1 - len(holder)
+            self._unset += max(missing, 0)
+            if self._unset > _MOST_ITEMS:
+                raise ValueNameError(str(step))
+            holder += [None] * missing
+        holder[step] = value

@@ -142,8 +142,7 @@ def _answers(
     """Return the answers to the parts of a stream in order, of processes here or elsewhere."""
     if run.executor is None:
         return in_order(run.jobs, judge, stream.parts)
-    from chartkit.scan.parallel.dask_executor import judged_by_dask, scheduler_address
-    from chartkit.scan.parallel.recipe import Recipe
+    from chartkit.scan.parallel.dask_executor import Recipe, judged_by_dask, scheduler_address
 
     recipe = Recipe(
         judges.policies.found,

@@ -49,8 +49,15 @@ from chartkit.scan.inputs import (
 )
 from chartkit.scan.parallel.copies import COMPRESSED_LEAST, Copies
 from chartkit.scan.parallel.judged import Judged, judged
-from chartkit.scan.parallel.lists import NotAList
-from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
+from chartkit.scan.parallel.partition import (
+    NotAList,
+    Part,
+    Slice,
+    is_compressed,
+    parts,
+    sliced,
+    total,
+)
 from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.requests import InputOptions
 from chartkit.scan.run import ScanContext, run_scan

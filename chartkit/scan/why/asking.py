@@ -1,10 +1,11 @@
-"""Why policies say what they say of an object: the decisions of each, as `engine.why` has them."""
+"""Why policies say what they say of an object: the decisions of each, as `engine.why` has them, and
+the nearest miss of policies that matched no object."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine import Phase, RunnablePolicy, explain
 from chartkit.engine.cluster_policy.autogen import written_name
@@ -14,11 +15,16 @@ from chartkit.model import Resource
 from chartkit.report.model import resource_id
 from chartkit.scan.run import ScanContext
 from chartkit.suggestions import suggestion
+from chartkit.wording import shortened
 
 if TYPE_CHECKING:
     from chartkit.engine import Reason
     from chartkit.engine.cleanup import Cleaner
     from chartkit.scan.environment import ProjectEnvironment
+
+_MOST_DECISIONS: Final = 20_000
+"""The most rules that are asked about objects: some seconds."""
+_MOST_CHARACTERS: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +161,43 @@ def wanted_policy(
         hint = suggestion(rule, rules) or f"its rules: {', '.join(filter(None, rules)) or 'none'}"
         raise InputError(f"policy {name} has no rule '{rule}'", None, hint)
     return found, rule
+
+
+def nearest_miss(
+    policies: Sequence[RunnablePolicy], context: ScanContext, objects: Sequence[Resource]
+) -> str:
+    """Return the rule that came nearest to matching an object, and what kept it off, with its line;
+    empty where none can be named."""
+    most = max(1, _MOST_DECISIONS // max(1, len(policies)))
+    misses = list(_misses(Asker(policies, (), context), objects[:most]))
+    if not misses:
+        return ""
+    # Of equal ones the first is named.
+    _, resource, rule = max(misses, key=lambda miss: miss[0])
+    decision = rule.decision
+    place = "" if decision.location is None else f", {decision.location}"
+    text = shortened(decision.text, _MOST_CHARACTERS)
+    return f"{rule.name}: {text}{place}; the object: {resource_id(resource)}"
+
+
+def _misses(
+    asker: Asker, objects: Sequence[Resource]
+) -> Iterator[tuple[tuple[int, int, int], Resource, RuleDecision]]:
+    for asked in asker.ask(objects):
+        for policy in asked.policies:
+            for rule in policy.rules:
+                if rule.status is None:
+                    yield _nearness(rule.decision), asked.resource, rule
+
+
+def _nearness(decision: Decision) -> tuple[int, int, int]:
+    """Return how near a rule came: whether its kind fits, then how few checks do not hold."""
+    step = 0 if decision.is_of_another_kind else 1 if decision.asked is Asked.AUTOGEN else 2
+    filters = [part for part in decision.parts if part.asked is Asked.FILTER] or [decision]
+    return step, *max(map(_counts, filters))
+
+
+def _counts(decision: Decision) -> tuple[int, int]:
+    checks = list(decision.checks())
+    refusing = sum(check.holds is False for check in checks)
+    return -refusing, len(checks) - refusing

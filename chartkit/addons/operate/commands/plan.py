@@ -16,7 +16,7 @@ from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import matrix_option, project_option
 from chartkit.cli.terminal import progress
 from chartkit.errors import InputError
-from chartkit.scan.gate.options import Threshold
+from chartkit.scan.gate import Threshold
 
 if TYPE_CHECKING:
     from chartkit.addons.operate.rehearsal.facts import Values

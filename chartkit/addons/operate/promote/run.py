@@ -34,7 +34,7 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import Project, parse_project, read_project
 from chartkit.project.settings import Action
 from chartkit.render.environment import project_environment
-from chartkit.scan.gate.exceptions import exception_of
+from chartkit.scan.exceptions.written import exception_of
 from chartkit.scan.gate.suppressions import Suppression
 from chartkit.scan.gate.violation import written_rule
 

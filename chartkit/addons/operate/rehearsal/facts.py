@@ -153,8 +153,7 @@ def engine_releases(
     """Yield the releases of Kyverno's chart that objects of Argo CD or Flux declare, each with its
     values; folders: in which files of values are looked for, besides the repository; note: called
     for what cannot be read."""
-    from chartkit.scan.gitops.releases import checkout_of, declared_releases
-    from chartkit.scan.gitops.values import values_documents
+    from chartkit.scan.gitops.releases import checkout_of, declared_releases, values_documents
 
     for release in declared_releases(objects, Repository(folders, checkout_of), note):
         if release.is_engine:

@@ -26,7 +26,7 @@ from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Diagnostic, Resource, mapping_at, mappings_at
 from chartkit.network.cluster.reader import Discovery, Reader, sample
 from chartkit.scan.cluster import Survey, open_cluster
-from chartkit.scan.gate.options import Threshold
+from chartkit.scan.gate import Threshold
 from chartkit.scan.gitops.releases import declares_release
 from chartkit.scan.inputs import Note
 from chartkit.scan.policies import PolicySet, compile_all

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chartkit.documents.reader import read_file
 from chartkit.model import Body, Location, Resource
-from chartkit.scan.api_defaults.kinds import as_stored
+from chartkit.scan.api_defaults import as_stored
 
 RECORDED = Path(__file__).parent / "recorded"
 

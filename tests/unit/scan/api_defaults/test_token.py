@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chartkit.model import Body, Resource
-from chartkit.scan.api_defaults.kinds import all_as_stored
+from chartkit.scan.api_defaults import all_as_stored
 
 PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 

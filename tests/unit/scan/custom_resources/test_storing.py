@@ -3,8 +3,7 @@
 import pytest
 
 from chartkit.model import Body, Json
-from chartkit.scan.custom_resources.schema import read_schema
-from chartkit.scan.custom_resources.storing import complete_defaults, decoded
+from chartkit.scan.custom_resources.schema import complete_defaults, decoded, read_schema
 
 _POLICY: Body = {"type": "object", "properties": {"mode": {"type": "string", "default": "Never"}}}
 

@@ -4,7 +4,7 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.model import Diagnostic
-from chartkit.scan.gitops.values import released_values
+from chartkit.scan.gitops.releases import released_values
 
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1

@@ -5,9 +5,14 @@ from pathlib import Path
 import pytest
 
 from chartkit.model import Body, Diagnostic, Json, Resource
-from chartkit.scan.gitops.model import DeclaredRelease, Repository
+from chartkit.scan.gitops.model import (
+    DeclaredRelease,
+    NamedValues,
+    Repository,
+    ValueNameError,
+    typed,
+)
 from chartkit.scan.gitops.releases import declared_releases, release_objects
-from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
 from chartkit.scan.inputs import ChartOptions
 
 

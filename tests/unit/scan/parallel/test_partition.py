@@ -16,8 +16,7 @@ from chartkit.documents.reader import Document, read_file, resources
 from chartkit.errors import InputError
 from chartkit.model import Resource
 from chartkit.scan.parallel import partition
-from chartkit.scan.parallel.lists import NotAList
-from chartkit.scan.parallel.partition import Slice, parts, sliced
+from chartkit.scan.parallel.partition import NotAList, Slice, parts, sliced
 from tests.draws import draws
 
 NOTHING = re.compile(rb"(?!)")

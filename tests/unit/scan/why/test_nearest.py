@@ -7,7 +7,7 @@ import pytest
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import compile_any
 from chartkit.scan.run import ScanContext
-from chartkit.scan.why.nearest import nearest_miss
+from chartkit.scan.why.asking import nearest_miss
 
 CHECK = "      validate: {message: m, pattern: {metadata: {name: a}}}\n"
 OBJECTS = """\

@@ -37,7 +37,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
 from chartkit.addons.migrate.proof.requests.storable import IDENTITY, Judged, refused
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind
 from chartkit.model import Body, Json, Resource, mapping_at
-from chartkit.scan.api_defaults.kinds import as_stored
+from chartkit.scan.api_defaults import as_stored
 
 _SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
 _MOST_REPEATED: Final = 300

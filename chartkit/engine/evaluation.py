@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Phase, Request, Run
-from chartkit.engine.why import RuleDecision
 from chartkit.model import Resource, RuleResult
 
 if TYPE_CHECKING:
     from chartkit.engine.cel_policies.policy import CelPolicy
+    from chartkit.engine.why import RuleDecision
 
 
 @dataclass(frozen=True, slots=True)

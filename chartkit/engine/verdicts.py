@@ -1,39 +1,24 @@
-"""Policies asked about many objects: what is equal in all that a policy reads is judged once.
-
-Which policies that is worth while for shows after some objects: where all differ in what a policy
-reads, such as its image, each is judged anew.
-"""
+"""Policies asked about many objects; after the first few of a kind, objects share verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cel_policy, kind_of
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request import Operation, Phase, Request, Run
-from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.engine.request import Operation, Request
+from chartkit.model import RuleResult
 
 if TYPE_CHECKING:
-    from chartkit.engine.reads import Course, Reads, ReadTree
+    from chartkit.engine.sharing import SharedKind, Space
 
-_FEW: Final = 8
+_Key = tuple[GroupVersionKind, str, bool]
+
+FEW: Final = 8
 """The number of objects of a kind that are judged before their verdicts are shared."""
-_TRIAL: Final = 32
-"""The number of objects after which it is looked at whether shared verdicts were worth while, and
-again after as many more."""
-_AT_FIRST: Final = 16
-_LEAST: Final = 3
-"""The number of objects of which one at least must be equal to an earlier one: at first, and once
-there were enough trials."""
-_MOST_TRIALS: Final = 512
-_MOST_CHARACTERS: Final = 1 << 24
-
-Verdict = tuple[RuleResult, ...]
 
 
 class Judge:
@@ -45,8 +30,9 @@ class Judge:
     def __init__(self, policies: Sequence[RunnablePolicy], world: World = OFFLINE) -> None:
         self.policies = policies
         self._world = world
-        self._space = Space()
-        self._kinds: dict[tuple[GroupVersionKind, str, bool], _Kind] = {}
+        self._few: dict[_Key, tuple[Sequence[RunnablePolicy], int]] = {}
+        self._kinds: dict[_Key, SharedKind] = {}
+        self._space: Space | None = None
 
     def results(self, request: Request) -> Sequence[RuleResult]:
         """Return what `evaluate` returns."""
@@ -55,10 +41,23 @@ class Judge:
         resource = request.resource
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
         kind = self._kinds.get(key)
-        if kind is None:
-            policies = [policy for policy in self.policies if policy.concerns(request)]
-            kind = self._kinds[key] = _Kind(policies, self._space)
+        return self._early(key, request) if kind is None else kind.results(request, self._world)
+
+    def _early(self, key: _Key, request: Request) -> Sequence[RuleResult]:
+        """Return the results for one of the first objects of a kind."""
+        policies, seen = self._few.get(key) or (self._concerned(request), 0)
+        if seen + 1 < FEW:
+            self._few[key] = policies, seen + 1
+            return evaluate(policies, request, self._world)
+        from chartkit.engine.sharing import SharedKind, Space
+
+        if self._space is None:
+            self._space = Space()
+        kind = self._kinds[key] = SharedKind(policies, self._space, seen)
         return kind.results(request, self._world)
+
+    def _concerned(self, request: Request) -> list[RunnablePolicy]:
+        return [policy for policy in self.policies if policy.concerns(request)]
 
 
 def is_shareable(request: Request) -> bool:
@@ -69,247 +68,3 @@ def is_shareable(request: Request) -> bool:
         and request.old is None
         and not (request.variables or request.subresource or request.is_json)
     )
-
-
-class _Kind:
-    """The policies that may apply to objects of one kind, and the verdicts that these share."""
-
-    __slots__ = ("_phased", "_policies", "_sharing", "_validates_only")
-
-    def __init__(self, policies: Sequence[RunnablePolicy], space: Space) -> None:
-        self._policies = policies
-        self._phased = [
-            (phase, number, policy)
-            for phase in Phase
-            for number, policy in enumerate(policies)
-            if phase in policy.phases
-        ]
-        self._validates_only = all(each.phases == {Phase.VALIDATE} for each in policies)
-        self._sharing: Sharing[_Whole] = Sharing(policies, space)
-
-    def results(self, request: Request, world: World) -> Sequence[RuleResult]:
-        sharing = self._sharing
-        if not sharing.is_ready():
-            return evaluate(self._policies, request, world)
-        place = place_of(request)
-        whole = sharing.whole(request, place)
-        if whole is not None and self._validates_only and sharing.is_all:
-            return whole.results
-        run = Run(request, world)
-        results: list[RuleResult] = []
-        verdicts: dict[int, Verdict] = {}
-        courses: list[Course] = []
-        for phase, number, policy in self._phased:
-            shared = sharing.verdicts.get(number)
-            if shared is None or phase is not Phase.VALIDATE or run.request is not request:
-                policy.run_phase(run, phase, results)
-            elif whole is not None:
-                results += whole.verdicts[number]
-            else:
-                verdict, course = judged(policy, request, world, shared, place)
-                results += verdict
-                if course is not None:
-                    verdicts[number] = verdict
-                    courses.append(course)
-        settled = run.settled(results)
-        if whole is None:
-            sharing.keep(courses, request, place, _Whole(verdicts, tuple(settled)))
-        return settled
-
-
-class _Whole(NamedTuple):
-    """The verdicts of several policies by their numbers, and the results of all of them."""
-
-    verdicts: Mapping[int, Verdict]
-    results: Verdict
-
-
-W = TypeVar("W")
-V = TypeVar("V")
-
-
-class Sharing(Generic[W]):
-    """The verdicts that requests of one kind share. Several threads may use it.
-
-    verdicts: those of each policy that is judged once for equal objects, by its number; what comes
-    of all of these together is kept as a whole, unless hardly any objects are equal in all reads.
-    """
-
-    __slots__ = ("_policies", "_seen", "_space", "_together", "verdicts")
-
-    def __init__(self, policies: Sequence[RunnablePolicy], space: Space) -> None:
-        self._policies = policies
-        self._space = space
-        self._together: Shared[W] | None = None
-        self._seen = 0
-        self.verdicts: dict[int, Shared[Verdict]] = {}
-
-    @property
-    def is_all(self) -> bool:
-        """Report whether the verdicts of all policies are shared."""
-        return len(self.verdicts) == len(self._policies)
-
-    def is_ready(self) -> bool:
-        """Report whether verdicts are shared: not for the first few requests, and not those of
-        policies for which too few objects were equal."""
-        self._seen += 1
-        if self._seen == _FEW:
-            shareable = enumerate(map(_may_share, self._policies))
-            self._set({number: Shared(self._space, _TRIAL) for number, may in shareable if may})
-        elif self._seen % _TRIAL == 0:
-            kept = {number: shared for number, shared in self.verdicts.items() if shared.is_worth}
-            if len(kept) < len(self.verdicts):
-                self._set(kept)
-            elif self._together is not None and not self._together.is_worth:
-                self._together = None
-        return bool(self.verdicts)
-
-    def _set(self, verdicts: dict[int, Shared[Verdict]]) -> None:
-        self.verdicts = verdicts
-        self._together = Shared(self._space, _MOST_TRIALS)
-
-    def whole(self, request: Request, place: Hashable) -> W | None:
-        """Return what came of all shared verdicts on an equal request."""
-        found = None if self._together is None else self._together.find(request, place)
-        return None if found is None else found[0]
-
-    def keep(
-        self, courses: Collection[Course], request: Request, place: Hashable, whole: W
-    ) -> None:
-        """Keep what came of all shared verdicts; courses: what led to each, of those that hold for
-        other objects."""
-        if self._together is not None and len(courses) == len(self.verdicts):
-            from chartkit.engine.reads import Reads
-
-            self._together.keep(Reads.joined(courses, *_roots(request)), place, whole)
-
-
-def _may_share(policy: RunnablePolicy) -> bool:
-    """Report whether a policy's verdict on a new object may depend on nothing but the object, its
-    namespace and its user."""
-    phases = policy.phases
-    if Phase.VALIDATE not in phases or Phase.IMAGES in phases:
-        return False
-    resource = policy.policy.resource
-    if is_cel_policy(resource):
-        # Whatever else an expression asks for goes through its host, which is noticed.
-        return "paramKind" not in resource.body["spec"]
-    return not policy.looks_around
-
-
-def place_of(request: Request) -> Hashable:
-    """Return what decides beside the roots of a request: the namespace with its labels."""
-    return (request.resource.namespace, *request.namespace_labels.items())
-
-
-def _roots(request: Request) -> tuple[Body, Body]:
-    """Return what the reads of a request start from: the object and the fields of a review."""
-    return request.resource.body, request.review or _NO_FIELDS
-
-
-_NO_FIELDS: Final[Body] = {}
-
-
-class Space:
-    """The space that shared verdicts take, in characters of what was read; objects come from users.
-    When it is used up, all of them are forgotten."""
-
-    __slots__ = ("_most", "_used", "_users")
-
-    def __init__(self, most: int = _MOST_CHARACTERS) -> None:
-        self._most = most
-        self._used = 0
-        self._users: list[Shared[Any]] = []
-
-    def add(self, user: Shared[Any]) -> None:
-        """Add verdicts that take of the space."""
-        self._users.append(user)
-
-    def has(self, size: int) -> bool:
-        """Report whether there is space for one more verdict, and take it."""
-        if size > self._most // 64:
-            return False
-        self._used += size
-        if self._used > self._most:
-            self._used = size
-            for user in self._users:
-                user.forget()
-        return True
-
-
-class Shared(Generic[V]):
-    """Verdicts on requests of one kind, by what was read of them. Several threads may use it."""
-
-    __slots__ = ("_hits", "_patience", "_space", "_trees", "_tried")
-
-    def __init__(self, space: Space, patience: int) -> None:
-        """patience: the number of objects that it may take until one is equal to another."""
-        self._patience = patience
-        self._space = space
-        self._trees: dict[Hashable, ReadTree[tuple[V, Course]]] = {}
-        self._tried = self._hits = 0
-        space.add(self)
-
-    def find(self, request: Request, place: Hashable) -> tuple[V, Course] | None:
-        """Return the verdict on an equal request, and the reads that led to it."""
-        self._tried += 1
-        tree = self._trees.get(place)
-        try:
-            found = None if tree is None else tree.find(*_roots(request))
-        except RecursionError:
-            found = None
-        if found is not None:
-            self._hits += 1
-        return found
-
-    def keep(self, reads: Reads, place: Hashable, verdict: V) -> None:
-        """Keep a verdict for all requests that answer the reads alike, unless their answers nest
-        too deep to be compared."""
-        from chartkit.engine.reads import ReadTree
-
-        with suppress(RecursionError):
-            if self._space.has(reads.size):
-                self._trees.setdefault(place, ReadTree()).keep(reads, (verdict, reads.course))
-
-    def forget(self) -> None:
-        """Forget all verdicts."""
-        self._trees = {}
-
-    @property
-    def is_worth(self) -> bool:
-        """Report whether enough objects were equal so far."""
-        least = _LEAST if self._tried >= _MOST_TRIALS else _AT_FIRST
-        return self._tried < self._patience or self._hits * least > self._tried
-
-
-def judged(
-    policy: RunnablePolicy, request: Request, world: World, shared: Shared[Verdict], place: Hashable
-) -> tuple[Verdict, Course | None]:
-    """Return what a policy says in validation, or said of an equal request, and the reads that led
-    to it; None: it holds for this request alone."""
-    found = shared.find(request, place)
-    if found is not None:
-        return found
-    from chartkit.engine.reads import Reads
-
-    reads = Reads(*_roots(request))
-    body, fields = reads.roots
-    resource = Resource(body, request.resource.location)
-    own = replace(request, resource=resource, review=None if request.review is None else fields)
-    results: list[RuleResult] = []
-    try:
-        with reads.recording():
-            policy.run_phase(Run(own, world), Phase.VALIDATE, results)
-        is_error = any(result.status is Status.ERROR for result in results)
-        is_again = is_error and reads.is_repeatable
-    except RecursionError:
-        is_error = is_again = True
-    if is_again:
-        # It may come of the limits of one request, of which records take a part.
-        results = []
-        policy.run_phase(Run(request, world), Phase.VALIDATE, results)
-    verdict = tuple(results)
-    if is_error or not reads.is_repeatable:
-        return verdict, None
-    shared.keep(reads, place, verdict)
-    return verdict, reads.course

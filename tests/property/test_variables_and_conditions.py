@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, check_conditions
-from chartkit.engine.context.context import Context, admission_context, extract_images
+from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.context.entries import check_entries, compile_entries
+from chartkit.engine.context.images import extract_images
 from chartkit.engine.context.variables import compile_template
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import mark_literals

@@ -30,7 +30,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy, read_cel_policy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope
 from chartkit.engine.cel_policies.templates import TemplateEvaluator
-from chartkit.engine.context.context import extract_images, with_images
+from chartkit.engine.context.images import extract_images, with_images
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.engine.request import Phase
 from chartkit.errors import EvaluationError, LookupFailed, NoSource

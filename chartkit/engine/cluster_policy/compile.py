@@ -22,7 +22,7 @@ from chartkit.engine.cluster_policy.policy_check.webhook import (
     IsClusterWide,
     nothing_cluster_wide,
 )
-from chartkit.engine.cluster_policy.run import BackgroundRule, CompiledRule, RuleBody, RuleView
+from chartkit.engine.cluster_policy.run import CompiledRule, RuleBody, RuleView
 from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
@@ -212,6 +212,8 @@ class CompiledPolicy:
     ) -> CompiledRule | None:
         body, key = self._body(index, rule), self.policy.key
         if phase is Phase.GENERATE:
+            from chartkit.engine.cluster_policy.generate import BackgroundRule
+
             return BackgroundRule(rule, key, always, bound, body, speaks=matches)
         if rule.kind is RuleKind.VERIFY_IMAGES:
             from chartkit.engine.cluster_policy.verify_images import ImageRule, ImagesHandler

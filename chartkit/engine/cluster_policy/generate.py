@@ -9,14 +9,16 @@ from typing import Final
 from chartkit.engine.budget import Budget, BudgetError, check_object
 from chartkit.engine.cluster_policy.foreach import compile_loop, each_element
 from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.cluster_policy.match import Facts, Predicate
 from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
+from chartkit.engine.cluster_policy.run import CompiledRule, with_properties
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template
 from chartkit.engine.kubernetes.kinds import parse_api_version, resource_name
 from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
 from chartkit.engine.ports.services import Cluster, ObjectKey, key_of, labels_of
-from chartkit.engine.request import Request
-from chartkit.errors import ChartkitError, EvaluationError, NoSource, raising
+from chartkit.engine.request import Operation, Request
+from chartkit.errors import ChartkitError, EvaluationError, NoSource, Reraise, raising
 from chartkit.go.fmt import go_sprint
 from chartkit.go.strconv import Int64, quote
 from chartkit.model import (
@@ -420,3 +422,58 @@ def _compile_loop(body: Body, writer: Writer) -> Step:
                 writer.write(loop.run(inner), store)
 
     return step
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundRule(CompiledRule):
+    """A generate rule for one kind of object. speaks: whether match and exclude fit."""
+
+    speaks: Predicate
+
+    def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        lifting = [one.exception for one in self.exceptions if one.applies(facts, base)]
+        if lifting:
+            return self._excepted(lifting)
+        if not self.speaks(facts):
+            return self._left(request)
+        if request.operation is Operation.DELETE:
+            raise EvaluationError(
+                "what a deletion generates is unknown: the object is gone",
+                hint="generate rules are evaluated for CREATE and UPDATE",
+            )
+        context = base.child()
+        try:
+            self.body.entries.attach(context)
+        except ChartkitError:
+            return None
+        unmet = self._unmet_now(context, request)
+        if unmet is not None:
+            return unmet
+        result = self.body.handle(context, request)
+        if result is None or not self.rule.properties:
+            return result
+        return with_properties(result, self.rule.properties)
+
+    def _left(self, request: Request) -> RuleResult | None:
+        """Return the result for an object that the rule matched until this update."""
+        if request.old is None:
+            return None
+        if self.speaks(Facts(replace(request, resource=request.old))):
+            return self._answer(Status.FAIL, "")
+        return None
+
+    def _unmet_now(self, context: Context, request: Request) -> RuleResult | None:
+        conditions = self.body.preconditions
+        if conditions is None:
+            return None
+        with Reraise("failed to evaluate conditions: "):
+            if conditions.ask(context).holds:
+                return None
+        if request.old is None:
+            return self._answer(Status.SKIP, "")
+        before = context.child()
+        seen = before.data["request"]
+        before.set("request", {**seen, "object": request.old.body})
+        with Reraise("failed to evaluate conditions for old resource: "):
+            outcome = conditions.ask(before)
+        return self._answer(Status.FAIL if outcome.holds else Status.SKIP, "")

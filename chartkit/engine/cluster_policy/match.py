@@ -16,7 +16,6 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.selectors import LabelSelector, coerced_texts, compile_selector
 from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.engine.why import Asked
 from chartkit.model import FieldPath, mapping_at, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
@@ -97,9 +96,10 @@ class Role(Enum):
 
 
 class FilterCheck(NamedTuple):
-    """One check of a filter, which all have to hold. path: of its field in the filter."""
+    """One check of a filter, which all have to hold. asked: a value of `Asked`; path: of its field
+    in the filter."""
 
-    asked: Asked
+    asked: str
     path: FieldPath
     holds: Predicate
 
@@ -168,20 +168,20 @@ def filter_checks(
     `always` or `never`."""
     described = _describes(one)
     if not (one.has_user or described):
-        yield FilterCheck(Asked.FILTER, (), never)
+        yield FilterCheck("filter", (), never)
         return
     if one.kinds:
         holds: Predicate = always if compile_kinds(one.kinds)(kind, sub) else never
-        yield FilterCheck(Asked.KIND, (_RESOURCES, "kinds"), holds)
+        yield FilterCheck("kind", (_RESOURCES, "kinds"), holds)
     if one.operations and role is not Role.EXCEPTION:
-        yield FilterCheck(Asked.OPERATION, (_RESOURCES, "operations"), _of_operations(one))
+        yield FilterCheck("operation", (_RESOURCES, "operations"), _of_operations(one))
     yield from _description_checks(one)
     if one.namespace_selector is not None and (role is not Role.EXCEPTION or not _is_own(kind)):
         holds = _of_namespace_labels(one.namespace_selector, kind)
-        yield FilterCheck(Asked.NAMESPACE_LABELS, (_RESOURCES, "namespaceSelector"), holds)
+        yield FilterCheck("namespaceLabels", (_RESOURCES, "namespaceSelector"), holds)
     if one.has_user:
         key = "roles" if one.roles else "clusterRoles" if one.cluster_roles else "subjects"
-        yield FilterCheck(Asked.USER, (key,), _of_user(one, role, described))
+        yield FilterCheck("user", (key,), _of_user(one, role, described))
 
 
 _NOBODY: Final = User()
@@ -231,16 +231,16 @@ def _of_user(one: ResourceFilter, role: Role, described: bool) -> Predicate:
 def _description_checks(one: ResourceFilter) -> Iterator[FilterCheck]:
     for key, names in (("name", (one.name,) if one.name else ()), ("names", one.names)):
         if names:
-            yield FilterCheck(Asked.NAME, (_RESOURCES, key), _named(names))
+            yield FilterCheck("name", (_RESOURCES, key), _named(names))
     if one.namespaces:
         holds = _in_namespaces(one.namespaces)
-        yield FilterCheck(Asked.NAMESPACE, (_RESOURCES, "namespaces"), holds)
+        yield FilterCheck("namespace", (_RESOURCES, "namespaces"), holds)
     if one.annotations:
         holds = _annotated(one.annotations)
-        yield FilterCheck(Asked.ANNOTATIONS, (_RESOURCES, "annotations"), holds)
+        yield FilterCheck("annotations", (_RESOURCES, "annotations"), holds)
     if one.selector is not None:
         holds = _labelled(one.selector)
-        yield FilterCheck(Asked.LABELS, (_RESOURCES, "selector"), holds)
+        yield FilterCheck("labels", (_RESOURCES, "selector"), holds)
 
 
 def _labelled(selector: LabelSelector) -> Predicate:

@@ -82,7 +82,7 @@ class MatchReasons:
         parts: list[Decision] = []
         for check in filter_checks(one, role, self.kind, self.subresource):
             parts.append(self._check(check, one, path))
-            if check.asked is Asked.KIND and not parts[-1].holds:
+            if check.asked == Asked.KIND and not parts[-1].holds:
                 break
         # What says most of an object that is taken is the last check, beyond its kind.
         deciding = next((part for part in parts if not part.holds), parts[-1])
@@ -92,22 +92,23 @@ class MatchReasons:
 
     def _check(self, check: FilterCheck, one: ResourceFilter, path: FieldPath) -> Decision:
         holds = check.holds(self.facts)
-        field, value = self._seen(check.asked, one)
+        asked = Asked(check.asked)
+        field, value = self._seen(asked, one)
         location = self.sources.at(*path, *check.path)
         below: FieldPath = ()
-        if check.asked is Asked.LABELS:
+        if asked is Asked.LABELS:
             text, below, value = _of_selector(check, one.selector, value, holds)
-        elif check.asked is Asked.NAMESPACE_LABELS:
+        elif asked is Asked.NAMESPACE_LABELS:
             text, below, value = _of_selector(check, one.namespace_selector, value, holds)
-        elif check.asked is Asked.ANNOTATIONS:
+        elif asked is Asked.ANNOTATIONS:
             text, below, value = _of_annotations(one.annotations or {}, value, holds)
         else:
-            text = _sentence(check.asked, _wanted(check, one), value, holds)
-        if check.asked is Asked.ANNOTATIONS and self.kind.kind == "Secret":
+            text = _sentence(asked, _wanted(check, one), value, holds)
+        if asked is Asked.ANNOTATIONS and self.kind.kind == "Secret":
             # kubectl keeps the data of a Secret in an annotation.
             text, value = f"the annotations {'match' if holds else 'do not match'}", MISSING
         pointer = pointer_of(*field, *below) if field else None
-        return Decision(check.asked, holds, text, location, pointer, _given(value))
+        return Decision(asked, holds, text, location, pointer, _given(value))
 
     def _seen(self, asked: Asked, one: ResourceFilter) -> tuple[FieldPath, Json]:
         """Return what a check looks at: the object's field, empty for none, and the value."""
@@ -133,7 +134,7 @@ class MatchReasons:
 
 def _wanted(check: FilterCheck, one: ResourceFilter) -> tuple[str, ...]:
     """Return what a check asks for, as in the policy."""
-    if check.asked is Asked.USER:
+    if check.asked == Asked.USER:
         subjects = (f"{subject.kind} {subject.name}" for subject in one.subjects)
         return (*one.roles, *one.cluster_roles, *subjects)
     return {
@@ -141,7 +142,7 @@ def _wanted(check: FilterCheck, one: ResourceFilter) -> tuple[str, ...]:
         Asked.OPERATION: one.operations,
         Asked.NAME: (one.name,) if check.path[-1:] == ("name",) else one.names,
         Asked.NAMESPACE: one.namespaces,
-    }.get(check.asked, ())
+    }.get(Asked(check.asked), ())
 
 
 def _nearness(decision: Decision) -> tuple[bool, int]:
@@ -173,7 +174,7 @@ def _sentence(asked: Asked, names: tuple[str, ...], value: Json, holds: bool) ->
 def _of_selector(
     check: FilterCheck, selector: LabelSelector | None, labels: Mapping[str, str], holds: bool
 ) -> tuple[str, FieldPath, Json]:
-    noun = "label" if check.asked is Asked.LABELS else "namespace label"
+    noun = "label" if check.asked == Asked.LABELS else "namespace label"
     assert selector is not None
     if check.holds is never:
         return "a Namespace is in no namespace that the selector takes", (), None

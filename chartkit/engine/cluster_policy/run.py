@@ -176,14 +176,15 @@ def _with_int64(request: Request) -> Request:
         return request
     if request.operation is Operation.DELETE:
         return request
-    from chartkit.engine.reads import RecordedObject
-
     try:
         given = request.resource.body
-        if isinstance(given, RecordedObject):
-            body: Body = given.converted(marked)
+        if type(given) is dict:
+            body: Body = mark_literals(given)
         else:
-            body = mark_literals(given)
+            from chartkit.engine.reads import RecordedObject
+
+            assert isinstance(given, RecordedObject)
+            body = given.converted(marked)
     except RecursionError:
         # Its rules say so.
         return request
@@ -304,7 +305,7 @@ class CompiledRule:
             texts = properties.value
         if not all(isinstance(text, str) for text in texts.values()):
             texts = properties.value
-        return _with_properties(result, texts)
+        return with_properties(result, texts)
 
     def _handle(self, context: Context, request: Request, facts: Facts) -> RuleResult | None:
         handle = self.body.handle
@@ -350,68 +351,14 @@ class CompiledRule:
     def _answer(self, status: Status, message: str) -> RuleResult:
         rule = self.rule
         result = RuleResult(self.policy, rule.name, rule.kind.type, status, message)
-        return _with_properties(result, rule.properties) if rule.properties else result
+        return with_properties(result, rule.properties) if rule.properties else result
 
 
-def _with_properties(result: RuleResult, properties: Mapping[str, str]) -> RuleResult:
+def with_properties(result: RuleResult, properties: Mapping[str, str]) -> RuleResult:
+    """Return a result with the properties of its rule, which may replace its message."""
     message = properties.get(f"{result.status}Message") or result.message
     return replace(
         result,
         message=properties.get("message") or message,
         properties={**properties, **result.properties},
     )
-
-
-@dataclass(frozen=True, slots=True)
-class BackgroundRule(CompiledRule):
-    """A generate rule for one kind of object. speaks: whether match and exclude fit."""
-
-    speaks: Predicate
-
-    def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
-        lifting = [one.exception for one in self.exceptions if one.applies(facts, base)]
-        if lifting:
-            return self._excepted(lifting)
-        if not self.speaks(facts):
-            return self._left(request)
-        if request.operation is Operation.DELETE:
-            raise EvaluationError(
-                "what a deletion generates is unknown: the object is gone",
-                hint="generate rules are evaluated for CREATE and UPDATE",
-            )
-        context = base.child()
-        try:
-            self.body.entries.attach(context)
-        except ChartkitError:
-            return None
-        unmet = self._unmet_now(context, request)
-        if unmet is not None:
-            return unmet
-        result = self.body.handle(context, request)
-        if result is None or not self.rule.properties:
-            return result
-        return _with_properties(result, self.rule.properties)
-
-    def _left(self, request: Request) -> RuleResult | None:
-        """Return the result for an object that the rule matched until this update."""
-        if request.old is None:
-            return None
-        if self.speaks(Facts(replace(request, resource=request.old))):
-            return self._answer(Status.FAIL, "")
-        return None
-
-    def _unmet_now(self, context: Context, request: Request) -> RuleResult | None:
-        conditions = self.body.preconditions
-        if conditions is None:
-            return None
-        with Reraise("failed to evaluate conditions: "):
-            if conditions.ask(context).holds:
-                return None
-        if request.old is None:
-            return self._answer(Status.SKIP, "")
-        before = context.child()
-        seen = before.data["request"]
-        before.set("request", {**seen, "object": request.old.body})
-        with Reraise("failed to evaluate conditions for old resource: "):
-            outcome = conditions.ask(before)
-        return self._answer(Status.FAIL if outcome.holds else Status.SKIP, "")

@@ -61,7 +61,7 @@ def _results(resource: Resource) -> list[RuleResult]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share verdicts from the first object on, and count anew what the functions are asked."""
-    monkeypatch.setattr(verdicts, "_FEW", 1)
+    monkeypatch.setattr(verdicts, "FEW", 1)
     _asked.clear()
 
 

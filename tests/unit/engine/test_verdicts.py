@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine import verdicts
+from chartkit.engine import sharing, verdicts
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import (
@@ -18,7 +18,8 @@ from chartkit.engine.policies import (
 )
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request import Request
-from chartkit.engine.verdicts import Judge, Shared, Space, Verdict, judged
+from chartkit.engine.sharing import Shared, Space, Verdict, judged
+from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Json, Resource
 from tests.unit.engine.policies import policy_resource, rule
 
@@ -217,7 +218,7 @@ def _varied(pick: random.Random) -> Body:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share verdicts from the first object on."""
-    monkeypatch.setattr(verdicts, "_FEW", 1)
+    monkeypatch.setattr(verdicts, "FEW", 1)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -342,7 +343,7 @@ def test_errors_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("at_once")
 def test_sharing_ends_where_it_is_not_worth_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "_TRIAL", 16)
+    monkeypatch.setattr(sharing, "_TRIAL", 16)
     policies = [_patterned({"spec": {"containers": [{"image": "!*:7"}]}}), _patterned({})]
     judge = Judge(policies)
     for each in _pods(40):

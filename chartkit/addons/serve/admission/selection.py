@@ -27,7 +27,8 @@ from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.kubernetes.kinds import NAMESPACED, CelKind, kind_of
 from chartkit.engine.reads import Course
 from chartkit.engine.request import Run
-from chartkit.engine.verdicts import Sharing, Space, is_shareable, judged, place_of
+from chartkit.engine.sharing import Sharing, Space, judged, place_of
+from chartkit.engine.verdicts import FEW, is_shareable
 from chartkit.model import Resource, RuleResult, Status
 
 ALLOWED: Final = Answer(allowed=True)
@@ -160,7 +161,7 @@ class Shared:
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
         sharing = self._kinds.get(key)
         if sharing is None and len(self._kinds) < _MOST_KINDS:
-            sharing = self._kinds[key] = Sharing(self._policies, self._space)
+            sharing = self._kinds[key] = Sharing(self._policies, self._space, FEW)
         return sharing
 
 

@@ -21,7 +21,8 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
 from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Violation, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.validate import allow_existing
-from chartkit.engine.context.context import Context, extract_images
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.images import extract_images
 from chartkit.engine.context.recorder import Recorder, field_below
 from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.pattern.anchors import NESTING, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.kubernetes.definitions import show_path
-from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.errors import InputError
-from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json, text_of, value_at
+from chartkit.model import Body, Json, value_at
 
 
 def only_metadata(rule: Rule) -> bool:
@@ -26,7 +22,11 @@ def only_metadata(rule: Rule) -> bool:
         if isinstance(pattern, dict)
         for key in pattern
     )
-    return in_metadata and all(path.startswith("/metadata") for path in _patched_paths(rule))
+    if not in_metadata or not rule.mutate:
+        return in_metadata
+    from chartkit.engine.cluster_policy.policy_check.changes import patched_paths
+
+    return all(path.startswith("/metadata") for path in patched_paths(rule))
 
 
 def _overlays(rule: Rule) -> Iterable[Json]:
@@ -34,19 +34,6 @@ def _overlays(rule: Rule) -> Iterable[Json]:
     yield rule.validate.pattern
     if isinstance(rule.validate.any_pattern, list):
         yield from rule.validate.any_pattern
-
-
-def _patched_paths(rule: Rule) -> Iterable[str]:
-    """Return the paths of a rule's JSON patch; Kyverno reads none of one written in YAML here."""
-    from chartkit.go.json_decoder import JsonError, parse_json
-
-    try:
-        operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
-    except JsonError:
-        return []
-    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
-        return []
-    return [text_of(operation.get("path")) for operation in operations]
 
 
 def labels_are_text(rule: Rule) -> bool:
@@ -139,8 +126,11 @@ def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
     """The first thing that is wrong with the rule at an index; None where it is sound. namespaced:
     whether it is a Policy's."""
     place = f"spec.rules[{index}]"
-    if fault := json_patch_fault(rule, index):
-        return fault
+    if rule.mutate:
+        from chartkit.engine.cluster_policy.policy_check.changes import json_patch_fault
+
+        if fault := json_patch_fault(rule, index):
+            return fault
     if fault := _resources_fault(rule):
         return f"path: {place}.{fault}"
     # Kyverno walks the rule in no order; what the rule does is named rather than its context.
@@ -267,59 +257,16 @@ def _extractor_fault(rule: Rule) -> str | None:
 
 def action_fault(rule: Rule) -> str | None:
     """Return the fault of a rule's action, below `spec.rules[n].`; None if there is none."""
-    check = _CHECKS.get(rule.kind, _validate_fault)
-    return check(rule)
+    if rule.kind is RuleKind.VERIFY_IMAGES:
+        return None
+    if rule.kind not in (RuleKind.MUTATE, RuleKind.MUTATE_EXISTING, RuleKind.GENERATE):
+        return _validate_fault(rule)
+    from chartkit.engine.cluster_policy.policy_check.changes import generate_fault, mutate_fault
+
+    return generate_fault(rule) if rule.kind is RuleKind.GENERATE else mutate_fault(rule)
 
 
-def _mutate_fault(rule: Rule) -> str | None:
-    mutate = rule.mutate or {}
-    merge, patch = mutate.get("patchStrategicMerge") is not None, mutate.get("patchesJson6902")
-    if mutate.get("foreach"):
-        if merge or patch:
-            return (
-                "mutate.foreach.: only one of `foreach`, `patchStrategicMerge`, or "
-                "`patchesJson6902` is allowed"
-            )
-        return _mutate_foreach_fault(mutate["foreach"], "")
-    if merge and patch:
-        return f"mutate.foreach.: {_ONE_PATCH}"
-    return f"mutate..: {_CEL_ONLY}" if rule.cel_preconditions else None
-
-
-_ONE_PATCH: Final = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
-_CEL_ONLY: Final = "celPrecondition can only be used with validate.cel"
-
-
-def _mutate_foreach_fault(blocks: Json, tag: str) -> str | None:
-    for index, block in enumerate(blocks):
-        tag += f"foreach[{index}]"
-        nested = block.get("foreach")
-        merge, patch = block.get("patchStrategicMerge"), block.get("patchesJson6902")
-        if isinstance(nested, list) and nested:
-            if block.get("context") or block.get("preconditions") or patch or merge is not None:
-                return f"mutate.{tag}.: a nested foreach cannot contain other declarations"
-            return _mutate_foreach_fault(nested, tag)
-        if bool(patch) == (merge is not None):
-            return f"mutate.{tag}.: {_ONE_PATCH}"
-    return None
-
-
-def _generate_fault(rule: Rule) -> str | None:
-    generate = rule.generate or {}
-    selector = (generate.get("cloneList") or {}).get("selector")
-    if selector is not None and has_wildcard(go_json(selector)):
-        return "generate.selector.: wildcard characters `*/?` not supported"
-    if found := _pattern_fault(generate.get("data"), "/", ()):
-        return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
-    return None
-
-
-def same_kind_fault(rule: Rule) -> str | None:
-    """A rule that would be triggered by what it generates, where its match names kinds directly."""
-    kind = (rule.generate or {}).get("kind") or ""
-    if kind in rule.match.direct.kinds:
-        return "generation kind and match resource kind should not be the same"
-    return None
+CEL_ONLY: Final = "celPrecondition can only be used with validate.cel"
 
 
 def _validate_fault(rule: Rule) -> str | None:
@@ -339,7 +286,7 @@ def _validate_fault(rule: Rule) -> str | None:
     fault = _one_of(elements + listed, "pattern, anyPattern, deny, foreach, cel")
     if fault:
         return f"validate..: {fault}"
-    if found := _pattern_fault(validate.pattern, "/", NESTING):
+    if found := pattern_fault(validate.pattern, "/", NESTING):
         return f"validate.pattern.{found[0]}.: {found[1]}"
     if fault := _any_pattern_fault(validate.any_pattern):
         return f"validate.anyPattern{fault}"
@@ -347,7 +294,7 @@ def _validate_fault(rule: Rule) -> str | None:
         if fault := _loop_fault(block):
             return f"validate..: {fault}"
     if rule.cel_preconditions and validate.cel is None:
-        return f"validate..: {_CEL_ONLY}"
+        return f"validate..: {CEL_ONLY}"
     return None
 
 
@@ -368,7 +315,7 @@ def _any_pattern_fault(patterns: Json) -> str | None:
             f"{kind_of(patterns)} into Go value of type []interface {{}}"
         )
     for index, pattern in enumerate(patterns):
-        if fault := _pattern_fault(pattern, "/", NESTING):
+        if fault := pattern_fault(pattern, "/", NESTING):
             return f"[{index}].{fault[0]}.: {fault[1]}"
     return None
 
@@ -387,7 +334,7 @@ def _loop_fault(block: Body) -> str | None:
     return _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
 
 
-def _pattern_fault(
+def pattern_fault(
     pattern: Json, path: str, known: Collection[AnchorKind]
 ) -> tuple[str, str] | None:
     """The first anchor that is not among those known, its path and what Kyverno says of it."""
@@ -395,11 +342,11 @@ def _pattern_fault(
         for key, value in pattern.items():
             if fault := _key_fault(key, value, known):
                 return f"{path}/{key}", fault
-            if below := _pattern_fault(value, f"{path}/{key}", known):
+            if below := pattern_fault(value, f"{path}/{key}", known):
                 return below
     elif isinstance(pattern, list):
         for index, value in enumerate(pattern):
-            if below := _pattern_fault(value, f"{path}{index}/", known):
+            if below := pattern_fault(value, f"{path}{index}/", known):
                 return below
     return None
 
@@ -417,52 +364,9 @@ def _key_fault(key: str, value: Json, known: Collection[AnchorKind]) -> str | No
     return None
 
 
-_CHECKS: Final[dict[RuleKind, Callable[[Rule], str | None]]] = {
-    RuleKind.MUTATE: _mutate_fault,
-    RuleKind.MUTATE_EXISTING: _mutate_fault,
-    RuleKind.GENERATE: _generate_fault,
-    RuleKind.VERIFY_IMAGES: lambda _rule: None,
-}
-
-
-_STAND_IN: Final = "kyvernojsonpatchvariable"
-
-
-def json_patch_fault(rule: Rule, index: int) -> str | None:
-    """Return the fault of the operations, with text for every variable; None if there is none."""
-    text = (rule.mutate or {}).get("patchesJson6902")
-    if not text:
-        return None
-    place = f"spec.rules[{index}]"
-    unsound = f"path must begin with a forward slash: {place}: "
-    try:
-        operations = parse_yaml(_without_variables(text))
-    except InputError as error:
-        from chartkit.go.yaml_errors import yaml_problem
-
-        return unsound + (yaml_problem(text) or f"yaml: {error.message}")
-    from chartkit.engine.cluster_policy.mutate import patch_problem
-
-    if problem := patch_problem(operations):
-        return unsound + problem
-    return _operations_fault(operations or (), place, unsound)
-
-
-def _operations_fault(operations: Json, place: str, unsound: str) -> str | None:
-    for operation in operations:
-        if not operation["path"].startswith("/"):
-            return f"{unsound}{operation['path']}"
-    for operation in operations:
-        if operation["op"] == "test" and "value" not in operation:
-            return f"invalid value: {place}: operation, missing value field: missing value"
+def same_kind_fault(rule: Rule) -> str | None:
+    """A rule that would be triggered by what it generates, where its match names kinds directly."""
+    kind = (rule.generate or {}).get("kind") or ""
+    if kind in rule.match.direct.kinds:
+        return "generation kind and match resource kind should not be the same"
     return None
-
-
-def _without_variables(text: str) -> str:
-    from chartkit.engine.context.variables.syntax import find_variables, split_text
-
-    variables = find_variables(text)
-    while variables:
-        text = _STAND_IN.join(split_text(text, variables))
-        variables = find_variables(text)
-    return text

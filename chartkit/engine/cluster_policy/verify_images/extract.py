@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from chartkit.engine.context.context import ImageExtractor, extract_images
+from chartkit.engine.context.images import ImageExtractor, extract_images
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, kind_of, mapping_at, text_of

@@ -27,7 +27,8 @@ from chartkit.engine.cluster_policy.verify_images.signed import (
     Verifier,
     check_attestors,
 )
-from chartkit.engine.context.context import Context, with_images
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.images import with_images
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.world import UNASKED
 from chartkit.engine.request import Operation, Request

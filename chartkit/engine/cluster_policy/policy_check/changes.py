@@ -1,0 +1,110 @@
+"""The checks of what a rule changes or generates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from chartkit.documents.reader import parse_yaml
+from chartkit.engine.cluster_policy.policy import Rule
+from chartkit.engine.cluster_policy.policy_check.rule import CEL_ONLY, pattern_fault
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.errors import InputError
+from chartkit.go.fmt import go_json
+from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.model import Json, text_of
+
+_ONE_PATCH: Final = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
+_STAND_IN: Final = "kyvernojsonpatchvariable"
+
+
+def patched_paths(rule: Rule) -> Iterable[str]:
+    """Return the paths of a rule's JSON patch; Kyverno reads none of one written in YAML here."""
+    try:
+        operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
+    except JsonError:
+        return []
+    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
+        return []
+    return [text_of(operation.get("path")) for operation in operations]
+
+
+def mutate_fault(rule: Rule) -> str | None:
+    """Return the fault of `mutate`, below `spec.rules[n].`; None if there is none."""
+    mutate = rule.mutate or {}
+    merge, patch = mutate.get("patchStrategicMerge") is not None, mutate.get("patchesJson6902")
+    if mutate.get("foreach"):
+        if merge or patch:
+            return (
+                "mutate.foreach.: only one of `foreach`, `patchStrategicMerge`, or "
+                "`patchesJson6902` is allowed"
+            )
+        return _mutate_foreach_fault(mutate["foreach"], "")
+    if merge and patch:
+        return f"mutate.foreach.: {_ONE_PATCH}"
+    return f"mutate..: {CEL_ONLY}" if rule.cel_preconditions else None
+
+
+def _mutate_foreach_fault(blocks: Json, tag: str) -> str | None:
+    for index, block in enumerate(blocks):
+        tag += f"foreach[{index}]"
+        nested = block.get("foreach")
+        merge, patch = block.get("patchStrategicMerge"), block.get("patchesJson6902")
+        if isinstance(nested, list) and nested:
+            if block.get("context") or block.get("preconditions") or patch or merge is not None:
+                return f"mutate.{tag}.: a nested foreach cannot contain other declarations"
+            return _mutate_foreach_fault(nested, tag)
+        if bool(patch) == (merge is not None):
+            return f"mutate.{tag}.: {_ONE_PATCH}"
+    return None
+
+
+def generate_fault(rule: Rule) -> str | None:
+    """Return the fault of `generate`, below `spec.rules[n].`; None if there is none."""
+    generate = rule.generate or {}
+    selector = (generate.get("cloneList") or {}).get("selector")
+    if selector is not None and has_wildcard(go_json(selector)):
+        return "generate.selector.: wildcard characters `*/?` not supported"
+    if found := pattern_fault(generate.get("data"), "/", ()):
+        return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
+    return None
+
+
+def json_patch_fault(rule: Rule, index: int) -> str | None:
+    """Return the fault of the operations, with text for every variable; None if there is none."""
+    text = (rule.mutate or {}).get("patchesJson6902")
+    if not text:
+        return None
+    place = f"spec.rules[{index}]"
+    unsound = f"path must begin with a forward slash: {place}: "
+    try:
+        operations = parse_yaml(_without_variables(text))
+    except InputError as error:
+        from chartkit.go.yaml_errors import yaml_problem
+
+        return unsound + (yaml_problem(text) or f"yaml: {error.message}")
+    from chartkit.engine.cluster_policy.mutate import patch_problem
+
+    if problem := patch_problem(operations):
+        return unsound + problem
+    return _operations_fault(operations or (), place, unsound)
+
+
+def _operations_fault(operations: Json, place: str, unsound: str) -> str | None:
+    for operation in operations:
+        if not operation["path"].startswith("/"):
+            return f"{unsound}{operation['path']}"
+    for operation in operations:
+        if operation["op"] == "test" and "value" not in operation:
+            return f"invalid value: {place}: operation, missing value field: missing value"
+    return None
+
+
+def _without_variables(text: str) -> str:
+    from chartkit.engine.context.variables.syntax import find_variables, split_text
+
+    variables = find_variables(text)
+    while variables:
+        text = _STAND_IN.join(split_text(text, variables))
+        variables = find_variables(text)
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,8 @@ from chartkit.cli.terminal import progress, screen
 from chartkit.scan.gate import Threshold
 
 if TYPE_CHECKING:
+    from chartkit.catalog.coverage.standards import BuiltInStandards
+    from chartkit.report.model import Guidance
     from chartkit.scan.options import ScanOptions
 
 CLUSTER_OPTIONS: Final = (
@@ -140,6 +143,18 @@ _SECTIONS: Final = {
 """The options in the sections of `chartkit scan --help`."""
 
 
+def _guidance(policies: Collection[str]) -> Mapping[str, Guidance]:
+    from chartkit.catalog.coverage.standards import guidance
+
+    return guidance(policies)
+
+
+def _standards() -> BuiltInStandards:
+    from chartkit.catalog.coverage.standards import BuiltInStandards
+
+    return BuiltInStandards()
+
+
 @click.command(cls=SectionedCommand, sections=_SECTIONS)
 @takes(
     "chartkit.scan.options:ScanOptions",
@@ -241,7 +256,6 @@ def scan(
     cluster cannot be read.
     """
     from chartkit.addon import port
-    from chartkit.catalog.coverage.standards import BuiltInStandards, guidance
     from chartkit.errors import InputError
     from chartkit.scan import pipeline
     from chartkit.scan.reporting import Console
@@ -254,7 +268,7 @@ def scan(
         screen(),
         partial(progress, "scanning"),
         options.gate.quiet,
-        guidance,
+        _guidance,
         options.outputs.detailed,
     )
     environment = None if env is None else project_environment(path, env)
@@ -265,7 +279,7 @@ def scan(
     fixer = None
     if fix:
         console, fixer = port("satisfy", "fix", "--fix")(options, console, sys.stderr, diff)
-    judge = partial(pipeline.scan, options, console, BuiltInStandards(), environment, fixer=fixer)
+    judge = partial(pipeline.scan, options, console, _standards, environment, fixer=fixer)
     if not watch:
         raise SystemExit(judge())
     from chartkit.scan.changes import scan_changes

@@ -19,7 +19,6 @@ import yaml
 
 from chartkit.documents import input_files
 from chartkit.documents.block_style import read_documents
-from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
 from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
 from chartkit.errors import InputError
@@ -332,6 +331,8 @@ def _is_named(body: Body, key: str) -> bool:
 
 def _read_json(source: Source) -> list[Document] | None:
     """Return the document of a JSON text, or those of NDJSON; None if it is neither."""
+    from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
+
     try:
         try:
             values = [(parse_json(source.text), 0, len(source.text))]

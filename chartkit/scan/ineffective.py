@@ -30,7 +30,7 @@ from chartkit.engine.kubernetes.served import kind_fault
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.report.notes import OBJECT_RULE
-from chartkit.scan.gate.suppressions import ANNOTATION
+from chartkit.scan.gate.violation import ANNOTATION
 from chartkit.suggestions import did_you_mean, nearest, suggestion
 from chartkit.wording import counted
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from chartkit.model import Resource
 from chartkit.scan.cluster_source import recordings_among
 from chartkit.scan.environment import ProjectEnvironment
-from chartkit.scan.gate.baseline import require_baseline
+from chartkit.scan.gate import require_baseline
 from chartkit.scan.gate.selection import SelectorReader, Standards
 from chartkit.scan.inputs import STDIN
 from chartkit.scan.options import ScanOptions
@@ -58,16 +58,16 @@ class Fixer(Protocol):
 def scan(
     options: ScanOptions,
     console: Console,
-    standards: Standards,
+    standards: Callable[[], Standards],
     environment: ProjectEnvironment | None = None,
     past: Past | None = None,
     fixer: Fixer | None = None,
 ) -> int:
     """Scan files, or a cluster where the options name one, and write the reports.
 
-    standards: those whose controls selectors may name; environment: the one whose policies judge
-    files, in place of policies that the options name; past: files as they were, where only what has
-    changed since is judged; fixer: None where the objects are judged as they are.
+    standards: gives those whose controls selectors may name; environment: the one whose policies
+    judge files, in place of policies that the options name; past: files as they were, where only
+    what has changed since is judged; fixer: None where the objects are judged as they are.
 
     Return the exit code: 2 where a file, folder or chart could not be read, 1 where anything fails,
     is in error, or could not be read of a cluster. Raise InputError and SourceError.

@@ -25,7 +25,6 @@ from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
 from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.gate import GateOptions
-from chartkit.scan.gate.baseline import BaselineMatcher, open_baseline
 from chartkit.scan.gate.gate import Gate, conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
@@ -36,6 +35,7 @@ from chartkit.scan.run import ScanContext
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner, Deletion
+    from chartkit.scan.gate.baseline import BaselineMatcher
     from chartkit.scan.why.report import ScanReasons
 
 CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
@@ -208,7 +208,7 @@ class ScanReport:
         facts = self.recipe.guided(facts)
         self.options = replace(report_options, policies=facts)
         traits = PolicyTraits(policies, facts)
-        matcher = open_baseline(reporting.gate, now.date())
+        matcher = _matcher(reporting.gate, now.date())
         self._gate_options = reporting.gate
         self.running = [each for each in policies if not selection or selection.runs(traits, each)]
         self._context = requests.context(OFFLINE)
@@ -336,6 +336,14 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _matcher(options: GateOptions, today: date) -> BaselineMatcher | None:
+    if options.baseline is None:
+        return None
+    from chartkit.scan.gate.baseline import open_baseline
+
+    return open_baseline(options, today)
 
 
 def _advice(message: str) -> str | None:

@@ -14,7 +14,6 @@ from chartkit.engine import PolicyAttachments, World
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
 from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
-from chartkit.kyverno.versions import parse_version
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_NAMESPACE
@@ -213,6 +212,8 @@ def kube_version(options: RequestOptions, environment: ProjectEnvironment | None
     """Return the version of Kubernetes that objects are for, None for any; raise InputError for an
     option that names none."""
     if given := options.inputs.kube_version:
+        from chartkit.kyverno.versions import parse_version
+
         parse_version(given, "Kubernetes")
         return given
     return environment.kube_version if environment else None

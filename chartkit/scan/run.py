@@ -17,7 +17,7 @@ from chartkit.engine import (
     World,
     as_submitted,
 )
-from chartkit.engine.cli_files.user_files import NO_VALUES, Admissions, UserValues
+from chartkit.engine.cli_files.admissions import NO_VALUES, Admissions, UserValues
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, GroupVersionKind, kind_of
 from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at

@@ -28,24 +28,13 @@ from chartkit.engine import (
     as_submitted,
 )
 from chartkit.engine import read_exceptions as exceptions_of
-from chartkit.engine.cli_files.user_files import (
-    NO_CONTEXT,
-    NO_VALUES,
-    UserContext,
-    UserValues,
-    read_context,
-    read_settings,
-    read_user_info,
-    read_values,
-)
-from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
+from chartkit.engine.cli_files.admissions import NO_CONTEXT, NO_VALUES, UserContext, UserValues
 from chartkit.engine.kubernetes.kinds import UNKNOWN, VERSIONS, CustomNames
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.scan.inputs import Note, existing, is_remote
-from chartkit.schemas.json_schema import require_single_keys
 
 if TYPE_CHECKING:
     from chartkit.engine.context.global_context import GlobalContextEntry
@@ -197,6 +186,15 @@ def read_user_inputs(
     values: files, or what was read already, of kind Values (cli.kyverno.io) give variables and
     namespace labels, all others are values files of charts; settings: `name=value`.
     """
+    if not (values or settings or user_info or context):
+        return UserInputs()
+    from chartkit.engine.cli_files.user_files import (
+        read_context,
+        read_settings,
+        read_user_info,
+        read_values,
+    )
+
     charts: list[Path | Document] = []
     kyverno: list[Document] = []
     for given_values in values:
@@ -257,12 +255,14 @@ def exception_objects(
 ) -> list[Resource]:
     """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
     without any."""
-    from chartkit.scan.exceptions.files import exceptions_at
-
     resources: list[Resource] = []
     for path in paths:
+        from chartkit.scan.exceptions.files import exceptions_at
+
         here = exceptions_at(existing(path), note)
         if not here:
+            from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
+
             hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
         resources.extend(map(named, here))
@@ -292,6 +292,7 @@ def _values(text: str, network: NetworkOptions, note: Note) -> Path | Document:
     if not is_remote(text):
         return Path(text)
     from chartkit.scan.remote import RemotePaths
+    from chartkit.schemas.json_schema import require_single_keys
 
     remote = RemotePaths(network.allowed_hosts, note)
     with remote.naming():

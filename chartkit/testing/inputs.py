@@ -11,15 +11,9 @@ from pathlib import Path, PurePosixPath
 from chartkit.documents.reader import Document
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cli_files.admissions import NO_CONTEXT, Admissions, UserValues
 from chartkit.engine.cli_files.fields import CLUSTER_RESOURCES, decoded
-from chartkit.engine.cli_files.user_files import (
-    NO_CONTEXT,
-    Admissions,
-    UserValues,
-    read_context,
-    read_user_info,
-    read_values,
-)
+from chartkit.engine.cli_files.user_files import read_context, read_user_info, read_values
 from chartkit.engine.cli_files.world import (
     ObjectApi,
     UserApi,

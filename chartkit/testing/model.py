@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from chartkit.engine.cli_files.user_files import UserValues
+from chartkit.engine.cli_files.admissions import UserValues
 from chartkit.model import Body, Diagnostic, Location, Status
 from chartkit.testing.assertions import Assertion
 

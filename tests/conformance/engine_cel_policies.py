@@ -10,13 +10,8 @@ from typing import Any, Final
 
 from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.cli_files.user_files import (
-    Admissions,
-    UserContext,
-    read_context,
-    read_settings,
-    read_values,
-)
+from chartkit.engine.cli_files.admissions import Admissions, UserContext
+from chartkit.engine.cli_files.user_files import read_context, read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.evaluation import evaluate, explain
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE

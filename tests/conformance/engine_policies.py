@@ -10,11 +10,8 @@ from typing import Any, Final
 
 from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
-from chartkit.engine.cli_files.user_files import (
-    UserValues,
-    read_settings,
-    read_values,
-)
+from chartkit.engine.cli_files.admissions import UserValues
+from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception

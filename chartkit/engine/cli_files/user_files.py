@@ -2,72 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.documents.reader import Document
+from chartkit.engine.cli_files.admissions import (
+    OPERATION,
+    OPERATIONS,
+    UserContext,
+    UserValues,
+)
 from chartkit.engine.cli_files.fields import CONTEXT, INLINE_VALUES, METADATA, VALUES, decoded
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.request import Request, User
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.request import User
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource
-
-OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-_OPERATION = "request.operation"
-_AUTOGEN = ("", "autogen-cronjob-", "autogen-")
-_EMPTY: Mapping[str, Json] = MappingProxyType({})
-_NO_LABELS: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class UserValues:
-    """A values file (`cli.kyverno.io/v1alpha1`, kind Values), parsed.
-
-    globals: for every object; by_resource: policy and object name; by_rule: policy and rule name;
-    settings: given one by one on the command line, above all others; labels: by namespace;
-    subresources: by a subresource's own kind, the kind of the whole object and the subresource's
-    name; namespaces: whole Namespace objects by name.
-    """
-
-    globals: Mapping[str, Json] = field(default_factory=dict)
-    by_resource: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
-    by_rule: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
-    settings: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    subresources: Mapping[GroupVersionKind, tuple[GroupVersionKind, str]] = field(
-        default_factory=dict
-    )
-    namespaces: Mapping[str, Body] = field(default_factory=dict)
-
-    def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:
-        """The variables (dotted names) of one object under one policy."""
-        return {**self.globals, **self.by_resource.get((policy, resource), _EMPTY), **self.settings}
-
-    def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
-        """The variables (dotted names) of one rule; rules for pod controllers have those of the
-        rule they were made from."""
-        for prefix in _AUTOGEN:
-            if rule.startswith(prefix):
-                found = self.by_rule.get((policy, rule.removeprefix(prefix)))
-                if found is not None:
-                    return found
-        return _EMPTY
-
-    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        """The labels of a namespace; empty where none were given."""
-        return self.labels.get(namespace, _NO_LABELS)
-
-    def parent(self, kind: GroupVersionKind) -> tuple[GroupVersionKind | None, str]:
-        """The kind of the whole object and the subresource's name, for a subresource's own kind;
-        None and empty for every other kind."""
-        return self.subresources.get(kind, (None, ""))
-
-    def operation(self, policy: str, resource: str) -> str:
-        """The operation to simulate for an object: CREATE where nothing is said."""
-        operation = self.for_resource(policy, resource).get(_OPERATION, "CREATE")
-        return operation if operation in OPERATIONS else "CREATE"
+from chartkit.model import Body, Json, Location
 
 
 def read_values(
@@ -77,7 +26,7 @@ def read_values(
     `InputError` for what they may not hold."""
     shape = INLINE_VALUES if location.path else VALUES
     body = _mapping(decoded(body, shape, "a values file", location), "a values file", location)
-    operation = _mapping(body.get("globalValues"), "globalValues", location).get(_OPERATION)
+    operation = _mapping(body.get("globalValues"), "globalValues", location).get(OPERATION)
     if isinstance(operation, str) and operation not in OPERATIONS:
         raise InputError(
             f'invalid request.operation value "{operation}", must be one of '
@@ -108,7 +57,7 @@ def read_values(
         dict(_mapping(body.get("globalValues"), "globalValues", location)),
         by_resource,
         by_rule,
-        settings or _NO_LABELS,
+        settings or {},
         _labels(body, location),
         _subresources(body.get("subresources"), location),
         _namespaces(body, location),
@@ -175,7 +124,7 @@ def _kind(body: Mapping[str, Json]) -> GroupVersionKind:
 
 def _mapping(value: Json, what: str, location: Location) -> Mapping[str, Json]:
     if value is None:
-        return _EMPTY
+        return {}
     if not isinstance(value, dict):
         raise InputError(f"{what} must be a mapping", location)
     return value
@@ -261,18 +210,6 @@ _ALWAYS: Final = dict.fromkeys(("image", "resolvedImage", "registry", "repositor
 """The data of an image that are present even if the file does not mention them."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserContext:
-    """resources: objects of the cluster, as written; images: what a registry says of an image, by
-    the reference that policies ask for."""
-
-    resources: tuple[Body, ...] = ()
-    images: Mapping[str, Body] = field(default_factory=dict)
-
-
-NO_CONTEXT: Final = UserContext()
-
-
 def read_context(document: Document) -> UserContext:
     """Reads a context file's document; raises `InputError` for what it may not hold."""
     body = document.body
@@ -301,58 +238,3 @@ def _members(document: Document, spec: Body, key: str) -> Iterator[Body]:
         if key == "resources" and not member.get("kind"):
             raise InputError("has no kind", document.locate("spec", key, index))
         yield member
-
-
-NO_VALUES: Final = UserValues()
-
-
-@dataclass(slots=True)
-class Admissions:
-    """Makes requests of objects, each with the variables that every policy sees.
-
-    policies: their names; namespaces: labels, where the values have none of a namespace;
-    namespace_objects: whole Namespaces, where the values have no such object.
-    """
-
-    policies: Iterable[str]
-    values: UserValues = NO_VALUES
-    user: User | None = None
-    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    namespace_objects: Mapping[str, Body] = field(default_factory=dict)
-    _has_variables: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = self.values
-        self.policies = tuple(dict.fromkeys(self.policies))
-        self._has_variables = bool(values.globals or values.by_resource or values.settings)
-
-    def request(self, resource: Resource, operation: str = "") -> Request:
-        """The admission of an object; operation: CREATE, UPDATE or DELETE, above the values'."""
-        values = self.values
-        namespace = resource.namespace
-        labels = values.namespace_labels(namespace) or self.namespaces.get(namespace, {})
-        kind, subresource = values.parent(kind_of(resource))
-        return Request(
-            resource,
-            user=self.user,
-            namespace_labels=labels,
-            namespace=self._namespace_object(namespace),
-            subresource=subresource,
-            kind=kind,
-            variables=self._variables(resource.name, operation),
-        )
-
-    def _namespace_object(self, namespace: str) -> Body | None:
-        values = self.values
-        if namespace in values.namespaces or namespace in values.labels:
-            return values.namespaces.get(namespace)
-        return self.namespace_objects.get(namespace)
-
-    def _variables(self, name: str, operation: str) -> dict[str, Mapping[str, Json]]:
-        if not (self._has_variables or operation):
-            return {}
-        variables: dict[str, Mapping[str, Json]] = {}
-        for policy in self.policies:
-            given = self.values.for_resource(policy, name)
-            variables[policy] = {**given, _OPERATION: operation} if operation else given
-        return variables

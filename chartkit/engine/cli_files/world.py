@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cli_files.user_files import UserValues
+from chartkit.engine.cli_files.admissions import UserValues
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kubernetes.kinds import (

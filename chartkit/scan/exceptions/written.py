@@ -18,13 +18,8 @@ from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Sta
 from chartkit.report.model import resource_id
 from chartkit.scan.exceptions.model import TTL
 from chartkit.scan.gate.selection import rule_names
-from chartkit.scan.gate.suppressions import (
-    SUPPRESSION,
-    Suppression,
-    has_suppressions,
-    read_suppressions,
-)
-from chartkit.scan.gate.violation import written_rule
+from chartkit.scan.gate.suppressions import SUPPRESSION, Suppression, read_suppressions
+from chartkit.scan.gate.violation import has_suppressions, written_rule
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import run_scan
 

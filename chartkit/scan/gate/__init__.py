@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from chartkit.errors import InputError
+
 
 class Threshold(StrEnum):
     """The least severity of a violation that fails a run; none: no violation does. The most severe
@@ -38,3 +40,14 @@ class GateOptions:
     skip: tuple[str, ...] = ()
     suppressions: bool = True
     quiet: bool = False
+
+
+def require_baseline(options: GateOptions) -> None:
+    """Raise InputError for options of a baseline without one."""
+    given = {
+        "--update-baseline": options.update_baseline,
+        "--fail-on-stale": options.fail_on_stale,
+    }
+    for option, is_given in given.items():
+        if is_given and options.baseline is None:
+            raise InputError(f"{option} needs a baseline", hint="name it with --baseline FILE")

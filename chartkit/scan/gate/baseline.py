@@ -20,7 +20,6 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.violation import Violation
-from chartkit.schemas import json_schema
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -70,17 +69,6 @@ class Baseline:
         return self.document.locate("violations", entry.index)
 
 
-def require_baseline(options: GateOptions) -> None:
-    """Raise InputError for options of a baseline without one."""
-    given = {
-        "--update-baseline": options.update_baseline,
-        "--fail-on-stale": options.fail_on_stale,
-    }
-    for option, is_given in given.items():
-        if is_given and options.baseline is None:
-            raise InputError(f"{option} needs a baseline", hint="name it with --baseline FILE")
-
-
 def open_baseline(options: GateOptions, today: date) -> BaselineMatcher | None:
     """Return the comparison with the baseline that the options name, None if they name none; one
     that is to be updated need not be there. Raise InputError."""
@@ -102,6 +90,8 @@ def read_baseline(path: Path) -> Baseline:
 
 def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
     """Return the baseline in a file's documents; raise InputError."""
+    from chartkit.schemas import json_schema
+
     if len(documents) != 1:
         raise InputError("a baseline is one YAML document", Location(str(path)))
     document = documents[0]

@@ -8,29 +8,27 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.report import PolicyFacts
 from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate import GateOptions, Threshold
-from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
 from chartkit.scan.gate.selection import PolicyTraits, Selection, selected
-from chartkit.scan.gate.suppressions import (
-    Suppression,
-    has_suppressions,
-    read_suppressions,
-    unneeded,
-)
 from chartkit.scan.gate.violation import (
     VIOLATIONS,
     Violation,
+    has_suppressions,
     kind_and_namespace,
     object_name,
     violations_of,
 )
 from chartkit.wording import counted
+
+if TYPE_CHECKING:
+    from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
+    from chartkit.scan.gate.suppressions import Suppression
 
 _FAILING: Final = frozenset({Status.FAIL, Status.ERROR})
 DEFINITION: Final = "CustomResourceDefinition"
@@ -81,6 +79,8 @@ class Acceptor:
     def _suppressed(
         self, resource: Resource, results: Sequence[RuleResult]
     ) -> Iterator[tuple[int, Acceptance]]:
+        from chartkit.scan.gate.suppressions import read_suppressions, unneeded
+
         known, warnings = read_suppressions(resource, self._today, self._allows_suppressions)
         self.notes += warnings
         used: list[Suppression] = []

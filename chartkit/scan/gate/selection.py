@@ -213,9 +213,9 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SelectorReader:
-    """A parser of selectors; standards: those whose controls may be named."""
+    """A parser of selectors; standards: gives those whose controls may be named."""
 
-    standards: Standards
+    standards: Callable[[], Standards]
     known: dict[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
 
     def selection(self, select: Sequence[str], skip: Sequence[str]) -> Selection:
@@ -234,15 +234,15 @@ class SelectorReader:
             raise InputError(f"{option} '{text}' names nothing", hint=hint)
         if key in KEYS:
             return Selector(option, key, pattern.lower() if key == "severity" else pattern)
-        if key in self.standards.names():
+        if key in self.standards().names():
             return Selector(option, key, pattern, self._policies(option, key, pattern))
-        known = (*KEYS, *self.standards.names())
+        known = (*KEYS, *self.standards().names())
         hint = suggestion(key, known) or f"known are {', '.join(known)}"
         raise InputError(f"{option} '{text}': there is no key '{key}'", hint=hint)
 
     def _policies(self, option: str, standard: str, pattern: str) -> frozenset[str]:
         if standard not in self.known:
-            self.known[standard] = self.standards.controls(standard)
+            self.known[standard] = self.standards().controls(standard)
         controls = self.known[standard]
         matches = compile_wildcard(pattern)
         found = [policies for control, policies in controls.items() if matches(control)]

@@ -29,11 +29,9 @@ from chartkit.model import (
     pointer_of,
     single_line,
 )
-from chartkit.scan.gate.baseline import parse_date
-from chartkit.scan.gate.violation import written_rule
+from chartkit.scan.gate.violation import ANNOTATION, written_rule
 from chartkit.suggestions import suggestion
 
-ANNOTATION: Final = "chartkit.dev/suppress"
 SUPPRESSION: Final = "CK601"
 _KEYS: Final = frozenset({"policy", "rule", "reason", "until"})
 _HINT: Final = (
@@ -60,11 +58,6 @@ class Suppression(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.policy}/{self.rule}" if self.rule else self.policy
-
-
-def has_suppressions(resource: Resource) -> bool:
-    """Report whether an object has the annotation."""
-    return ANNOTATION in mapping_at(resource.body, "metadata", "annotations")
 
 
 def read_suppressions(
@@ -109,6 +102,8 @@ def _items(value: Json, location: Location) -> list[Json]:
 
 def _suppression(item: Json, location: Location, today: date) -> Suppression:
     """Return the suppression of an item; raise InputError for one that does not hold."""
+    from chartkit.scan.gate.baseline import parse_date
+
     if not isinstance(item, dict) or not all(isinstance(text, str) for text in item.values()):
         raise InputError(f"an item of {ANNOTATION} is not a mapping of strings", location, _HINT)
     body: Body = item

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from chartkit.model import Body, Json, Resource, RuleResult, Status, pointed_at, pointer_steps
+from chartkit.model import (
+    Body,
+    Json,
+    Resource,
+    RuleResult,
+    Status,
+    mapping_at,
+    pointed_at,
+    pointer_steps,
+)
 
 _AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 _WITHOUT_NAME: Final = " in "
@@ -98,3 +107,11 @@ def _key(step: str, is_first: bool) -> str:
     if not step or "." in step or "/" in step:
         return f"[{step}]"
     return step if is_first else f".{step}"
+
+
+ANNOTATION: Final = "chartkit.dev/suppress"
+
+
+def has_suppressions(resource: Resource) -> bool:
+    """Report whether an object has the annotation."""
+    return ANNOTATION in mapping_at(resource.body, "metadata", "annotations")

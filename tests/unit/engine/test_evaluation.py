@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_files import UserValues
+from chartkit.engine.cli_files.admissions import UserValues
 from chartkit.engine.cli_files.world import UserMocks
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception

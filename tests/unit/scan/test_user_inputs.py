@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.cli_files.user_files import NO_VALUES
+from chartkit.engine.cli_files.admissions import NO_VALUES
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.model import Diagnostic

@@ -1,5 +1,6 @@
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cli_files.user_files import Admissions, read_values
+from chartkit.engine.cli_files.admissions import Admissions
+from chartkit.engine.cli_files.user_files import read_values
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.evaluation import evaluate, respond
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

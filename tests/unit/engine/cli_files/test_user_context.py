@@ -3,7 +3,8 @@
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.engine.cli_files.user_files import UserContext, read_context
+from chartkit.engine.cli_files.admissions import UserContext
+from chartkit.engine.cli_files.user_files import read_context
 from chartkit.engine.cli_files.world import UserImages
 from chartkit.errors import InputError, LookupFailed
 

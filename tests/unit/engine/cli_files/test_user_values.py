@@ -2,11 +2,8 @@
 
 import pytest
 
-from chartkit.engine.cli_files.user_files import (
-    UserValues,
-    read_settings,
-    read_values,
-)
+from chartkit.engine.cli_files.admissions import UserValues
+from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location

@@ -1,4 +1,5 @@
-"""One policy with everything about it: what it says, its parameters, what it does to examples."""
+"""One policy with everything about it: what it says, its parameters, what it needs, what it does to
+examples."""
 
 from __future__ import annotations
 
@@ -9,16 +10,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.authoring.needs import as_json as needs_json
-from chartkit.catalog.authoring.needs import as_lines as needs_lines
+from chartkit.catalog.authoring.agreement import default_bodies
+from chartkit.catalog.authoring.check import shared_parameters
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.model import Entry, Kind
 from chartkit.catalog.search import entry_body
+from chartkit.charts.rbac.permissions import as_json as permissions_json
+from chartkit.charts.rbac.permissions import definitions_beside, needs
+from chartkit.charts.rbac.requirements import Needs
 from chartkit.documents.reader import Source, read_file, read_source, resources
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.errors import InputError
-from chartkit.library.policies import BAD_FILE, CEL_FILE, GOOD_FILE, METADATA_FILE, PARAMETERS_FILE
+from chartkit.errors import ChartkitError, InputError
+from chartkit.library.policies import (
+    BAD_FILE,
+    CEL_FILE,
+    GOOD_FILE,
+    METADATA_FILE,
+    PARAMETERS_FILE,
+    read_policy,
+)
 from chartkit.library.policy import Control
+from chartkit.library.upstream import read_policy_text
 from chartkit.model import Body, Resource, mapping_at, mappings_at, texts_of
 from chartkit.report.blocks import Block, Code
 from chartkit.report.command_report import CommandReport
@@ -32,6 +44,8 @@ _ACTS: Final[Mapping[str, tuple[str, str]]] = {
     Kind.CLEANUP: ("deletes", "keeps"),
 }
 """The effects of each kind of policy on an object that it acts on, and on any other."""
+_TESTS: Final = (".kyverno-test/kyverno-test.yaml", "kyverno-test.yaml")
+_JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +203,6 @@ def report(shown: Details) -> CommandReport:
     )
 
 
-_TESTS: Final = (".kyverno-test/kyverno-test.yaml", "kyverno-test.yaml")
-_JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
-
-
 @dataclass(frozen=True, slots=True)
 class ShownExample:
     """acts: an object that the policy refuses, changes, generates for or deletes; leaves: one that
@@ -265,3 +275,63 @@ def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tupl
             for one in objects:
                 if one.name == name.rpartition("/")[2] and one.kind == result.get("kind", one.kind):
                     yield str(result.get("result")), one
+
+
+def needs_of(entry: Entry) -> Needs:
+    """Return the needs of a policy in all its forms at its parameters' defaults; raise the error of
+    a form that cannot be rendered."""
+    return needs(_bodies(entry), definitions_beside(Path(entry.file).parent))
+
+
+def _bodies(entry: Entry) -> list[Body]:
+    file = Path(entry.file)
+    if not entry.own:
+        source = Source(entry.file, read_source(file))
+        documents = read_policy_text(source)[1]
+        return [document.body for document in documents if document.line == entry.line]
+    policy = read_policy(file.parent, "", shared_parameters(file.parent))
+    sources = [policy.template, *([policy.cel] if policy.cel else [])]
+    return [body for source in sources for body in default_bodies(policy, source)]
+
+
+def needs_lines(entry: Entry) -> Iterator[str]:
+    """Yield a section for people, nothing where the policy needs nothing, or why its needs are
+    unknown, where a form cannot be rendered."""
+    try:
+        found = needs_of(entry)
+    except ChartkitError as error:
+        yield f"\nNeeds: unknown, {one_line(str(error))}"
+        return
+    lines = list(_needs(found))
+    if lines:
+        yield "\nNeeds:"
+        yield from (f"  {one_line(line)}" for line in lines)
+
+
+def _needs(found: Needs) -> Iterator[str]:
+    for permission in found.permissions:
+        resource = f"{permission.resource}.{permission.group}".removesuffix(".")
+        scan = ", for background scans" if permission.scan else ""
+        yield f"{permission.controller}: {', '.join(permission.verbs)} {resource}{scan}"
+    yield from (f"ConfigMap {read}" for read in found.config_maps)
+    yield from (f"GlobalContextEntry {entry}" for entry in found.global_entries)
+    for unknown in found.unknown:
+        place = ".".join(str(step) for step in unknown.path)
+        yield f"{unknown.message} ({place})" if place else unknown.message
+
+
+def needs_json(entry: Entry) -> Body:
+    """An object with permissions, configMaps, globalContextEntries and unknown; with error, where a
+    form cannot be rendered."""
+    try:
+        found = needs_of(entry)
+    except ChartkitError as error:
+        return {"error": one_line(str(error))}
+    return {
+        "permissions": permissions_json(found),
+        "configMaps": [
+            {"namespace": read.namespace, "name": read.name} for read in found.config_maps
+        ],
+        "globalContextEntries": list(found.global_entries),
+        "unknown": [{"message": each.message, "path": list(each.path)} for each in found.unknown],
+    }

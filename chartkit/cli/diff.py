@@ -17,7 +17,7 @@ from chartkit.errors import InputError
 if TYPE_CHECKING:
     from chartkit.project.project import Project
     from chartkit.render.compare.report import Comparison
-    from chartkit.render.compare.sides import Side
+    from chartkit.render.environment import Side
 
 
 _RELEASE = "release"
@@ -90,7 +90,7 @@ def diff(
 
 def _between(project: Project, start: str, target: str, note: Notes) -> Comparison:
     from chartkit.render.compare.report import comparison
-    from chartkit.render.compare.sides import of_environment
+    from chartkit.render.environment import of_environment
 
     before, after = (
         of_environment(project, project.environment(name), name) for name in (start, target)
@@ -108,7 +108,7 @@ def _warn(note: Notes, *sides: Side) -> None:
 def _live(project: Project, names: Sequence[str], context: str | None, note: Notes) -> Comparison:
     """Compare an environment with the Helm releases of a cluster."""
     from chartkit.render.compare.report import comparison
-    from chartkit.render.compare.sides import Side, installed_charts, of_environment
+    from chartkit.render.environment import Side, installed_charts, of_environment
 
     if len(names) != 1:
         raise click.UsageError("--against release compares one ENV with its cluster")
@@ -128,7 +128,7 @@ def _live(project: Project, names: Sequence[str], context: str | None, note: Not
 
 def _against(project: Project, against: str, names: Sequence[str], note: Notes) -> list[Comparison]:
     from chartkit.render.compare.report import comparison
-    from chartkit.render.compare.sides import earlier, of_environment, of_folder
+    from chartkit.render.environment import earlier, of_environment, of_folder
 
     chosen = {one.name: one for name in names for one in project.environments_of(name)}
     comparisons, warned = [], []

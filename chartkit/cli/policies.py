@@ -275,8 +275,7 @@ def check(
     and examples must have the expected results. A vendored library must match its lock file. All
     libraries are checked if no PATH is given. Exits 1 if something is wrong.
     """
-    from chartkit.catalog.authoring.check import check_path, check_project, together
-    from chartkit.catalog.authoring.findings import report
+    from chartkit.catalog.authoring.check import check_path, check_project, report, together
     from chartkit.cli.explain import known_explanations
     from chartkit.helm import backend as helm
     from chartkit.scan.parallel.pool import spread
@@ -324,7 +323,7 @@ def lint(
     CK7…, and turns them off. `chartkit policies check` asks more of policies in chartkit's own
     format. Exits 1 if there is an error.
     """
-    from chartkit.catalog.authoring.findings import report
+    from chartkit.catalog.authoring.check import report
     from chartkit.catalog.authoring.lint import lint_policies
     from chartkit.catalog.policy_lint.findings import levels
     from chartkit.cli.explain import known_explanations
@@ -394,8 +393,7 @@ def coverage(options: OutputOptions, standard: str, project: Path | None) -> Non
     With a project: which of them each environment has in force, and whether a violation is
     reported (Audit) or refused (Enforce).
     """
-    from chartkit.catalog.coverage.coverage import coverage
-    from chartkit.catalog.coverage.report import report
+    from chartkit.catalog.coverage.coverage import coverage, report
     from chartkit.catalog.coverage.standards import read_standard
     from chartkit.project.project import read_project
 

@@ -165,7 +165,7 @@ def _is_kyvernos(release: ReleasedValues) -> bool:
     """Report whether a release is of one of Kyverno's charts, or of one that depends on one."""
     from chartkit.model import mappings_at
     from chartkit.values.lint.folders import chart_of
-    from chartkit.values.moved.current import CHARTS
+    from chartkit.values.moved import CHARTS
 
     names: set[object] = {release.release.chart.rstrip("/").rpartition("/")[2]}
     if release.chart is not None:

@@ -85,8 +85,7 @@ def why(
 
     Exits 0 whatever the results are, and 1 if a policy cannot be compiled.
     """
-    from chartkit.scan.why.asking import named, wanted_policy
-    from chartkit.scan.why.inputs import open_why
+    from chartkit.scan.why.asking import named, open_why, wanted_policy
     from chartkit.scan.why.report import WhyReport
 
     outputs.parsed()

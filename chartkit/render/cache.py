@@ -30,7 +30,6 @@ from chartkit.scan.parallel.judged import KnownPlaces
 if TYPE_CHECKING:
     from chartkit.render.chart import CheckTarget
 
-
 _MOST_FILES: Final = 20_000
 _MOST_BYTES: Final = 128 << 20
 """The files and bytes beyond which reading all of them is not worth while."""

@@ -1,33 +1,54 @@
-"""The manifests of an environment, `rendered/<env>/`, compared with those on disk.
+"""What render writes of an environment's objects: manifests, `rendered/<env>/`, compared with those
+on disk, and Kustomize folders, `kustomize/<chart>/`.
 
-A record next to them distinguishes an edit of values by hand, which the next render applies, from
-manifests that do not belong to the charts: edited ones, or those of an interrupted render.
+A record next to the manifests distinguishes an edit of values by hand, which the next render
+applies, from manifests that do not belong to the charts: edited ones, or those of an interrupted
+render. In a Kustomize folder, what is the same in every environment is in `base/`, what is not in
+`overlays/<env>/`, whole and not as patches, so that an overlay can be read. Helm's hooks have no
+counterpart there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.charts.plan import NAMES
+from chartkit.charts.plan import ENGINE, NAMES
+from chartkit.charts.upstream.chart_files import METADATA
 from chartkit.documents.json_text import parse_json
-from chartkit.documents.reader import read_source
-from chartkit.documents.yaml_dump import dump_documents
+from chartkit.documents.reader import read_source, read_text
+from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.errors import InputError
 from chartkit.helm.kept import may_differ
-from chartkit.model import Body, Location
+from chartkit.model import Body, Location, Resource
 from chartkit.output import write
 from chartkit.output.write import Tree
 from chartkit.render.chart import ALL, Chart, CheckTarget
-from chartkit.render.model import Outcome, Row
+from chartkit.render.compare import policy_risks
+from chartkit.render.compare.fields import ObjectChange, compare, identity
+from chartkit.render.compare.risk import Level, generators
+from chartkit.render.model import KUSTOMIZE, Outcome, Row
 from chartkit.wording import abridged
 
 _RECORD: Final = ".chartkit"
 """A file that `kubectl apply` of the folder leaves alone, as its name has no suffix."""
+_API = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+_HEADER = "# Written by chartkit render --kustomize; an edit is lost.\n"
+_DEFINITION = "CustomResourceDefinition"
+_RISK: Final = "risk"
+_WORD: Final = "generate"
+"""A word in the text of every policy that generates, in either form."""
+_BORDER: Final = re.compile(r"^---", re.MULTILINE)
+_KEEP: Final = (
+    "to keep the objects, first install the policy with orphanDownstreamOnPolicyDelete switched on,"
+    " and change it only then"
+)
 
 
 def manifests(folder: Path, subject: CheckTarget) -> Tree:
@@ -139,3 +160,146 @@ def _evaluated(chart: Chart) -> Iterator[str]:
         is_given = file.startswith("_") or (file.startswith("values") and file.endswith(".yaml"))
         if is_given or rendered.get(f"{chart.name}/{name}", "").strip():
             yield text
+
+
+def overlay_trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
+    """Yield a folder for each chart; root: the project's. Raise RenderError."""
+    engines = {
+        each.environment.file_name: each.engine for each in subjects if each.engine is not None
+    }
+    policies = {target.environment.file_name: target.policies for target in subjects}
+    if engines:
+        rendered = {name: _installed(chart, _plain(chart)) for name, chart in engines.items()}
+        yield _tree(root, ENGINE, overlays(rendered))
+    for charts in (policies, *_others(subjects)):
+        rendered = {name: _installed(chart) for name, chart in charts.items()}
+        yield _tree(root, next(iter(charts.values())).name, overlays(rendered))
+
+
+def _others(subjects: Sequence[CheckTarget]) -> Iterator[dict[str, Chart]]:
+    """Yield further charts by environment; every environment has the same ones."""
+    for at in range(len(subjects[0].others)):
+        yield {target.environment.file_name: target.others[at] for target in subjects}
+
+
+def _plain(chart: Chart) -> Body:
+    """Return values of the engine chart for an installation without Helm: no hooks, and the
+    namespace among the objects. Upstream's chart has them from 3.1 on."""
+    defaults = chart.files.document("values.yaml").body or {}
+    if "templating" not in (defaults.get("global") or {}):
+        return {}
+    (metadata,) = read_text(chart.files.tree.files[METADATA], METADATA)
+    version = metadata.body["version"]
+    return {"global": {"templating": {"enabled": True, "version": version}}}
+
+
+def _installed(chart: Chart, *over: Body) -> list[Resource]:
+    rendered = chart.start_rendering(*over).result()
+    return [*rendered.crds, *rendered.resources]
+
+
+def _tree(root: Path, name: str, files: dict[str, str]) -> Tree:
+    """Return the tree of a chart's overlays, which removes files that are no longer generated."""
+    folder = root / KUSTOMIZE / name
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")}
+    stale = frozenset(each for each in there - files.keys() if is_written(folder / each))
+    return Tree(folder, files, stale)
+
+
+def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
+    """The files of one chart's base and overlays, by path.
+
+    rendered: what is installed, by environment.
+    """
+    sides = [frozenset(map(_text, found)) for found in rendered.values()]
+    common = frozenset.intersection(*sides) if sides else frozenset()
+    base = [each.body for each in next(iter(rendered.values()), ()) if _text(each) in common]
+    # Kustomize refuses a base without anything in it.
+    files = dict(_folder("base", [], base)) if base else {}
+    for name, resources in rendered.items():
+        own = [resource.body for resource in resources if _text(resource) not in common]
+        files.update(_folder(f"overlays/{name}", ["../../base"] if base else [], own))
+    return files
+
+
+def is_written(file: Path) -> bool:
+    """Report whether chartkit wrote a file there."""
+    return read_source(file).startswith(_HEADER)
+
+
+def _text(resource: Resource) -> str:
+    return json.dumps(resource.body, sort_keys=True)
+
+
+def _folder(folder: str, below: Sequence[str], bodies: Sequence[Body]) -> Iterator[tuple[str, str]]:
+    """One kustomization: its objects, the definitions in a file of their own."""
+    parts = {
+        "crds.yaml": [body for body in bodies if body["kind"] == _DEFINITION],
+        "objects.yaml": [body for body in bodies if body["kind"] != _DEFINITION],
+    }
+    written = [name for name, found in parts.items() if found]
+    for name in written:
+        yield f"{folder}/{name}", _HEADER + dump_documents(parts[name])
+    kustomization: Body = {**_API, "resources": [*below, *written]}
+    yield f"{folder}/kustomization.yaml", _HEADER + dump_yaml(kustomization)
+
+
+def removed_generators(subject: CheckTarget) -> Iterable[Row]:
+    """Yield a row for each generating policy of the last render whose objects may be deleted."""
+    folder = subject.project.manifests
+    if folder is None:
+        return
+    file = folder / subject.environment.file_name / f"{subject.policies.name}.yaml"
+    if not file.is_file():
+        return
+    try:
+        before = list(_generating(read_source(file), str(file)))
+    except InputError as error:
+        location = error.location or Location(str(file))
+        message = f"generating policies were not compared with the last render: {error.message}"
+        hint = "`chartkit render` replaces the file"
+        yield Row(subject.environment.name, _RISK, Outcome.NOTE, message, location, hint)
+        return
+    if before:
+        yield from _rows(subject, {identity(resource): resource for resource in before}.values())
+
+
+def _generating(text: str, file: str) -> Iterator[Resource]:
+    """Yield the policies of a text that may generate; only their documents are parsed."""
+    if _WORD not in text:
+        return
+    borders = [0, *(match.start() for match in _BORDER.finditer(text)), len(text)]
+    for start, end in itertools.pairwise(borders):
+        if text.find(_WORD, start, end) < 0:
+            continue
+        lines_before = "\n" * text.count("\n", 0, start)  # For places to be those of the file.
+        for document in read_text(lines_before + text[start:end], file):
+            if isinstance(document.body, dict):
+                yield Resource(document.body, document.location)
+
+
+def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
+    places = {identity(resource): resource.location for resource in before}
+    now = [each for each in subject.policies.rendered().resources if identity(each) in places]
+    for change in compare(before, now):
+        for risk in generators(change):
+            high = risk.level is Level.HIGH
+            yield Row(
+                subject.environment.name,
+                _RISK,
+                Outcome.WARNING if high else Outcome.NOTE,
+                f"{_which(change)}: {risk.reason}",
+                places[change.identity],
+                _KEEP if high else None,
+            )
+
+
+def _which(change: ObjectChange) -> str:
+    """Return a removed policy or its removed rules, with the kinds of what they generated."""
+    rules = policy_risks.going(change.before or {}, change.after)
+    named = [name for name in rules if name]
+    which = f"{change.identity} goes"
+    if change.after is not None and named:
+        which = f"{change.identity} loses {', '.join(named)}"
+    kinds = policy_risks.kinds(rules.values())
+    return f"{which} (generates {', '.join(kinds)})" if kinds else which

@@ -37,7 +37,6 @@ from chartkit.output.write import RECORD, Tree
 from chartkit.project.environment import Environment
 from chartkit.project.project import ChartMetadata, Project
 from chartkit.project.settings import Workload
-from chartkit.render import overlays
 from chartkit.render.access_reviews import webhook_timeouts
 from chartkit.render.cache import cached_rows
 from chartkit.render.chart import (
@@ -59,7 +58,14 @@ from chartkit.render.exceptions import (
 from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
 from chartkit.render.gitops.checks import NO_REPOSITORY, Repository
-from chartkit.render.manifests import drift, drift_rows, is_repeatable, manifests, uncompared
+from chartkit.render.manifests import (
+    drift,
+    drift_rows,
+    is_repeatable,
+    manifests,
+    overlay_trees,
+    uncompared,
+)
 from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
 from chartkit.temporary import temporary_folder
 
@@ -209,7 +215,7 @@ def _generate(
             return rows, _GeneratedFolders(())
         trees = [chart_tree.tree for chart_tree in (*composed, *others)]
         if options.kustomize:
-            trees += overlays.trees(project.root, subjects)
+            trees += overlay_trees(project.root, subjects)
         trees += deployers.trees(project, options.gitops, options.repository)
         installed: Sequence[Tree] = ()
         judged = [row for row in rows if row.check != UNREAD]

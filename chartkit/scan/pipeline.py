@@ -1,14 +1,20 @@
-"""The stages of `chartkit scan`: load policies and objects, evaluate them, report."""
+"""The stages of `chartkit scan`: load policies and objects, evaluate them, report; Ctrl-C and
+SIGTERM end the work, and what was found is still reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from chartkit.errors import TerminatedError
 from chartkit.model import Resource
 from chartkit.scan.cluster_source import recordings_among
 from chartkit.scan.environment import ProjectEnvironment
@@ -16,7 +22,6 @@ from chartkit.scan.gate import require_baseline
 from chartkit.scan.gate.selection import SelectorReader, Standards
 from chartkit.scan.inputs import STDIN
 from chartkit.scan.options import ScanOptions
-from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.reporting import (
     CLEANUP,
     Console,
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 
 _SMALL: Final = 1 << 16
 """The bytes of inputs below which they are not scanned in parts, even where they are compressed."""
+_CODES: Final = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: TerminatedError}
 
 
 class Fixer(Protocol):
@@ -254,3 +260,50 @@ def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Seq
     for diagnostic in diagnostics:
         console.note(diagnostic)
     return planned
+
+
+class Interrupts:
+    """A block that Ctrl-C and SIGTERM end at once, but for the steps that are written whole.
+
+    cause: what ended it, None as long as nothing did. A second one ends the process as ever.
+    """
+
+    def __init__(self) -> None:
+        self.cause: KeyboardInterrupt | None = None
+        self.exit_code = 0
+        """128 and the number of the signal, as shells count."""
+        self._is_shielded = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in _CODES:
+                before = signal.getsignal(number)
+                if before is not signal.SIG_IGN:
+                    self._before[number] = before
+                    signal.signal(number, self._interrupt)
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> bool:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        return error is not None and error is self.cause
+
+    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+        for each, before in self._before.items():
+            signal.signal(each, before)
+        self.cause = _CODES[signal.Signals(number)]()
+        self.exit_code = 128 + number
+        if not self._is_shielded:
+            raise self.cause
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Give a block that is carried out whole; what came meanwhile ends the block around it."""
+        self._is_shielded = True
+        try:
+            yield
+        finally:
+            self._is_shielded = False
+        if self.cause is not None:
+            raise self.cause

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from chartkit.charts.engine.chart import catalogue
-from chartkit.charts.engine.values import Section, Value
-from chartkit.charts.engine.values_schema import value_schema, value_types
+from chartkit.charts.engine.values import Section, Value, value_schema, value_types
 from chartkit.documents.reader import parse_yaml
 from chartkit.helm.chart_values import merge
 from chartkit.helm.render import lint_chart

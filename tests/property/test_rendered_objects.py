@@ -16,7 +16,7 @@ from chartkit.kyverno.known_faults import running_release
 from chartkit.model import Body, Json, Location, Resource
 from chartkit.render.checks import permissions
 from chartkit.render.compare.report import comparison, report
-from chartkit.render.compare.sides import Side
+from chartkit.render.environment import Side
 from chartkit.scan.configuration import config_names
 from chartkit.values.lint import Stage, lint
 from tests.command_reports import OWN, in_format

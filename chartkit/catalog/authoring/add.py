@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.catalog.authoring.needs import needs_of
 from chartkit.catalog.entries import (
     BUILT_IN,
     libraries,
@@ -20,6 +19,7 @@ from chartkit.catalog.entries import (
 )
 from chartkit.catalog.model import Entry, Kind
 from chartkit.catalog.search import find, others, passed_over
+from chartkit.catalog.show import needs_of
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.documents.reader import parse_yaml, read_source
 from chartkit.errors import ChartkitError, InputError

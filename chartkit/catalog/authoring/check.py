@@ -1,4 +1,4 @@
-"""The checks of `chartkit policies check`.
+"""The checks of `chartkit policies check`, and their report.
 
 Metadata are complete, the description says why, there are both forms and they agree, good and bad
 resources decide, every rule is seen to act. A vendored library is as its lock file has it.
@@ -44,6 +44,7 @@ from chartkit.library.upstream import is_policy
 from chartkit.model import (
     Body,
     Diagnostic,
+    Explanation,
     Location,
     Severity,
     Spread,
@@ -53,8 +54,12 @@ from chartkit.model import (
     untracked,
 )
 from chartkit.network.downloads.lockfile import LOCK_FILE, verify
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import diagnostic_body, diagnostic_findings
+from chartkit.report.notes import grouped
 from chartkit.scan.policies import PolicySet
 from chartkit.suggestions import suggestion
+from chartkit.wording import counted
 
 METADATA: Final = "CK510"
 """metadata.yaml is missing, broken or not complete; the ids up to CK520 are what `check` finds."""
@@ -67,6 +72,9 @@ SURVIVOR: Final = "CK521"
 EQUAL_FILE: Final = "mutants.yaml"
 """The changes of a policy that no object shows, each with its form and a reason."""
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
+_WORD: Final = re.compile(r"[^\W_]{3,}")
+_FEWEST: Final = 8
+_PLACEHOLDERS: Final = ("todo", "fixme", "tbd", "lorem ipsum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,11 +381,6 @@ def _error(rule: str, message: str, place: Location | None, hint: str | None = N
     return Diagnostic(rule, Severity.ERROR, message, place, hint)
 
 
-_WORD: Final = re.compile(r"[^\W_]{3,}")
-_FEWEST: Final = 8
-_PLACEHOLDERS: Final = ("todo", "fixme", "tbd", "lorem ipsum")
-
-
 def says_why(title: str, description: str) -> str:
     """Return what a description lacks; empty where it lacks nothing.
 
@@ -392,3 +395,51 @@ def says_why(title: str, description: str) -> str:
     if len(new) < _FEWEST:
         return "the description says little more than the title, and not why"
     return ""
+
+
+def _text(found: CheckResult) -> Iterator[str]:
+    """Yield a line for each finding, and how much was looked at."""
+    yield from map(str, grouped(found.diagnostics, severities=(Severity.NOTE,), more="-o json"))
+    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in found.diagnostics)
+    warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in found.diagnostics)
+    total = f"{counted(found.policies, 'policy', 'policies')} checked"
+    if found.libraries:
+        vendored = counted(found.libraries, "vendored library", "vendored libraries")
+        total += f", {vendored} compared with the lock file"
+    counts = f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"
+    yield f"{total}: {counts}"
+    if found.mutation is not None:
+        yield _mutants(found.mutation)
+
+
+def _mutants(found: MutationResult) -> str:
+    text = f"examples show {found.killed} of {counted(found.changes, 'change')}"
+    if found.changes:
+        text += f" ({100 * found.killed / found.changes:.1f} %)"
+    if found.equal:
+        text += f"; {found.equal} more that change nothing, with a reason in {EQUAL_FILE}"
+    return f"{text}; {found.untried} not tried for lack of time" if found.untried else text
+
+
+def _changes(found: MutationResult) -> Body:
+    return {
+        "shown": found.killed,
+        "survived": len(found.survivors),
+        "equal": found.equal,
+        "untried": found.untried,
+    }
+
+
+def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
+    """Return what a check found for every format; explanations: of the ids of findings."""
+    return CommandReport(
+        text=lambda _width: _text(found),
+        value=lambda: {
+            "policies": found.policies,
+            "libraries": found.libraries,
+            "findings": list(map(diagnostic_body, found.diagnostics)),
+            **({} if found.mutation is None else {"changes": _changes(found.mutation)}),
+        },
+        rows="findings",
+        findings=lambda: diagnostic_findings(found.diagnostics, explanations),
+    )

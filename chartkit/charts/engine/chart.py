@@ -11,17 +11,19 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from chartkit.charts.engine import values as engine_values
-from chartkit.charts.engine import values_schema as engine_schema
 from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.monitoring import DASHBOARD_FILE, dashboard, monitoring_values
-from chartkit.charts.metadata import (
+from chartkit.charts.plan import (
+    ENGINE,
     README_FILE,
+    ChartPlan,
     chart_annotations,
     chart_fields,
     chart_version,
+    layered,
     page,
+    values_file,
 )
-from chartkit.charts.plan import ENGINE, ChartPlan, layered, values_file
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.chart_values import merge
 from chartkit.kyverno import releases
@@ -198,8 +200,8 @@ def plan(
     context = _context(kube_version, metadata)
     values_catalogue = engine_values.read_catalogue(context)
     files = {**_chart_files(context), **crd_templates(), DASHBOARD_FILE: dashboard()}
-    files["values.schema.json"] = engine_schema.schema_text(
-        engine_schema.values_schema(values_catalogue)
+    files["values.schema.json"] = engine_values.schema_text(
+        engine_values.values_schema(values_catalogue)
     )
     files[README_FILE] = page(ENGINE, _ABOUT, engine_values.value_sections(values_catalogue))
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.charts.metadata import README_FILE, chart_annotations, chart_fields, chart_version
-from chartkit.charts.plan import POLICIES, ChartPlan, layered, member, values_file
-from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
+from chartkit.charts.plan import (
+    POLICIES,
+    README_FILE,
+    ChartPlan,
+    chart_annotations,
+    chart_fields,
+    chart_version,
+    layered,
+    member,
+    values_file,
+)
 from chartkit.charts.policies.installed import InstalledPolicy, installed
 from chartkit.charts.policies.readme import readme
-from chartkit.charts.policies.template_context import policy_context
+from chartkit.charts.policies.template_context import GUARDS_FILE, guard_templates, policy_context
 from chartkit.charts.policies.values import (
     base_values,
     environment_text,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from chartkit.charts.metadata import code, page, prose
-from chartkit.charts.plan import POLICIES
+from chartkit.charts.plan import POLICIES, code, page, prose
 from chartkit.charts.policies.values import upstream_keys
 from chartkit.charts.policies.values_schema import Catalogue
 from chartkit.library.policy import LibraryPolicy

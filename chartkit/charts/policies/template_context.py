@@ -1,10 +1,19 @@
-"""The context of a policy's template in the policies chart."""
+"""The context of a policy's template in the policies chart, and the templates that guards of
+policies from elsewhere ask, which stayed behind in their chart.
+
+A guard around a policy asks whether it is on (`{{ if eq (include "theirs.enabled" …) "true" }}`).
+Here values settle that before the policy's text is read, so the answer is always yes.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, is_standard
+from chartkit.errors import InputError
 from chartkit.helm.syntax import escape, escape_all
 from chartkit.kyverno import cel_policy_fields
 from chartkit.kyverno.cel_literals import kyverno_call
@@ -15,6 +24,12 @@ from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body
 
 _ANNOTATION = "policies.kyverno.io/"
+GUARDS_FILE: Final = "templates/_guards.tpl"
+_HEAD: Final = (
+    "{{/* Templates that upstream policies include. Do not edit or override them: values are the "
+    "interface. */}}\n"
+)
+_DEFINED: Final = re.compile(r"\{\{-? *define +\"([^\"]+)\"")
 
 
 def policy_context(template: RenderedPolicy, group: str) -> Body:
@@ -80,3 +95,24 @@ def _json_text(about: Body) -> str:
     """Return the chart's facts about a policy as JSON: every template that asks reads it again,
     and Helm reads YAML much slower."""
     return json.dumps(about, indent=1, ensure_ascii=False)
+
+
+def guard_templates(templates: Iterable[RenderedPolicy], files: Mapping[str, str]) -> str:
+    """The text that defines the templates which guards ask; empty for none.
+
+    files: the chart's. Raises InputError for a guard that asks a template of the chart's own.
+    """
+    asked = {
+        name: policy.location
+        for policy in (template.policy for template in templates)
+        if isinstance(policy, UpstreamPolicy)
+        for name in policy.guards
+    }
+    if not asked:
+        return ""
+    own = {name for text in files.values() for name in _DEFINED.findall(text)}
+    for name, location in asked.items():
+        if name in own:
+            message = f"Helm code in a policy: it asks '{name}', a template of the chart's own"
+            raise InputError(message, location, "take the guard out: values say what is installed")
+    return _HEAD + "".join(f'{{{{- define "{name}" -}}}}true{{{{- end -}}}}\n' for name in asked)

@@ -24,8 +24,13 @@ from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.project.settings import Action
 from chartkit.render.chart import CheckTarget, part_of
 from chartkit.render.checks.engine import compiled_set
-from chartkit.render.checks.exclusions import Exclusions, Unsent, asks_kyverno
-from chartkit.render.checks.reach import never_acts, unreachable
+from chartkit.render.checks.exclusions import (
+    Exclusions,
+    Unsent,
+    asks_kyverno,
+    never_acts,
+    unreachable,
+)
 from chartkit.render.model import Outcome, Row, rows
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.verdicts import CLUSTER_FILE, example_world, judge

@@ -1,31 +1,49 @@
-"""Exclusions of a project: where each is written, and which objects it leaves out."""
+"""Exclusions of a project: where each is written, which objects it leaves out, and the policies
+without examples that match only objects which Kyverno is not sent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import Final
 
 from chartkit.engine import Reason, Request, RunnablePolicy
 from chartkit.engine.cluster_policy.match import Facts, bind_match
-from chartkit.engine.cluster_policy.policy import read_match
+from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, read_match
 from chartkit.engine.configuration import (
     MATCH_CONDITIONS,
     NAME_LABEL,
     NAMESPACE_SELECTOR,
     RESOURCE_FILTERS,
 )
-from chartkit.engine.kubernetes.kinds import in_namespace, kind_of
-from chartkit.model import Body, Json, Location, Resource, Severity, mapping_at
+from chartkit.engine.kubernetes.kinds import (
+    GroupVersionKind,
+    in_namespace,
+    is_cluster_scoped,
+    kind_of,
+)
+from chartkit.engine.kubernetes.selectors import LabelSelector
+from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity, mapping_at
 from chartkit.render.chart import CheckTarget
 from chartkit.render.exceptions import CHECK, heeded
 from chartkit.render.model import Outcome, Row, findings
 from chartkit.scan.configuration import configuration
 from chartkit.scan.environment import Labels
 from chartkit.scan.exceptions.model import EXPIRED, lifetime
+from chartkit.scan.policies import PolicySet
+from chartkit.schemas.kind_selectors import parse_kind_selector
 from chartkit.values.lint.rule import ChartValues
 from chartkit.wording import abridged
+
+_CONFIG: Final = "config"
+_OWN: Final = "excludeKyvernoNamespace"
+_EXCLUDE: Final = "resourceFiltersExclude"
+_INCLUDE: Final = "resourceFiltersInclude"
+_NAMESPACES: Final = "resourceFiltersIncludeNamespaces"
+_MILD: Final = {EXPIRED: Severity.WARNING}
+_ANY: Final = "\uffff"
+"""A name that only the patterns for every name match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +114,6 @@ def _items(block: Mapping[str, Json], key: str) -> list[Body]:
 
 def _place(values: ChartValues, *path: str | int) -> Location:
     return values.locate(path)
-
-
-_CONFIG: Final = "config"
-_OWN: Final = "excludeKyvernoNamespace"
-_EXCLUDE: Final = "resourceFiltersExclude"
-_INCLUDE: Final = "resourceFiltersInclude"
-_NAMESPACES: Final = "resourceFiltersIncludeNamespaces"
 
 
 def asks_kyverno(policy: RunnablePolicy) -> bool:
@@ -177,9 +188,6 @@ class Unsent:
         return "webhooks", reason.key
 
 
-_MILD: Final = {EXPIRED: Severity.WARNING}
-
-
 def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
     """Yield a row for each exception of chartkit.yaml, for those that Kyverno does not read, and
     for what the project wants of them. One that has ended fails nothing: time alone would."""
@@ -211,3 +219,98 @@ def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
             location = values.locate(("features", "policyExceptions"))
             hint = "features.policyExceptions: enabled: true, and its namespace or '*'"
             yield Row(env.name, CHECK, Outcome.FAIL, message, location, hint)
+
+
+def unreachable(
+    compiled: PolicySet, unsent: Unsent, names: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each policy of these names that no object reaches."""
+    for policy in compiled.policies:
+        if policy.policy.name in names and asks_kyverno(policy):
+            reasons = _reasons(policy, unsent)
+            if reasons:
+                yield never_acts(policy.policy.name, reasons, unsent)
+
+
+def never_acts(
+    name: str, reasons: Collection[Reason], unsent: Unsent, only_reports: bool = False
+) -> Diagnostic:
+    """Return a warning on a policy that no object reaches; a note where the project sets it to
+    only report, which background scans do."""
+    known = list(dict.fromkeys(reasons))
+    texts = ", ".join(f"{reason} ({unsent.locate(reason)})" for reason in known)
+    why = f"nothing that it looks at is sent to Kyverno: {texts}"
+    location = unsent.locate(known[0])
+    if only_reports:
+        message = f"{name} is judged in background scans alone: {why}"
+        return Diagnostic(name, Severity.NOTE, message, location)
+    message = f"{name} can never act here: {why}; background scans alone may report it"
+    hint = (
+        f"set {unsent.remedy(known)} in the values of Kyverno's chart, or switch it off: "
+        f"policies: {{{name}: {{enabled: false}}}}"
+    )
+    return Diagnostic(name, Severity.WARNING, message, location, hint)
+
+
+def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
+    """Return the reasons why no object reaches a policy; none if one may."""
+    found: list[Reason] = []
+    for resource, subresource in _probes(policy):
+        reasons = unsent.reasons(resource, {}, subresource)
+        if not reasons:
+            return []
+        found += reasons
+    return found
+
+
+def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
+    """Yield an object for each kind, namespace and name that a policy names, with its
+    subresource."""
+    parsed = policy.policy
+    if isinstance(parsed, Policy):
+        for rule in parsed.rules:
+            for resource_filter in rule.match.any or rule.match.all or (rule.match.direct,):
+                yield from _of_filter(resource_filter)
+        return
+    constraints = parsed.constraints
+    selector = constraints.namespace_selector if constraints is not None else None
+    kind = GroupVersionKind("", "v1", "Pod")
+    for namespace in [parsed.namespace] if parsed.namespace else _selected(selector):
+        yield _object(kind, namespace, _ANY), ""
+
+
+def _of_filter(one: ResourceFilter) -> Iterator[tuple[Resource, str]]:
+    names = one.names or (one.name or _ANY,)
+    namespaces = one.namespaces or _selected(one.namespace_selector)
+    for text in one.kinds:
+        group, version, kind, subresource = parse_kind_selector(text)
+        version = "v1" if version == "*" else version
+        what = GroupVersionKind("" if group == "*" else group, version, kind)
+        for namespace in namespaces:
+            for name in names:
+                yield _object(what, _plain(namespace), _plain(name)), subresource
+
+
+def _selected(selector: LabelSelector | None) -> Iterable[str]:
+    """Return the namespaces that a selector names; one that nothing names where it does not."""
+    if selector is None:
+        return (_ANY,)
+    named = [text for key, text in selector.labels.items() if key == NAME_LABEL]
+    for requirement in selector.expressions:
+        if requirement.key == NAME_LABEL and requirement.operator == "In":
+            named += requirement.values
+    return named or (_ANY,)
+
+
+def _plain(pattern: str) -> str:
+    return pattern.replace("*", _ANY).replace("?", _ANY)
+
+
+def _object(kind: GroupVersionKind, namespace: str, name: str) -> Resource:
+    metadata = {"name": name, "namespace": namespace}
+    if kind.kind == "Namespace":
+        metadata = {"name": name if namespace == _ANY else namespace}
+    elif is_cluster_scoped(kind):
+        metadata = {"name": name}
+    api_version = f"{kind.group}/{kind.version}".removeprefix("/")
+    return Resource({"apiVersion": api_version, "kind": kind.kind, "metadata": metadata})

@@ -27,11 +27,17 @@ from chartkit.render.checks.enforcement import enforcement
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.exclusions import Unsent, exceptions
-from chartkit.render.checks.objects import object_fields
 from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import AcceptedViolations, permissions
-from chartkit.render.checks.reach import removed_generators
-from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
+from chartkit.render.checks.versions import (
+    availability,
+    compatibility,
+    faults,
+    helm,
+    object_fields,
+    values,
+)
+from chartkit.render.manifests import removed_generators
 from chartkit.render.model import (
     HELM_WARNINGS,
     OBJECT_FIELDS,

@@ -1,4 +1,5 @@
-"""Checks of the pair of versions, of the charts with Helm, and of availability."""
+"""Checks of the pair of versions, of the charts with Helm, of availability, and of the kinds and
+fields that the environment's Kubernetes has."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from dataclasses import replace
 from chartkit.charts.engine import high_availability
 from chartkit.charts.engine.values import at_sources
 from chartkit.charts.plan import ENGINE
+from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
 from chartkit.kyverno import controllers as kyverno_controllers
@@ -16,7 +18,11 @@ from chartkit.kyverno.facts import today
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
 from chartkit.render.chart import Chart, CheckTarget
-from chartkit.render.model import HELM_WARNINGS, Outcome, Row, findings, rows
+from chartkit.render.checks.engine import read_workload
+from chartkit.render.model import HELM_WARNINGS, OBJECT_FIELDS, Outcome, Row, findings, rows
+from chartkit.scan.custom_resources.definitions import read_definitions
+from chartkit.scan.ineffective import ObjectFaults
+from chartkit.scan.inputs import is_definition
 from chartkit.values.lint import Stage, lint
 from chartkit.wording import counted
 
@@ -142,3 +148,21 @@ def _placed(diagnostic: Diagnostic, chart: Chart) -> Diagnostic:
     if path is not None:
         return replace(diagnostic, location=chart.lint_subject().locate(path))
     return diagnostic
+
+
+def object_fields(subject: CheckTarget) -> Iterable[Row]:
+    """Yield a warning for each kind and field that the objects of workloads and of other charts
+    have, and the environment's Kubernetes does not, or the definition of a custom kind."""
+    env = subject.environment
+    resources = [
+        resource
+        for workload in subject.workloads
+        for resource in read_workload(subject.project, workload, env.kube_version)[0]
+    ]
+    for chart in subject.others:
+        rendered = chart.rendered()
+        resources += (*rendered.crds, *rendered.resources)
+    definitions = read_definitions(filter(is_definition, resources))
+    faults = ObjectFaults(minor_of(env.kube_version), definitions)
+    faults.add(resources)
+    return findings(env.name, OBJECT_FIELDS, faults.diagnostics(), env.locate())

@@ -20,7 +20,7 @@ from chartkit.render.compare.policy_risks import (
     refuses,
 )
 from chartkit.render.compare.risk import Level, Risk, risk
-from chartkit.render.compare.sides import Side
+from chartkit.render.environment import Side
 from chartkit.report.blocks import Block, Code, Heading, Items, Markup, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding

@@ -13,7 +13,6 @@ from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.notes import grouped
 from chartkit.scan.environment import Completion, ProjectEnvironment, uncompleted
 from chartkit.scan.parallel.copies import Copies
-from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.parallel.pool import can_fork, in_order
 from chartkit.scan.parallel.streaming import (
     LEAST,
@@ -25,6 +24,7 @@ from chartkit.scan.parallel.streaming import (
     Stream,
     open_stream,
 )
+from chartkit.scan.pipeline import Interrupts
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.reporting import CLEANUP, Console, Reporting, ScanReport, require_policies
 from chartkit.scan.requests import Judges, RequestOptions, Requests, kube_version

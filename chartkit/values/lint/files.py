@@ -54,7 +54,7 @@ from chartkit.values.lint import (
     lint,
 )
 from chartkit.values.lint.rules import RULES
-from chartkit.values.moved.current import POLICIES
+from chartkit.values.moved import POLICIES
 
 _SCHEMA = "values.schema.json"
 _EVERYWHERE = frozenset({"", "global"})

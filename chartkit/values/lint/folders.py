@@ -22,7 +22,7 @@ from chartkit.model import (
     mappings_at,
     text_of,
 )
-from chartkit.values.moved.current import (
+from chartkit.values.moved import (
     ENGINE,
     POLICIES,
     REPORTER,

@@ -1,1 +1,420 @@
-"""The keys of older charts and where their values are now, as tables, and the current keys."""
+"""The keys and command-line arguments of older charts and where their values are now, as tables,
+and the current charts' keys: their order, which may be null, and which chart a file is of.
+
+A value of another shape than its change reads is left for people to say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path as File
+from types import MappingProxyType
+from typing import Final
+
+from chartkit import bundled
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine.values import Section, Value, written_out
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body, Json, mapping_at, pointer_steps
+from chartkit.schemas import json_schema
+
+Path = tuple[str, ...]
+
+OLDEST: Final = Version(2, 0)
+LAST_OF_TWO: Final = Version(2, 7)
+FIRST_OF_THREE: Final = Version(3, 0)
+NEWEST: Final = Version(3, 9)
+CONTROLLERS: Final = (
+    "admissionController",
+    "backgroundController",
+    "cleanupController",
+    "reportsController",
+)
+_DATA: Final = File(__file__).parent / "data"
+ENGINE: Final = "kyverno"
+POLICIES: Final = "kyverno-policies"
+REPORTER: Final = "policy-reporter"
+CHARTS: Final = (ENGINE, POLICIES, REPORTER)
+REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
+"""Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
+_DISTINCTIVE: Final = frozenset(
+    (
+        "admissionController",
+        "backgroundController",
+        "cleanupController",
+        "reportsController",
+        "webhooksCleanup",
+        "policyReportsCleanup",
+        "generatecontrollerExtraResources",
+        "excludeKyvernoNamespace",
+        "resourceFiltersExcludeNamespaces",
+    )
+)
+"""Keys at the top of values that no other chart has."""
+_OLD: Final = frozenset(
+    (
+        "createSelfSignedCert",
+        "envVarsInit",
+        "initImage",
+        "initResources",
+        "sigstoreVolume",
+        "testImage",
+        "testResources",
+        "testSecurityContext",
+        "tufRootMountPath",
+    )
+)
+_OLD_CONFIG: Final = frozenset(
+    ("resourceFilters", "excludeGroupRole", "excludeUsername", "generateSuccessEvents")
+)
+"""Keys by which values are of Kyverno's chart 2, where all others at the top are of it, too."""
+_MOST_REFUSED: Final = 1_000
+_AND_MORE: Final = "Correct these first: there may be more than 1,000 such values."
+_SHARED = frozenset(
+    {
+        "cleanupController",
+        "config",
+        "crds",
+        "customLabels",
+        "existingImagePullSecrets",
+        "fullnameOverride",
+        "grafana",
+        "imagePullSecrets",
+        "nameOverride",
+        "rbac",
+        "webhooksCleanup",
+    }
+)
+"""Keys that charts 2 and 3 have at the same place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The charts from one version to another, both among them."""
+
+    first: Version = OLDEST
+    last: Version = NEWEST
+
+    def __str__(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
+
+    def meets(self, other: Span) -> bool:
+        """Report whether a chart is in both."""
+        return self.first <= other.last and other.first <= self.last
+
+    def holds(self, other: Span) -> bool:
+        """Report whether all charts of the other are in this one."""
+        return self.first <= other.first and other.last <= self.last
+
+    def within(self, other: Span) -> Span | None:
+        """The charts that are in both; None where there are none."""
+        if not self.meets(other):
+            return None
+        return Span(max(self.first, other.first), min(self.last, other.last))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of a key.
+
+    span: the charts that had it; targets: where it goes, none where nowhere; transform: how its
+    value changes; why, do: the reason, and what is left to do, for people.
+    """
+
+    key: Path
+    span: Span
+    targets: tuple[Path, ...]
+    transform: str
+    why: str
+    do: str
+
+    @property
+    def name(self) -> str:
+        """The key with dots."""
+        return ".".join(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The outcome of a command-line argument; kind: how its value is read."""
+
+    flag: str
+    kind: str
+    targets: tuple[Path, ...]
+    why: str
+    do: str
+
+
+@cache
+def rows(chart: str) -> Mapping[Path, Row]:
+    """The table of a chart: `kyverno`, `kyverno-policies` or `policy-reporter`."""
+    found = [_row(key) for key in _read(f"{chart}.yaml")["keys"]]
+    return MappingProxyType({row.key: row for row in found})
+
+
+def parents(keys: Iterable[Path]) -> frozenset[Path]:
+    """Return keys with all that hold them."""
+    return frozenset(key[:length] for key in keys for length in range(1, len(key) + 1))
+
+
+@cache
+def keys_now(chart: str) -> Sequence[str]:
+    """The keys at the top of a chart's values now, where its table names them."""
+    return tuple(_read(f"{chart}.yaml")["now"])
+
+
+@cache
+def arguments() -> Mapping[str, Argument]:
+    """The table of command line arguments, by each name that a flag had."""
+    found: dict[str, Argument] = {}
+    for each in _read("arguments.yaml")["arguments"]:
+        argument = Argument(
+            each["flag"],
+            each.get("value", "text"),
+            tuple(path(target) for target in each.get("to", ())),
+            each.get("why", "The chart has a key for it."),
+            each.get("do", ""),
+        )
+        found |= dict.fromkeys((argument.flag, *each.get("also", ())), argument)
+    return MappingProxyType(found)
+
+
+def path(text: str) -> Path:
+    """A path of keys without dots in them, from its text."""
+    return tuple(text.split("."))
+
+
+def _row(each: Body) -> Row:
+    span = Span(
+        parse_version(each.get("since", str(OLDEST)), "the chart"),
+        parse_version(each.get("until", str(LAST_OF_TWO)), "the chart"),
+    )
+    targets: Sequence[str] = [each["to"]] if isinstance(each.get("to"), str) else each.get("to", [])
+    if "each" in each:
+        targets = [f"{controller}.{each['each']}" for controller in CONTROLLERS]
+    return Row(
+        path(each["key"]),
+        span,
+        tuple(path(target) for target in targets),
+        each.get("as", "move" if targets else "remove"),
+        each["why"],
+        each.get("do", ""),
+    )
+
+
+def _read(name: str) -> Body:
+    body: Body = read_file(_DATA / name)[0].body
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A shape of values: its name in messages, and whether a value has it."""
+
+    name: str
+    holds: Callable[[Json], bool]
+
+
+def _is_single(value: Json) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _is_singles(value: Json) -> bool:
+    members = value.values() if isinstance(value, dict) else value
+    return _is_single(value) or all(map(_is_single, members))
+
+
+def _is_environment(value: Json) -> bool:
+    return not isinstance(value, dict) or _is_singles(value)
+
+
+def _is_texts(value: Json) -> bool:
+    listed = value if isinstance(value, list) else [value or ""]
+    return all(isinstance(each, str) for each in listed)
+
+
+_SINGLE: Final = Shape("A single value", _is_single)
+_IMAGE: Final = Shape("An image", _is_singles)
+_ENVIRONMENT: Final = Shape("A mapping of variables", _is_environment)
+_ARGUMENTS: Final = Shape("A list of arguments", _is_singles)
+_TEXTS: Final = Shape("A list of texts", _is_texts)
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "image": _SINGLE,
+    "tag": _SINGLE,
+    "kubectl-image": _IMAGE,
+    "test-image": _IMAGE,
+    "env": _ENVIRONMENT,
+    "arguments": _ARGUMENTS,
+    "topology-key": _SINGLE,
+    "filters": _TEXTS,
+    "spared-namespaces": _TEXTS,
+    "groups": _TEXTS,
+    "names": _TEXTS,
+}
+
+
+def misshapen(transform: str, value: Json) -> str:
+    """Return why a kind of change cannot read a value; empty where it can."""
+    shape = _SHAPES.get(transform)
+    if shape is None or shape.holds(value):
+        return ""
+    return f"{shape.name} stood there in every chart."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The keys of a chart: a catalogue of all of them, or the names of the topmost ones, where
+    what is below them depends on the chart's policies."""
+
+    catalogue: Section | None
+    names: frozenset[str]
+
+    def has(self, path: Path) -> bool:
+        """Report whether the chart has a key, or leaves open what is below one."""
+        found = self._entry(path)
+        return found is not None or (self.catalogue is None and path[0] in self.names)
+
+    def may_be_null(self, path: Path) -> bool:
+        """Report whether null is a value there."""
+        found = self._entry(path)
+        return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
+
+    def is_value(self, path: Path) -> bool:
+        """Report whether a key is one of the chart's and holds none of its keys."""
+        return isinstance(self._entry(path), Value)
+
+    def rank(self, path: Path) -> int:
+        """Return the position of a key among its siblings; unknown keys come last."""
+        found: Section | Value | None = self.catalogue
+        for step in path[:-1]:
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        if not isinstance(found, Section) or path[-1] not in found.entries:
+            return 10**6
+        return list(found.entries).index(path[-1])
+
+    def _entry(self, path: Path) -> Section | Value | None:
+        found: Section | Value | None = self.catalogue
+        for step in path:
+            if isinstance(found, Value):
+                return found
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        return found
+
+
+@cache
+def known(chart: str) -> Known:
+    """The keys of a chart."""
+    if chart == ENGINE:
+        catalogue = engine_chart.catalogue()
+        return Known(catalogue, frozenset(catalogue.entries))
+    if chart == REPORTER:
+        return Known(None, frozenset(keys_now(chart)))
+    file = bundled.chart_source_dir(chart) / "values.schema.json"
+    return Known(None, frozenset(json.loads(file.read_text("utf-8"))["properties"]))
+
+
+@cache
+def _rules() -> Mapping[str, Json]:
+    return written_out(engine_chart.catalogue())
+
+
+@cache
+def _holders() -> frozenset[Path]:
+    return parents(rows(ENGINE))
+
+
+def refusals(
+    chart: str, document: Document, leave_out: Set[Path]
+) -> Iterator[tuple[Path, str, str | None]]:
+    """Return the values that a chart refuses: the path, the message and the fix. For the
+    engine's chart only: the other one depends on its policies. leave_out: keys that are refused,
+    as is known. The rest of more than 1,000 is not looked for, as the last fix says."""
+    if chart != ENGINE:
+        return
+    body = _as_helm_has(document.body, leave_out, ())
+    ignored = frozenset({"required"})
+    violations = json_schema.violations(document, _rules(), body, ignored, _MOST_REFUSED)
+    for number, diagnostic in enumerate(violations, 1):
+        pointer = diagnostic.location.path if diagnostic.location else ""
+        hint = _AND_MORE if number == _MOST_REFUSED else diagnostic.hint
+        yield pointer_steps(pointer), diagnostic.message, hint
+
+
+def _as_helm_has(values: Json, leave_out: Set[Path], parent: Path) -> Json:
+    """The values as Helm leaves them, which deletes keys that are null."""
+    if not isinstance(values, dict):
+        return values
+    return {
+        key: _as_helm_has(each, leave_out, (*parent, key))
+        for key, each in values.items()
+        if each is not None and (*parent, key) not in leave_out
+    }
+
+
+def is_of_engine(path: Path) -> bool:
+    """Report whether a key is of the engine's chart, and not of names and labels that both have."""
+    if path[0] in ("nameOverride", "customLabels"):
+        return False
+    return path[0] in _first_keys()
+
+
+def is_engine_values(values: Body, named: bool) -> bool:
+    """Report whether values are of the engine's chart; named: whether the user says so, so that
+    keys that other charts have, too, are enough."""
+    if _DISTINCTIVE & values.keys():
+        return True
+    known_keys = [isinstance(key, str) and is_of_engine((key,)) for key in values]
+    if not named and all(known_keys) and len(known_keys) > 0:
+        return bool(_OLD & values.keys() or _OLD_CONFIG & mapping_at(values, "config").keys())
+    return named and any(known_keys)
+
+
+@cache
+def _first_keys() -> Set[str]:
+    old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}
+    return old | engine_chart.catalogue().entries.keys()
+
+
+def origin(document: Document, chart: str, given: Version | None) -> Span:
+    """The charts that a file may be of; given: what its owner says.
+
+    Raises InputError where its keys contradict each other.
+    """
+    if given is not None:
+        if not OLDEST <= given <= NEWEST:
+            hint = f"charts {OLDEST} to {NEWEST} are known"
+            raise InputError(f"chart {given} is not known", None, hint)
+        return Span(given, given)
+    span = Span()
+    decider: Path = ()
+    if chart != ENGINE:
+        return span
+    for path, own in _evidence(document.body, ()):
+        narrowed = span.within(own)
+        if narrowed is None:
+            first = f"{'.'.join(decider)} (chart {span})"
+            message = f"has {'.'.join(path)} of chart {own} beside {first}"
+            hint = "say with --from which chart it is of"
+            raise InputError(message, document.locate(*path), hint)
+        if narrowed != span:
+            span, decider = narrowed, path
+    return span
+
+
+def _evidence(body: Json, parent: Path) -> Iterator[tuple[Path, Span]]:
+    """The keys that tell something, with the charts that had them."""
+    table, holders, now = rows(ENGINE), _holders(), known(ENGINE)
+    for key, value in body.items() if isinstance(body, dict) else ():
+        path = (*parent, key)
+        row = table.get(path)
+        if row is not None and not now.has(path):
+            yield path, row.span
+        elif row is None and path in holders:
+            yield from _evidence(value, path)
+        elif row is None and now.has(path) and path[0] not in _SHARED:
+            yield path, Span(FIRST_OF_THREE, NEWEST)

@@ -8,8 +8,7 @@ from chartkit.addons.mutation.mutants import changes
 from chartkit.addons.mutation.run import mutate_policy
 from chartkit.bundled import library_dir
 from chartkit.catalog.authoring.add import write_policy
-from chartkit.catalog.authoring.check import EQUAL_FILE, check_path
-from chartkit.catalog.authoring.findings import report
+from chartkit.catalog.authoring.check import EQUAL_FILE, check_path, report
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import parse_yaml
 from chartkit.library.policies import read_shared_parameters

@@ -8,8 +8,7 @@ import pytest
 from chartkit import bundled
 from chartkit.bundled import library_dir
 from chartkit.catalog.authoring.add import write_policy
-from chartkit.catalog.authoring.check import check_path, check_project, says_why
-from chartkit.catalog.authoring.findings import report
+from chartkit.catalog.authoring.check import check_path, check_project, report, says_why
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
 from chartkit.model import Severity

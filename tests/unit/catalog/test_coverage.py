@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.coverage.coverage import Coverage, State, coverage
-from chartkit.catalog.coverage.report import report
+from chartkit.catalog.coverage.coverage import Coverage, State, coverage, report
 from chartkit.catalog.coverage.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
 from tests.command_reports import in_format

@@ -1,6 +1,6 @@
 from chartkit.documents.reader import read_text
 from chartkit.model import Body, Resource
-from chartkit.render.overlays import overlays
+from chartkit.render.manifests import overlays
 
 
 def config(name: str, **data: str) -> Resource:

@@ -12,7 +12,7 @@ from chartkit.addons.migrate.values.context import Context, Outcome, items
 from chartkit.kyverno.releases import current
 from chartkit.model import Json
 from chartkit.output.yaml_tree import Entry, Path, data_of
-from chartkit.values.moved.table import Argument, Row, arguments
+from chartkit.values.moved import Argument, Row, arguments
 
 _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _FLAG: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)

@@ -18,7 +18,7 @@ from chartkit.output.yaml_tree import (
     data_of,
     value_of,
 )
-from chartkit.values.moved.table import Row
+from chartkit.values.moved import Row
 
 Change = Callable[[Leaf | Block, Path], Leaf | Block]
 """A value for one of the places that it goes to; it may change the value that it is given."""

@@ -11,7 +11,7 @@ from chartkit.addons.migrate.values.context import Context, Outcome, items
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.values import Section, Value
 from chartkit.output.yaml_tree import Entry, Leaf, data_of, value_of
-from chartkit.values.moved.table import Row
+from chartkit.values.moved import Row
 from chartkit.wording import shortened
 
 _ENTRY: Final = re.compile(r"\[([^\]]*)\]")

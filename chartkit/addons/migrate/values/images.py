@@ -9,7 +9,7 @@ from chartkit.addons.migrate.values.context import Context, Outcome
 from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
 from chartkit.output.yaml_tree import Entry, Path, as_block, data_of
-from chartkit.values.moved.table import Row, misshapen
+from chartkit.values.moved import Row, misshapen
 
 _REPOSITORIES: Final = {
     ("admissionController", "container", "image"): "kyverno/kyverno",

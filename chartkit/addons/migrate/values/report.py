@@ -11,8 +11,7 @@ from chartkit.addons.migrate.values.context import Outcome, Step
 from chartkit.addons.migrate.values.run import Migration
 from chartkit.model import Body
 from chartkit.report.model import SCHEMA_VERSION
-from chartkit.values.moved.current import REPORTER
-from chartkit.values.moved.table import FIRST_OF_THREE, NEWEST
+from chartkit.values.moved import FIRST_OF_THREE, NEWEST, REPORTER
 
 _ORDER: Final = (Outcome.MOVED, Outcome.CHANGED, Outcome.REMOVED, Outcome.ASKED)
 _TITLES: Final = {

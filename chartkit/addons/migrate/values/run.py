@@ -23,24 +23,22 @@ from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, as_block, data_o
 from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.schemas.json_schema import require_no_object, require_single_keys
 from chartkit.suggestions import suggestion
-from chartkit.values.moved.current import (
+from chartkit.values.moved import (
     ENGINE,
+    FIRST_OF_THREE,
+    LAST_OF_TWO,
     POLICIES,
     REPORTER,
     REPORTERS_OWN,
     Known,
-    is_of_engine,
-    known,
-    origin,
-    refusals,
-)
-from chartkit.values.moved.table import (
-    FIRST_OF_THREE,
-    LAST_OF_TWO,
     Row,
     Span,
+    is_of_engine,
+    known,
     misshapen,
+    origin,
     parents,
+    refusals,
     rows,
 )
 

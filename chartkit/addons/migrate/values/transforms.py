@@ -14,7 +14,7 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Json
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, as_block, data_of, unwrap, value_of
-from chartkit.values.moved.table import CONTROLLERS, Row
+from chartkit.values.moved import CONTROLLERS, Row
 
 _COMPONENT: Final = "app.kubernetes.io/component"
 _OLD_LABELS: Final = ("app.kubernetes.io/name", "app")

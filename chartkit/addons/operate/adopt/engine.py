@@ -21,7 +21,7 @@ from chartkit.kyverno.matrix import installed_by, matrix
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.scan.inputs import Note
-from chartkit.values.moved.current import is_engine_values
+from chartkit.values.moved import is_engine_values
 
 ENGINE: Final = "kyverno"
 """The name of Kyverno's chart, and of the image of its admission controller."""

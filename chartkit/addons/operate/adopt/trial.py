@@ -26,7 +26,7 @@ from chartkit.render.checks.engine import compiled_set
 from chartkit.render.compare.fields import What
 from chartkit.render.compare.report import RatedChange, comparison
 from chartkit.render.compare.risk import Level
-from chartkit.render.compare.sides import Side, of_environment
+from chartkit.render.environment import Side, of_environment
 from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation, read_baseline

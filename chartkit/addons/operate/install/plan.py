@@ -33,7 +33,7 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.cache import checked
 from chartkit.render.compare.fields import ObjectChange, compare
-from chartkit.render.compare.sides import written_values
+from chartkit.render.environment import written_values
 
 
 class Action(StrEnum):

@@ -12,7 +12,7 @@ from chartkit.model import Body, Diagnostic, FieldPath, Json, Location, leaves, 
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 from chartkit.values.lint.rule import ChartValues, Fault, values_rule, without_nulls
-from chartkit.values.moved.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
+from chartkit.values.moved import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
 
 _MERGED_ONLY = frozenset({"required"})
 _PLACES: Final = ("features", "featuresOverride")

@@ -7,8 +7,7 @@ import pytest
 
 from chartkit.addons.migrate.values.transforms import TRANSFORMS
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.values.moved.current import ENGINE, known
-from chartkit.values.moved.table import Row, arguments, path, rows
+from chartkit.values.moved import ENGINE, Row, arguments, known, path, rows
 from tests.addons.migrate.values.values import migrated, outcomes, refused
 
 HERE = Path(__file__).parent

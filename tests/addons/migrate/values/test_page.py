@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.addons.migrate.values.report import braced
-from chartkit.values.moved.current import CHARTS, ENGINE
-from chartkit.values.moved.table import Argument, Row, arguments, rows
+from chartkit.values.moved import CHARTS, ENGINE, Argument, Row, arguments, rows
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "migrate.md"
 MARK = "<!-- Written from chartkit/values/moved/data: pytest --update-golden. Not by hand. -->\n"

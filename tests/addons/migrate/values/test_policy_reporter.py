@@ -5,7 +5,7 @@ import pytest
 from chartkit.addons.migrate.values.context import Outcome
 from chartkit.addons.migrate.values.run import Migration, migrate
 from chartkit.documents.reader import parse_yaml, read_text
-from chartkit.values.moved.current import ENGINE, REPORTER
+from chartkit.values.moved import ENGINE, REPORTER
 
 OLD = """\
 kyvernoPlugin:

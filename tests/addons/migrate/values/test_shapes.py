@@ -8,7 +8,7 @@ import pytest
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Json, value_at
-from chartkit.values.moved.table import LAST_OF_TWO, rows
+from chartkit.values.moved import LAST_OF_TWO, rows
 from tests.addons.migrate.values.values import asked, body, document, migrated
 
 WRONG: tuple[Json, ...] = (

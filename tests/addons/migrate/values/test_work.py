@@ -12,7 +12,7 @@ from chartkit.addons.migrate.values.run import LONGEST, MOST_VALUES, migrate
 from chartkit.documents import reader
 from chartkit.errors import InputError
 from chartkit.output.yaml_tree import write_tree
-from chartkit.values.moved.current import CHARTS
+from chartkit.values.moved import CHARTS
 from tests.addons.migrate.values.values import document
 
 SHAPES: dict[str, tuple[str, Callable[[int], str]]] = {

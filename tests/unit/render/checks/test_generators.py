@@ -7,8 +7,7 @@ import pytest
 
 from chartkit.documents.reader import Document, read_text
 from chartkit.project.project import read_project
-from chartkit.render.checks import reach
-from chartkit.render.checks.reach import CHECK
+from chartkit.render import manifests
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
 
@@ -87,7 +86,7 @@ def _render(folder: Path) -> RenderResult:
 
 
 def _rows(done: RenderResult) -> list[Row]:
-    return [row for row in done.rows if row.check == CHECK]
+    return [row for row in done.rows if row.check == "risk"]
 
 
 def _changed(folder: Path, before: str, after: str) -> RenderResult:
@@ -200,7 +199,7 @@ def test_only_documents_that_may_generate_are_parsed(
         parsed.append(text)
         return read_text(text, file)
 
-    monkeypatch.setattr(reach, "read_text", read)
+    monkeypatch.setattr(manifests, "read_text", read)
     _write(tmp_path, CEL)
     assert len(_rows(_render(tmp_path))) == 1
     assert parsed

@@ -8,7 +8,7 @@ import pytest
 from chartkit.charts.upstream.vendored import vendor_chart
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
-from chartkit.render.compare.sides import of_environment
+from chartkit.render.environment import of_environment
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.charts.upstream import vendored_files

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.model import Body, Resource
 from chartkit.render.compare.report import comparison, report
-from chartkit.render.compare.sides import Side
+from chartkit.render.environment import Side
 from tests.command_reports import in_format
 
 

@@ -6,7 +6,7 @@ from chartkit.model import Body, Resource
 from chartkit.render.compare.fields import What, compare
 from chartkit.render.compare.report import comparison, report
 from chartkit.render.compare.risk import Level, Risk, risk
-from chartkit.render.compare.sides import Side
+from chartkit.render.environment import Side
 from tests.command_reports import OWN, in_format
 
 

@@ -15,7 +15,7 @@ from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request import Request
 from chartkit.helm.render import render_chart
-from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.library.policies import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.project.project import read_project
 from chartkit.render.checks.engine import compiled_set

@@ -15,8 +15,7 @@ from chartkit.engine.request import Operation, Request
 from chartkit.helm.backend import helm
 from chartkit.helm.model import Target
 from chartkit.library.parameters import helm_body
-from chartkit.library.policies import Library, read_library
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import FolderPolicy, Library, read_library
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.scan.verdicts import example_world
 

@@ -13,7 +13,7 @@ from mkdocs.structure.pages import Page
 
 import chartkit.kyverno
 from chartkit import SITE
-from chartkit.cli.reports.schema import schema_of, schemas
+from chartkit.cli.schema import schema_of, schemas
 
 _SECTIONS: Final = {
     "Start": "start",

@@ -18,7 +18,7 @@ from chartkit.catalog.index import read_index
 from chartkit.catalog.model import FORMS, RULES, Entry, Kind
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import InputError
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.policies import CEL_FILE, METADATA_FILE, POLICY_FILE
 from chartkit.library.upstream import is_policy, read_policy_text, references
@@ -182,11 +182,8 @@ def _minimum(claimed: str, bodies: Iterable[Body]) -> str:
         with contextlib.suppress(InputError):
             versions.append(parse_version(claimed, "Kyverno"))
     for body in bodies:
-        kind = body["kind"]
-        if kind in cel_policy_fields.KINDS:
-            versions.append(cel_policy_fields.minimum_version(body)[0])
-        elif kind in ("ClusterPolicy", "Policy"):
-            versions.append(cluster_policy_fields.minimum_version(body)[0])
+        if body["kind"] in (*policy_fields.KINDS, "ClusterPolicy", "Policy"):
+            versions.append(policy_fields.minimum_version(body)[0])
     return str(max(versions)) if versions else ""
 
 

@@ -26,7 +26,7 @@ from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE, read_library
 from chartkit.library.profiles import read_profile, resolve
 from chartkit.model import Body, Location
 from chartkit.output import atomic_folder
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 from chartkit.safe_text import markdown_rows
 from chartkit.scan.verdicts import CLUSTER_FILE
 from chartkit.suggestions import suggestion

@@ -10,8 +10,7 @@ from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
-from chartkit.report.blocks import Block, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Table
 from chartkit.suggestions import did_you_mean, nearest
 from chartkit.wording import abridged, counted
 

@@ -27,13 +27,12 @@ from chartkit.library.policies import (
     GOOD_FILE,
     METADATA_FILE,
     PARAMETERS_FILE,
+    Control,
     read_policy,
 )
-from chartkit.library.policy import Control
 from chartkit.library.upstream import read_policy_text
 from chartkit.model import Body, Resource, mapping_at, mappings_at, texts_of
-from chartkit.report.blocks import Block, Code
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, Code, CommandReport
 
 _WIDTH: Final = 100
 _ACTS: Final[Mapping[str, tuple[str, str]]] = {

@@ -16,9 +16,8 @@ from chartkit.catalog.index import RECENT, IndexedLibrary, index_files, read_ind
 from chartkit.catalog.model import Entry
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.network.downloads.archives import read_archive, read_folder, unpack
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
-from chartkit.network.downloads.download import checked_url
+from chartkit.network.downloads.download import checked_url, read_archive, read_folder, unpack
 from chartkit.network.downloads.git import read_ssh
 from chartkit.network.downloads.lockfile import (
     CHARTS,

@@ -14,8 +14,7 @@ from chartkit.errors import InputError, system_errors
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
-from chartkit.library.profiles import read_profile, resolve
-from chartkit.library.project_schema import project_schema
+from chartkit.library.profiles import project_schema, read_profile, resolve
 from chartkit.library.templating import render_tree
 from chartkit.model import Location
 from chartkit.output import atomic_folder

@@ -10,7 +10,7 @@ from typing import Final
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.kyverno import releases
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import Selection
 from chartkit.model import Body, Json, Resource, same
 from chartkit.output.write import GeneratedChart

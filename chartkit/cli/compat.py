@@ -7,12 +7,10 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.options import matrix_option
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import matrix_option
 from chartkit.errors import InputError
-from chartkit.kyverno.added_releases import read_matrix
-from chartkit.kyverno.facts import today
-from chartkit.kyverno.releases import facts
+from chartkit.kyverno.releases import facts, read_matrix, today
 from chartkit.kyverno.versions import parse_release, parse_version
 from chartkit.model import Location
 from chartkit.project.project import FILE_NAME, read_project

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.groups import Choice
+from chartkit.cli.options import Choice
 
 
 @click.command()
@@ -43,7 +43,7 @@ def init(
     from chartkit.errors import InputError
     from chartkit.kyverno import matrix as compat
     from chartkit.kyverno import releases
-    from chartkit.kyverno.facts import today
+    from chartkit.kyverno.releases import today
     from chartkit.kyverno.versions import parse_version
     from chartkit.project.monitoring import Mode
 

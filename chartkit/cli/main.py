@@ -28,9 +28,9 @@ _CORE: Final = {
     ),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
     "why": ("chartkit.cli.why:why", "Show what decided the result of each policy for an object."),
-    "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
+    "preview": ("chartkit.cli.why:preview", "Show how policies would change objects."),
     "exceptions": (
-        "chartkit.cli.reports.exceptions:exceptions",
+        "chartkit.cli.exceptions:exceptions",
         "List and check PolicyExceptions, and write new ones.",
     ),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
@@ -38,23 +38,26 @@ _CORE: Final = {
         "chartkit.cli.policies:policies",
         "Find policies, vendor libraries, write and check your own.",
     ),
-    "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
+    "vendor": (
+        "chartkit.cli.policies:vendor_group",
+        "Use upstream's charts in place of chartkit's.",
+    ),
     "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
     "explain": (
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",
     ),
     "report": (
-        "chartkit.cli.reports.report:report",
+        "chartkit.cli.diff:report",
         "Merge reports of scans, or compare one with an earlier one.",
     ),
     "schema": (
-        "chartkit.cli.reports.schema:schema",
+        "chartkit.cli.schema:schema",
         "Print the JSON Schema of a JSON output, or of a file of chartkit's.",
     ),
     "eval": ("chartkit.cli.eval:evaluate", "Evaluate an expression on a value."),
     "completion": (
-        "chartkit.cli.completion:completion",
+        "chartkit.cli.schema:completion",
         "Print a script that completes commands in a shell.",
     ),
 }

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chartkit.cli.options.groups import Choice, cache_option, jobs_option
+from chartkit.cli.options import Choice, cache_option, helm_option, jobs_option, project_option
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import helm_option, project_option
 from chartkit.cli.terminal import track
 from chartkit.model import Body
 
 if TYPE_CHECKING:
     from chartkit.render.model import RenderResult
-    from chartkit.report.blocks import Block
-    from chartkit.report.command_report import CommandReport
+    from chartkit.report.command_report import Block, CommandReport
 
 
 @click.command()
@@ -133,7 +131,7 @@ def _body(result: RenderResult) -> Body:
 
 
 def _end(result: RenderResult, check: bool, diff: bool) -> Iterator[Block]:
-    from chartkit.report.blocks import Code
+    from chartkit.report.command_report import Code
 
     if check and not result.drift:
         yield "the charts have not drifted"

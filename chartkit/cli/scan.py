@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.cli.options.groups import Choice, SectionedCommand, jobs_option, number_option, takes
-from chartkit.cli.options.output import formats_option, query_option
-from chartkit.cli.options.project import (
+from chartkit.cli.options import (
+    Choice,
+    SectionedCommand,
     context_option,
     environment_option,
+    jobs_option,
+    number_option,
     policies_from_option,
     project_environment,
     project_option,
+    takes,
 )
+from chartkit.cli.options.output import formats_option, query_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import progress, screen
 from chartkit.scan.gate import Threshold

@@ -174,10 +174,10 @@ def track(label: str) -> Track:
 
 def take_back(*roots: Path) -> None:
     """Take back what a killed command left half written below some paths, and say so."""
-    from chartkit.output import transaction
+    from chartkit.output import atomic_folder
     from chartkit.wording import counted
 
-    if paths := transaction.take_back(roots):
+    if paths := atomic_folder.take_back(roots):
         files = counted(len(paths), "file")
         click.echo(f"{files} that an interrupted run had written: put back as before it", err=True)
 

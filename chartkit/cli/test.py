@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from chartkit.cli.options.groups import jobs_option
+from chartkit.cli.options import jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.terminal import track
 from chartkit.errors import ChartkitError
@@ -102,8 +102,7 @@ def test(
     Exits 1 if a result is not the expected one, 2 if a test cannot be run.
     """
     from chartkit.scan.inputs import is_remote
-    from chartkit.testing.coverage import coverage_of
-    from chartkit.testing.report import Options, report
+    from chartkit.testing.report import Options, coverage_of, report
 
     options.parsed(has_results=True)
     for option, is_given in (("--update", update), ("--watch", watch)):
@@ -175,7 +174,7 @@ def new(objects: Sequence[Path], policies: Sequence[Path], folder: Path, file_na
 
 def _update(results: Sequence[CaseResult]) -> bool:
     """Write expected objects anew; report whether any was."""
-    from chartkit.testing.golden import update
+    from chartkit.testing.new import update
 
     written = update(results)
     for path in written:
@@ -207,8 +206,7 @@ def _fetched(
     """Yield the results of tests at paths and URLs."""
     from chartkit.scan.inputs import is_remote
     from chartkit.scan.parallel.pool import spread
-    from chartkit.testing.runner import run_tests
-    from chartkit.testing.selection import Selection
+    from chartkit.testing.runner import Selection, run_tests
 
     run = partial(
         run_tests,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit import addon
+from chartkit.cli.options import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import helm_option
 
 if TYPE_CHECKING:
     from chartkit.documents.reader import Document

@@ -1,4 +1,5 @@
-"""`chartkit why`: what decided the result of each policy for an object."""
+"""`chartkit why`: what decided the result of each policy for an object; `chartkit preview`: how
+policies would change objects."""
 
 from __future__ import annotations
 
@@ -10,16 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.cli.options.groups import Choice, takes
-from chartkit.cli.options.output import Notes, OutputOptions, reports, show
-from chartkit.cli.options.project import (
+from chartkit.cli.options import (
+    Choice,
     context_option,
     environment_option,
     policies_from_option,
     project_environment,
     project_option,
+    takes,
 )
-from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
+from chartkit.cli.options.request import REQUEST_OPTIONS, takes_request
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.scan import DEFAULT_PROFILE
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from chartkit.scan.cluster_source import ClusterSource
     from chartkit.scan.environment import ProjectEnvironment
     from chartkit.scan.requests import RequestOptions
+
 
 _PATH: Final = click.argument("paths", nargs=1, metavar="OBJECT", callback=lambda *given: given[2:])
 
@@ -143,3 +146,40 @@ def _environment(options: RequestOptions, env: str | None, path: Path) -> Projec
         return project_environment(path, names[0])
     hint = f"--env names one of {', '.join(names)}; -p names other policies"
     raise InputError("the project has several environments", Location(str(path)), hint)
+
+
+_MANIFESTS: Final = "manifests="
+
+
+@click.command()
+@takes_request
+@click.option("--show-secrets", is_flag=True, help="Show the values of Secrets.")
+@reports()
+def preview(options: RequestOptions, outputs: OutputOptions, show_secrets: bool) -> None:
+    """Show how Kyverno would change the objects at PATH: mutated ones as a diff, new ones in full.
+    -o manifests=DIR writes each to a file of its own.
+
+    Exits 1 if a rule fails to mutate or generate, or if a policy cannot be compiled; 2 if a file,
+    folder or chart cannot be read.
+    """
+    from chartkit.scan.preview import changes_nothing, report, run_preview, write_manifests
+    from chartkit.scan.requests import load_requests
+
+    folders = [output for output in outputs.outputs if output.startswith(_MANIFESTS)]
+    others = tuple(output for output in outputs.outputs if output not in folders)
+    outputs = replace(outputs, outputs=others or ("text",))
+    outputs.parsed()
+    notes = Notes()
+    requests = load_requests(options, sys.stdin, notes)
+    context = requests.context(requests.world())
+    policies = requests.policies.policies
+    if changes_nothing(policies):
+        hint = "-p names policies that mutate or generate"
+        message = "none of these policies changes objects"
+        notes(Diagnostic("preview", Severity.NOTE, message, None, hint))
+    previews = list(run_preview(policies, requests.objects, context, show_secrets))
+    for folder in folders:
+        write_manifests(previews, Path(folder.removeprefix(_MANIFESTS)), show_secrets)
+    show(report(previews), outputs)
+    broken = requests.policies.diagnostics or any(each.problems for each in previews)
+    raise SystemExit(notes.exit_code(bool(broken)))

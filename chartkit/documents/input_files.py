@@ -1,4 +1,5 @@
-"""Bytes and text of the user's files, pipes and standard input, within limits."""
+"""Bytes and text of the user's files, pipes and standard input, within limits; the git checkout
+that a file is in."""
 
 from __future__ import annotations
 
@@ -13,6 +14,13 @@ from typing import Final, TextIO
 
 from chartkit.errors import InputError, extra
 from chartkit.model import Location
+
+
+def checkout_top(path: Path) -> Path | None:
+    """Return the nearest folder with `.git`, of a path and those above it; None outside of any
+    checkout. In worktrees and submodules `.git` is a file."""
+    return next((file for file in (path, *path.parents) if os.path.lexists(file / ".git")), None)
+
 
 LARGEST: Final = 512 << 20
 """Bytes of the largest content: as much as a file that is not compressed may have."""

@@ -2,18 +2,19 @@
 
 Field names are matched exactly or else without regard to case; null is as good as missing; unknown
 fields are dropped. The first wrong type, by the order of keys, is the error; a text that its own
-type cannot read stops at once.
+type cannot read stops at once. Base64 is read as `encoding/base64` does.
 """
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go import GoError
-from chartkit.go.base64_text import decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.go.quantity import Quantity
 from chartkit.go.strconv import quote
@@ -21,6 +22,7 @@ from chartkit.model import Body, Json
 
 if TYPE_CHECKING:
     from chartkit.go.time_layout import Moment
+
 
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
@@ -280,3 +282,50 @@ _READERS: Final[dict[str, Decoder]] = {
     "time.Time": _moment,
     "[]uint8": _binary,
 }
+
+
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
+_DIGIT = re.compile(r"[A-Za-z0-9+/]")
+
+
+class Base64Error(GoError):
+    """Text that is not Base64, with the message of `StdEncoding.DecodeString`."""
+
+
+def decode_base64(text: str) -> bytes:
+    """Decode Base64, in which line ends do not count. Raises Base64Error."""
+    plain = text.replace("\r", "").replace("\n", "")
+    if not _BASE64.match(plain):
+        raise Base64Error(f"illegal base64 data at input byte {_stop(text)}")
+    return base64.b64decode(plain)
+
+
+def _stop(text: str) -> int:
+    """Return the byte at which Go's decoder stops, line ends included."""
+    data = text.encode("utf-8", "surrogateescape").decode("latin-1")
+    filled = at = 0
+    while at < len(data):
+        character = data[at]
+        at += 1
+        if character in "\r\n":
+            continue
+        if _DIGIT.match(character):
+            filled = (filled + 1) % 4
+            continue
+        if character != "=" or filled < 2:
+            return at - 1
+        at = _skip_line_ends(data, at)
+        if filled == 2:
+            if at == len(data):
+                return len(data)
+            if data[at] != "=":
+                return at - 1
+            at = _skip_line_ends(data, at + 1)
+        return at
+    return at - filled
+
+
+def _skip_line_ends(data: str, at: int) -> int:
+    while at < len(data) and data[at] in "\r\n":
+        at += 1
+    return at

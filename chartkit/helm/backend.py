@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from chartkit.errors import ChartkitError, HelmMissingError, extra
 from chartkit.helm.program import error_text
-from chartkit.helm.sandbox.limits import DEFAULT, Limits
-from chartkit.helm.sandbox.process import python_command
+from chartkit.helm.sandbox.process import DEFAULT, Limits, python_command
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:

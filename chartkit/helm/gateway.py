@@ -13,8 +13,7 @@ from typing import Final, Protocol
 from chartkit.errors import RenderError
 from chartkit.helm.kept import KeptResults
 from chartkit.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
-from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import FileAccess
+from chartkit.helm.sandbox.process import FileAccess, Limits
 from chartkit.helm.staging import Stage, StagedChart, require
 from chartkit.model import Body
 from chartkit.temporary import TemporaryFolder

@@ -17,7 +17,7 @@ from chartkit.model import Body, Json
 
 if TYPE_CHECKING:
     from chartkit.helm.gateway import Backend
-    from chartkit.helm.sandbox.limits import Limits
+    from chartkit.helm.sandbox.process import Limits
 
 _STORE: Final = "helm"
 _TIME_ZONE: Final = "TZ"

@@ -15,9 +15,9 @@ from typing import Any, Final
 from chartkit.errors import RenderError
 from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged, warnings
 from chartkit.helm.sandbox.confine import die_with_parent
-from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import (
     FileAccess,
+    Limits,
     RefusedError,
     StoppedError,
     Worker,

@@ -17,8 +17,7 @@ import yaml
 
 from chartkit.errors import RenderError
 from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged, warnings
-from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import FileAccess, ProgramResult, Programs, StoppedError
+from chartkit.helm.sandbox.process import FileAccess, Limits, ProgramResult, Programs, StoppedError
 from chartkit.model import Body
 
 _SOURCE: Final = "# Source: "

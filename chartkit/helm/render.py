@@ -16,7 +16,7 @@ from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
 from chartkit.helm.template_places import ChartPlaces, RenderInputs, TemplatePlaces
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, path_step
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 from chartkit.output.write import GeneratedChart
 from chartkit.temporary import temporary_folder
 

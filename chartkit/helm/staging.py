@@ -18,7 +18,7 @@ from typing import Final
 
 import yaml
 
-from chartkit.documents.checkout import checkout_top
+from chartkit.documents.input_files import checkout_top
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError, MissingChartError
 from chartkit.helm.chart_folder import Entry, entries, read
@@ -142,7 +142,7 @@ def _checked(
         if inside is not None:
             yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)
             continue
-        from chartkit.helm.packed import packed, unpacked
+        from chartkit.helm.chart_folder import packed, unpacked
 
         inside = unpacked(files[_SUBCHARTS + subchart], where)
         yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)

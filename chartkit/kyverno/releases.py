@@ -1,22 +1,94 @@
 """Kyverno's and Kubernetes' releases: `releases.yaml`, the only place that names a version.
 
-`docs/how-to/new-release.md` says what to do for a new one. `facts` replaces most of it by a newer
-file. A project adds to them by `versions:` in chartkit.yaml, a command by `--matrix FILE`;
-`added_releases` reads these.
+`docs/how-to/new-release.md` says what to do for a new one. Facts that age, such as releases and
+dates of support, are kept where they are newer than chartkit's: `chartkit facts update` keeps those
+of a file with the sections of `releases.yaml`, which replace its own. A project adds
+to them by `versions:` in chartkit.yaml, a command by `--matrix FILE`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from chartkit.documents.reader import read_file
-from chartkit.kyverno.facts import SECTIONS, Facts, kept
+from chartkit import __version__
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body
+from chartkit.model import Body, Json, Location
+from chartkit.schemas import json_schema
+from chartkit.schemas.fits import fits
+
+SECTIONS: Final = ("kyverno", "announced", "eks", "faults", "removedApis")
+"""The sections of `releases.yaml` that a file of facts has; the others belong to the program."""
+FACTS_KEY: Final = "releases"
+"""The key of the store of facts."""
+_TODAY: Final = "CHARTKIT_TODAY"
+_OLD: Final = 90
+"""The days after which facts are old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """body: a document with all of SECTIONS; source, digest: of the file, empty for the one that
+    comes with chartkit."""
+
+    body: Body
+    source: str = ""
+    digest: str = ""
+
+    @property
+    def day(self) -> date:
+        """The day whose knowledge they are."""
+        return date.fromisoformat(self.body["date"])
+
+    def __str__(self) -> str:
+        origin = f"{self.source}, SHA-256 {self.digest[:12]}…" if self.source else "of this version"
+        return f"facts of {self.day}, {origin}"
+
+    def age(self, today: date) -> str:
+        """Return a sentence on facts that are old, or nothing."""
+        days = (today - self.day).days
+        return f"what is known of releases is {days} days old ({self.day})" if days > _OLD else ""
+
+    def as_json(self) -> Body:
+        """Return the date and source for programs."""
+        return {"date": str(self.day), "source": self.source or f"chartkit {__version__}"}
+
+
+@cache
+def schema(name: str) -> Body:
+    """Return a schema that refers to definitions of chartkit.yaml's, with these in it."""
+    definitions = json_schema.load("project.schema.json")["$defs"]
+    text = json.dumps(json_schema.load(name)).replace("project.schema.json#", "#")
+    return {**json.loads(text), "$defs": definitions}
+
+
+def kept() -> Facts | None:
+    """Return the facts that are kept; None where there are none that can be used."""
+    from chartkit.cache_folder import FACTS, Store
+
+    body = Store(FACTS).load(FACTS_KEY)
+    if not isinstance(body, dict) or not fits(body.get("body"), schema("facts.schema.json")):
+        return None
+    return Facts(body["body"], body["source"], body["digest"])
+
+
+def today() -> date:
+    """Return the day with which dates of support are compared: CHARTKIT_TODAY, or the system's."""
+    given = os.environ.get(_TODAY)
+    try:
+        return date.fromisoformat(given) if given else date.today()
+    except ValueError:
+        hint = "write it as 2026-01-31"
+        raise InputError(f"{_TODAY} is '{given}', which is not a day", hint=hint) from None
+
 
 _DATA = Path(__file__).parent / "releases.yaml"
 _KEYS = {"kyverno": "version", "announced": "version", "eks": "version", "faults": "name"}
@@ -117,3 +189,122 @@ def _merged(row: Body, added: Body) -> Body:
 
 def _version(row: Body) -> Version:
     return parse_version(row["version"], "it")
+
+
+_DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"})
+
+_MOST_STEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document, with the location of each of its values."""
+
+    document: Document
+    path: tuple[str, ...]
+    body: Json
+
+    def locate(self, *path: str | int) -> Location:
+        """Return the location of the value at a path."""
+        return self.document.locate(*self.path, *path)
+
+
+def read_matrix(file: Path | None, data: ReleaseData = BUILT_IN) -> ReleaseData:
+    """Return what is known with a file's releases on top; raise InputError for a mistake."""
+    return data if file is None else _added([*_in_file(file)], data)
+
+
+def read_versions(document: Document, root: Path) -> ReleaseData:
+    """Return what is known with `versions:` of a project file; root: the folder of its paths.
+
+    Raise InputError for the first mistake.
+    """
+    given = document.body.get("versions")
+    if given is None:
+        return BUILT_IN
+    if isinstance(given, dict):
+        return _added([Section(document, ("versions",), given)])
+    files = [given] if isinstance(given, str) else given
+    return _added([section for file in files for section in _in_file(root / file)])
+
+
+def _in_file(file: Path) -> Iterator[Section]:
+    documents = read_file(file)
+    if not documents:
+        raise InputError("is empty", Location(str(file)))
+    for document in documents:
+        json_schema.require_single_keys(document)
+        yield Section(document, (), document.body)
+
+
+def _added(sections: Sequence[Section], data: ReleaseData = BUILT_IN) -> ReleaseData:
+    for section in sections:
+        json_schema.require(section, schema("matrix.schema.json"))
+        check_rows(section, {row["version"] for row in data.section("kyverno")})
+        data = data.with_added(section.body)
+    return data
+
+
+def check_rows(section: Section, known: Collection[str]) -> None:
+    """Raise InputError for the first mistake that a schema does not see; known: versions of Kyverno
+    whose keys are."""
+    for index, row in enumerate(section.body.get("kyverno", ())):
+        _require_row(section, index, row, row["version"] in known)
+    for index, row in enumerate(section.body.get("faults", ())):
+        _require_ranges(section, index, row)
+        _require_field(section, row.get("policies"), "faults", index, "policies")
+    for key in ("kyverno", "announced"):
+        for index, row in enumerate(section.body.get(key, ())):
+            for number, change in enumerate(row.get("changes", ())):
+                place = (key, index, "changes", number, "objects")
+                _require_field(section, change.get("objects"), *place)
+    for key in ("kyverno", "eks"):
+        for index, row in enumerate(section.body.get(key, ())):
+            for name in _DAYS.intersection(row):
+                day_of(section, row[name], key, index, name)
+
+
+def _require_field(section: Section, objects: Body | None, *path: str | int) -> None:
+    """Refuse a path with more `**` than are searched in a short time."""
+    if (objects or {}).get("field", []).count("**") > _MOST_STEPS:
+        message = f"`**` is there more than {_MOST_STEPS} times"
+        raise InputError(message, section.locate(*path, "field"))
+
+
+def day_of(section: Section, text: str, *path: str | int) -> date:
+    """Return the day that stands at a path; raise InputError where there is no such day."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{text} is not a day", section.locate(*path)) from None
+
+
+def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
+    place = ("kyverno", index)
+    version = row["version"]
+    if "kubernetes" not in row and not known:
+        hint = 'write the oldest and the newest, such as kubernetes: ["1.33", "1.35"]'
+        message = f"which Kubernetes versions Kyverno {version} supports is missing"
+        raise InputError(message, section.locate(*place), hint)
+    if "kubernetes" in row:
+        oldest, newest = (parse_version(kubernete, "Kubernetes") for kubernete in row["kubernetes"])
+        if newest < oldest:
+            message = f"{oldest} is newer than {newest}"
+            hint = "write the oldest first"
+            raise InputError(message, section.locate(*place, "kubernetes"), hint)
+    for release in row.get("releases", {}):
+        if release.rpartition(".")[0] != version:
+            message = f"{release} is not a release of Kyverno {version}"
+            raise InputError(message, section.locate(*place, "releases", release))
+
+
+def _require_ranges(section: Section, index: int, row: Body) -> None:
+    for at, given in enumerate(row["affected"]):
+        since, fixed = (_numbers(given.get(key, "")) for key in ("since", "fixed"))
+        if since and fixed and fixed <= since:
+            message = f"{given['fixed']}, the release that fixes it, is not after {given['since']}"
+            raise InputError(message, section.locate("faults", index, "affected", at))
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split("."))) if release else ()

@@ -17,10 +17,9 @@ from typing import Final, NamedTuple
 from chartkit import bundled
 from chartkit.documents.reader import Document, Source, read_source, read_text
 from chartkit.errors import InputError
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
-from chartkit.kyverno.cluster_policy_fields import Field
+from chartkit.kyverno import policy_fields, releases
 from chartkit.kyverno.matrix import kube_version_range, matrix
+from chartkit.kyverno.policy_fields import Field, extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.forms import VALIDATING, cleans
 from chartkit.library.parameters import check_for_policy, filled
@@ -28,13 +27,13 @@ from chartkit.library.policies import (
     METADATA_FILE,
     PARAMETERS_FILE,
     POLICY_FILE,
+    FolderPolicy,
     Library,
     read_library,
     read_policy,
     read_shared_parameters,
     vendored_libraries,
 )
-from chartkit.library.policy import FolderPolicy
 from chartkit.library.profiles import (
     Profile,
     Selection,
@@ -42,7 +41,7 @@ from chartkit.library.profiles import (
     resolve,
     with_parameters,
 )
-from chartkit.library.source_mistakes import placed
+from chartkit.library.templating import placed
 from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
 from chartkit.project.settings import PolicyType
 
@@ -165,7 +164,7 @@ class _Filling(NamedTuple):
             if cel[0]["kind"] != VALIDATING:
                 form = PolicyType.CLUSTER
             elif any(map(kyverno_call, cel)):
-                is_served = self.version >= cel_policy_fields.KINDS[VALIDATING][0].since
+                is_served = self.version >= policy_fields.KINDS[VALIDATING][0].since
                 form = PolicyType.VALIDATING if is_served else PolicyType.CLUSTER
         if form in (PolicyType.CLUSTER, PolicyType.BOTH) or self.policy.cel is None:
             for body in self._read(self.policy.template):
@@ -203,7 +202,7 @@ class _Filling(NamedTuple):
                 if version >= Version(1, 13):
                     rule["validate"]["failureAction"] = action
         spec["validationFailureAction"] = action
-        self._apply_fields(spec, cluster_policy_fields.fields())
+        self._apply_fields(spec, policy_fields.fields())
         return body
 
     def _describe(self, body: Body, minimum: Version) -> None:
@@ -263,28 +262,26 @@ class _Filling(NamedTuple):
         """Yield what a policy in CEL is in a form; it stands beside the ClusterPolicy in `both`."""
         kind = body["kind"]
         of_pods = extends_to_controllers(body)
-        self._describe(body, cel_policy_fields.minimum_version(body)[0])
+        self._describe(body, policy_fields.minimum_version(body)[0])
         spec = body["spec"]
-        settings = cel_policy_fields.settings()[kind]
+        settings = policy_fields.settings()[kind]
         known = {key for key, since in settings.items() if self.version >= since}
         if form is PolicyType.ADMISSION:
             spec["failurePolicy"] = "Fail"
             yield from _admission(body, of_pods)
             return
-        served = [
-            each.version for each in cel_policy_fields.KINDS[kind] if self.version >= each.since
-        ]
+        served = [each.version for each in policy_fields.KINDS[kind] if self.version >= each.since]
         if not served:
             message = f"policy {self.policy.name}: Kyverno {self.kyverno} does not serve {kind}"
             raise InputError(message, Location(self.policy.template.file))
-        body["apiVersion"] = f"{cel_policy_fields.GROUP}/{served[-1]}"
+        body["apiVersion"] = f"{policy_fields.GROUP}/{served[-1]}"
         if "failurePolicy" in known:
             spec["failurePolicy"] = "Ignore" if form is PolicyType.BOTH else "Fail"
         if "background" in known:
             evaluation = spec.setdefault("evaluation", {})
             background = evaluation.setdefault("background", {})
             background["enabled"] = background.get("enabled") is not False
-        self._apply_fields(spec, cel_policy_fields.fields()[kind])
+        self._apply_fields(spec, policy_fields.cel_fields()[kind])
         if "action" in known:
             spec["validationActions"] = ["Audit"]
         yield body

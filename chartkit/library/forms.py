@@ -7,17 +7,16 @@ from typing import Final
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
-from chartkit.kyverno import cel_policy_fields
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno import policy_fields
+from chartkit.kyverno.policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import METADATA_FILE
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import METADATA_FILE, FolderPolicy
 from chartkit.library.templating import source_documents
 from chartkit.model import Body, Json, Location, mapping_at, texts_below
 from chartkit.suggestions import nearest
 from chartkit.wording import counted
 
-API_VERSION = f"{cel_policy_fields.GROUP}/v1"
+API_VERSION = f"{policy_fields.GROUP}/v1"
 VALIDATING = "ValidatingPolicy"
 _OWN_FIELD = re.compile(
     r"\b(?:object|oldObject)\.metadata\.(?:name|generateName|uid|ownerReferences)\b"
@@ -42,11 +41,7 @@ def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     """
     body, file = document.body, policy.cel.file if policy.cel else ""
     place = Location(file, 1)
-    known = [
-        kind
-        for kind in cel_policy_fields.KINDS
-        if not kind.startswith(cel_policy_fields.NAMESPACED)
-    ]
+    known = [kind for kind in policy_fields.KINDS if not kind.startswith(policy_fields.NAMESPACED)]
     if (
         not isinstance(body, dict)
         or body.get("apiVersion") != API_VERSION

@@ -53,8 +53,7 @@ from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.kyverno.releases import removed_apis
 from chartkit.kyverno.versions import parse_version
-from chartkit.library.policies import Library
-from chartkit.library.policy import FolderPolicy, LibraryPolicy, Parameter
+from chartkit.library.policies import FolderPolicy, Library, LibraryPolicy, Parameter
 from chartkit.library.templating import render_text
 from chartkit.model import Body, Json, Location
 from chartkit.schemas import json_schema

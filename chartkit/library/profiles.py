@@ -3,11 +3,15 @@
 A profile's format is `schemas/profile.schema.json`. A later setting overrides an earlier one: the
 profiles that a profile extends, in their order, then the profile itself; the next profile of the
 environment; the environment's parameters; the project's policies; last the environment's policies.
+
+`project_schema` is the JSON Schema of chartkit.yaml with the names of policies, parameters and
+profiles, for editors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,8 +21,7 @@ from chartkit import bundled
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.library.parameters import check_for_all, check_for_policy
-from chartkit.library.policies import Library
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import Library, LibraryPolicy
 from chartkit.model import Body, Json, Location
 from chartkit.project.settings import Action, Exclusion, NamespaceAction, PolicySettings
 from chartkit.schemas import json_schema
@@ -27,6 +30,7 @@ from chartkit.suggestions import suggestion
 if TYPE_CHECKING:
     from chartkit.project.environment import Environment
     from chartkit.project.project import Project
+
 
 SCHEMA = "profile.schema.json"
 _SUFFIXES = (".yaml", ".yml")
@@ -322,3 +326,41 @@ def _with_policy(resolved: Selection, policy: LibraryPolicy, settings: PolicySet
     )
     policies = MappingProxyType({**resolved.policies, policy.name: after})
     return replace(resolved, policies=policies)
+
+
+def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
+    """Return the schema, in which `policies`, `parameters` and `profiles` name what there is.
+
+    Names of other policies and files are still right: a project may have libraries of its own.
+    """
+    schema: Body = copy.deepcopy(json_schema.load("project.schema.json"))
+    definitions: Body = schema["$defs"]
+    known = {each.name: each for each in sorted(policies, key=lambda each: each.name)}
+    named = {name: {"$ref": f"#/$defs/policy-{name}"} for name in known}
+    for holder in (schema, definitions["environment"]):
+        holder["properties"]["policies"]["properties"] = named
+    for name, policy in known.items():
+        definitions[f"policy-{name}"] = _policy(definitions["policy"], policy)
+    definitions["environment"]["properties"]["parameters"]["properties"] = {
+        parameter.name: dict(parameter.schema)
+        for policy in known.values()
+        for parameter in policy.parameters.values()
+    }
+    built_in = sorted(path.stem for path in bundled.profiles_dir().glob("*.yaml"))
+    names = {"anyOf": [{"enum": built_in}, {"type": "string", "minLength": 1}]}
+    definitions["profiles"]["items"] = names
+    return schema
+
+
+def _policy(general: Body, policy: LibraryPolicy) -> Body:
+    """Return the schema of the settings of one policy."""
+    parameters = {name: dict(parameter.schema) for name, parameter in policy.parameters.items()}
+    own: Body = copy.deepcopy(general)
+    own["description"] = policy.title or policy.name
+    own["properties"]["parameters"] = {
+        "description": "The policy's parameters.",
+        "type": "object",
+        "properties": parameters,
+        "additionalProperties": False,
+    }
+    return own

@@ -11,7 +11,7 @@ from pathlib import Path
 from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
-from chartkit.kyverno import cluster_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.library.forms import (
     CLEANUP,
     check_cleanup,
@@ -21,8 +21,7 @@ from chartkit.library.forms import (
     require_same_purpose,
 )
 from chartkit.library.parameters import helm_body, helm_cel
-from chartkit.library.policies import METADATA_FILE
-from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.policies import METADATA_FILE, FolderPolicy, LibraryPolicy
 from chartkit.library.templating import source_documents
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Location, mapping_at
@@ -213,7 +212,7 @@ def _is_rule(rule: Json) -> bool:
 
 def check_minimum(policy: FolderPolicy, body: Body) -> None:
     """Raises InputError where a policy's fields are younger than the Kyverno that it claims."""
-    computed, use = cluster_policy_fields.minimum_version(body)
+    computed, use = policy_fields.minimum_version(body)
     if use is None or computed <= policy.minimum_kyverno:
         return
     location = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")

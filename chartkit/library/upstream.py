@@ -21,10 +21,10 @@ from chartkit.documents.reader import Document, Source, read_source, read_text
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import UNKNOWN, UpstreamText, read_upstream
 from chartkit.helm.syntax import escape_all
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno import policy_fields
+from chartkit.kyverno.policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.model import Body, Json, Location, mapping_at
 from chartkit.network.downloads.lockfile import digest
 
@@ -55,7 +55,7 @@ FORMS: Final[Mapping[str, tuple[str, UpstreamForm]]] = {
     "Policy": ("kyverno.io", UpstreamForm.RULES),
     "ClusterCleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
     "CleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
-    **dict.fromkeys(cel_policy_fields.KINDS, (cel_policy_fields.GROUP, UpstreamForm.CEL)),
+    **dict.fromkeys(policy_fields.KINDS, (policy_fields.GROUP, UpstreamForm.CEL)),
     "ValidatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
     "MutatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
 }
@@ -122,7 +122,7 @@ def about(policy: UpstreamPolicy, group: str) -> Body:
         "annotations": {},
     }
     if policy.form is UpstreamForm.CEL:
-        minimum = cel_policy_fields.minimum_version(policy.body)[0]
+        minimum = policy_fields.minimum_version(policy.body)[0]
         pods = extends_to_controllers(policy.body)
         return known | {"cel": policy.kind, "celMinimum": str(minimum), "pods": pods}
     return known | {"cel": None}
@@ -386,13 +386,9 @@ def _require_rules(document: Document) -> None:
 
 def _minimum(body: Body) -> Version:
     """The later one of the version that a policy claims and the one that its fields need."""
-    kind = str(body["kind"])
-    versions = [cluster_policy_fields.OLDEST]
-    form = FORMS[kind][1]
-    if form is UpstreamForm.CEL:
-        versions.append(cel_policy_fields.minimum_version(body)[0])
-    elif form is UpstreamForm.RULES:
-        versions.append(cluster_policy_fields.minimum_version(body)[0])
+    versions = [policy_fields.OLDEST]
+    if FORMS[str(body["kind"])][1] in (UpstreamForm.CEL, UpstreamForm.RULES):
+        versions.append(policy_fields.minimum_version(body)[0])
     annotations = mapping_at(body["metadata"].get("annotations"))
     # A claim that is not a version says nothing.
     with contextlib.suppress(InputError):

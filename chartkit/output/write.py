@@ -20,7 +20,7 @@ from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.output import atomic_folder
-from chartkit.output.folders import leads_out, write_below
+from chartkit.output.atomic_folder import leads_out, write_below
 from chartkit.output.values_merge import Prefer, merge_values
 
 

@@ -18,23 +18,29 @@ from chartkit.kyverno import matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, FieldPath, Json, Location
-from chartkit.project.inheritance import Keys, inherited, whole
-from chartkit.project.monitoring import Monitoring, read_monitoring
-from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
+from chartkit.project.monitoring import (
+    Monitoring,
+    PolicyReporter,
+    read_monitoring,
+    read_policy_reporter,
+)
 from chartkit.project.settings import (
     Action,
     Exclusion,
+    Keys,
     NamedFile,
     NamespaceAction,
     PolicySettings,
     PolicyType,
     Workload,
+    inherited,
     read_action,
     read_actions,
     read_exclusions,
     read_files,
     read_policies,
     read_workloads,
+    whole,
 )
 from chartkit.suggestions import suggestion
 

@@ -16,12 +16,17 @@ import semver
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
-from chartkit.kyverno.added_releases import read_versions
-from chartkit.kyverno.releases import ReleaseData
+from chartkit.kyverno.releases import ReleaseData, read_versions
 from chartkit.model import Body, Json, Location
 from chartkit.project.environment import DEFAULTS, Environment, read_environments
-from chartkit.project.inheritance import inherited, whole
-from chartkit.project.settings import Exclusion, PolicySettings, read_exclusions, read_policies
+from chartkit.project.settings import (
+    Exclusion,
+    PolicySettings,
+    inherited,
+    read_exclusions,
+    read_policies,
+    whole,
+)
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 

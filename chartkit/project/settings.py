@@ -1,16 +1,154 @@
-"""Settings of an environment for its policies and workloads: actions, exclusions, parameters."""
+"""Settings of an environment for its policies and workloads: actions, exclusions, parameters; with
+what it inherits, below its own keys.
+
+Maps are merged key by key, single values and lists are replaced, and the lists of `ADDED` are added
+up. A parameter's value is replaced as a whole. null takes away what is inherited.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from chartkit.model import Body, Json, Location
-from chartkit.project.inheritance import Keys
+from chartkit.documents.reader import Document
+from chartkit.errors import InputError
+from chartkit.model import Body, FieldPath, Json, Location
+
+ADDED: Final = frozenset({"exclude", "workloads", "actions", "exceptions", "engineValues"})
+"""The lists that add up: those of an environment, and `exclude` and `actions` of its policies."""
+_OF_ONE: Final = frozenset({"extends", "clusters"})
+"""The keys that nothing inherits."""
+_VERSIONS: Final = ("kubernetes", "eks")
+_MODE: Final = "mode"
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one place of a document, and those that it inherits.
+
+    body: merged; own: the places that are the environment's, rather than inherited; places: the
+    path in the document of what is at a path of the body, where that is not below its parent's.
+    """
+
+    body: Body
+    document: Document = field(repr=False)
+    own: tuple[FieldPath, ...] = ((),)
+    places: Mapping[FieldPath, FieldPath] = field(default_factory=lambda: {(): ()}, repr=False)
+
+    def locate(self, *path: str | int) -> Location:
+        """Return the place of the key or list item at a path, or of its nearest parent."""
+        for length in range(len(path), -1, -1):
+            place = self.places.get(path[:length])
+            if place is not None:
+                return self.document.locate(*place, *path[length:])
+        return self.document.location
+
+    def says(self, *path: str | int) -> bool:
+        """Report whether a key is the environment's own, rather than inherited."""
+        return any(_has(self.document.body, (*place, *path)) for place in self.own)
+
+
+def whole(document: Document) -> Keys:
+    """Return the keys of a whole document."""
+    return Keys(document.body, document)
+
+
+def inherited(document: Document, places: Sequence[FieldPath]) -> Keys:
+    """Return the keys of several places of a document, merged; the last one has the last word."""
+    merged = _Merged(document)
+    for place in places:
+        merged.add(place)
+    own = tuple(place for place in places if place[:2] == places[-1][:2])
+    return Keys(merged.body, document, own, merged.places)
+
+
+def required(keys: Keys, name: str, key: str) -> Json:
+    """Return a key that a map of the keys must have, inherited or not; raise InputError."""
+    body: Body = keys.body[name]
+    if key not in body:
+        raise InputError(f"'{name}' has no '{key}'", keys.locate(name))
+    return body[key]
+
+
+class _Merged:
+    """Keys being merged, with their places."""
+
+    def __init__(self, document: Document) -> None:
+        self.body: Body = {}
+        self.places: dict[FieldPath, FieldPath] = {}
+        self._document = document
+
+    def add(self, place: FieldPath) -> None:
+        """Put the keys of a place over those that are there."""
+        body = self._document.body
+        for step in place:
+            body = body[step]
+        given: Body = body
+        self.places[()] = place
+        if any(key in given for key in _VERSIONS):
+            for key in _VERSIONS:
+                self._forget(self.body, (key,))
+        self._merge(self.body, {k: v for k, v in given.items() if k not in _OF_ONE}, (), place)
+
+    def _merge(self, below: Body, over: Body, path: FieldPath, place: FieldPath) -> None:
+        for key, value in over.items():
+            self._set(below, value, (*path, key), (*place, key))
+
+    def _set(self, below: Body, value: Json, path: FieldPath, place: FieldPath) -> None:
+        key, before = path[-1], below.get(str(path[-1]))
+        if value is None and not _is_parameter(path):
+            self._forget(below, path)
+        elif isinstance(value, list) and isinstance(before, list) and _adds_up(path):
+            for index in range(len(value)):
+                self.places[*path, len(before) + index] = (*place, index)
+            below[str(key)] = [*before, *value]
+        elif isinstance(value, dict) and isinstance(before, dict) and _merges(path, value, before):
+            below[str(key)] = own = dict(before)
+            for name in before:
+                self.places.setdefault((*path, name), (*self._place(path), name))
+            self.places[path] = place
+            self._merge(own, value, path, place)
+        else:
+            self._forget(below, path)
+            below[str(key)] = value
+            self.places[path] = place
+
+    def _place(self, path: FieldPath) -> FieldPath:
+        length = next(at for at in range(len(path), -1, -1) if path[:at] in self.places)
+        return (*self.places[path[:length]], *path[length:])
+
+    def _forget(self, below: Body, path: FieldPath) -> None:
+        below.pop(str(path[-1]), None)
+        for known in [each for each in self.places if each[: len(path)] == path]:
+            del self.places[known]
+
+
+def _adds_up(path: FieldPath) -> bool:
+    """Report whether a list is one of those of an environment, or of a policy of one."""
+    of_policy = len(path) == 3 and path[0] == "policies"
+    return path[-1] in ADDED and (len(path) == 1 or of_policy)
+
+
+def _is_parameter(path: FieldPath) -> bool:
+    return len(path) > 1 and path[-2] == "parameters" and path[0] in ("parameters", "policies")
+
+
+def _merges(path: FieldPath, value: Body, before: Body) -> bool:
+    """Report whether a map is merged with another one: it takes the place of one that is the value
+    of a parameter, or settings for another mode."""
+    return not _is_parameter(path) and value.get(_MODE, before.get(_MODE)) == before.get(_MODE)
+
+
+def _has(body: Json, path: FieldPath) -> bool:
+    for step in path:
+        if not isinstance(body, dict) or step not in body:
+            return False
+        body = body[str(step)]
+    return True
 
 
 class Action(StrEnum):

@@ -15,9 +15,9 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.backend import identity
 from chartkit.helm.kept import may_differ
-from chartkit.helm.kustomize import tree as kustomize
-from chartkit.helm.kustomize.tree import dependencies
-from chartkit.kyverno.facts import today
+from chartkit.helm.kustomize import kustomization as kustomize
+from chartkit.helm.kustomize.kustomization import dependencies
+from chartkit.kyverno.releases import today
 from chartkit.model import Body, Json, Location, mapping_at, texts_of
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.output import atomic_folder

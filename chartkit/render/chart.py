@@ -25,7 +25,7 @@ from chartkit.errors import RenderError
 from chartkit.helm import backend as helm
 from chartkit.helm.model import DryRun
 from chartkit.helm.render import RenderedChart, admit, dry_run, lint_chart, render_chart
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import Selection
 from chartkit.model import Body, Diagnostic, Resource
 from chartkit.output.write import Tree

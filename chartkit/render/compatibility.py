@@ -15,10 +15,9 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.facts import Facts
 from chartkit.kyverno.known_faults import RULE_FAULT, Change, announced, faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
-from chartkit.kyverno.releases import BUILT_IN, ReleaseData
+from chartkit.kyverno.releases import BUILT_IN, Facts, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 from chartkit.project.environment import Environment

@@ -15,13 +15,13 @@ from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.policies.installed import InstalledPolicy
 from chartkit.documents.unread import is_unread
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize.kustomization import Tree
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.lockfile import DEFAULT
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import FILE_NAME, Project, read_project
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions, shipped_exceptions

@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.project.project import Project
-from chartkit.report.notes import OBJECT_RULE
+from chartkit.report.text.layout import OBJECT_RULE
 
 HELM_WARNINGS: Final = "helm warnings"
 """The check for Helm's own warnings."""

@@ -11,7 +11,7 @@ import click
 
 from chartkit.model import Diagnostic, Severity, single_line
 from chartkit.render.model import Outcome, Row
-from chartkit.report.blocks import Block, Table
+from chartkit.report.command_report import Block, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.wording import counted, shortened

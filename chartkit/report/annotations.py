@@ -9,8 +9,7 @@ from typing import Final
 
 from chartkit.model import Severity, Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.findings import AcceptedAs
-from chartkit.report.model import INCOMPLETE, ReportOptions, summary
+from chartkit.report.model import INCOMPLETE, AcceptedAs, ReportOptions, summary
 from chartkit.report.spool import Spool
 from chartkit.safe_text import escape_controls, shown, without_commands
 

@@ -1,27 +1,32 @@
 """The output of commands that have no results of rules, in every format: what a command says for
-programs, and its findings, are all that a format needs."""
+programs, and its findings, are all that a format needs; the blocks of a report for people, which
+text and Markdown each show in their own way; parts of JSON reports by JMESPath in the standard's
+dialect, as the command line of AWS has it."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TextIO
+from typing import Any, Final, TextIO, TypeAlias
+
+import jmespath
+from jmespath.exceptions import JMESPathError, ParseError
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Body, Location, Resource, RuleResult, Severity, Status
-from chartkit.report.blocks import Block, Table, markdown_of, text_of
+from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.finding import Finding, FindingRule, FindingSink
-from chartkit.report.formats import writer_of
+from chartkit.report.formats import QUERIED, writer_of
 from chartkit.report.json_report import json_text
 from chartkit.report.junit import TestCase, junit_xml
-from chartkit.report.markdown import cut_comment
+from chartkit.report.markdown import cut_comment, markdown_table
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions
 from chartkit.report.outputs import Output, write_pieces
-from chartkit.report.query import Query
-from chartkit.report.text.layout import PLAIN, Screen
+from chartkit.report.text.layout import PLAIN, Screen, fold, table
+from chartkit.safe_text import markdown_block, markdown_cell, markdown_rows
 from chartkit.wording import shortened
 
 _OWN: Final = frozenset({"text", "json", "yaml", "ndjson", "markdown", "junit"})
@@ -178,3 +183,137 @@ def _cases(findings: Iterable[Finding]) -> str:
 
 def _message(finding: Finding) -> str:
     return f"{finding.message} ({finding.hint})" if finding.hint else finding.message
+
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading. level: from 1, the title, downwards."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells below a head; is_markup: whether the cells are Markdown already."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    is_markup: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of lines."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines that stay as they are, however long they are."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """A paragraph of Markdown."""
+
+    text: str
+
+
+Block: TypeAlias = str | Heading | Table | Items | Code | Markup
+"""A line of text, or one of these."""
+
+
+def text_of(blocks: Iterable[Block], screen: Screen) -> Iterator[str]:
+    """Yield blocks as text: lines are folded at the width of the screen, and have no colours where
+    it shows none."""
+    for block in blocks:
+        text = "\n".join(_lines(block, screen.width))
+        if not isinstance(block, Code):
+            text = fold(text, screen.width)
+        yield f"{text if screen.colour else _COLOUR.sub('', text)}\n"
+
+
+def _lines(block: Block, width: int | None) -> Iterable[str]:
+    match block:
+        case Table(head, rows):
+            return table([head, *rows], width)
+        case Items(lines) | Code(lines):
+            return lines
+        case Heading(text) | Markup(text) | text:
+            return [text]
+
+
+def markdown_of(blocks: Iterable[Block]) -> str:
+    """Return blocks as Markdown, with an empty line between them."""
+    return "\n".join(map(_markdown, blocks))
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Heading(text, level):
+            return f"{'#' * level} {markdown_cell(text)}\n"
+        case Table(head, rows, is_markup):
+            return markdown_rows(head, rows) if is_markup else markdown_table(head, rows)
+        case Items(lines):
+            return "".join(f"- {markdown_cell(line)}\n" for line in lines)
+        case Code(lines):
+            return "\n".join([*markdown_block(lines), ""])
+        case Markup(text):
+            return f"{text}\n"
+        case text:
+            return f"{markdown_cell(text)}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An expression that chooses a part of a JSON report."""
+
+    text: str
+    compiled: Any
+
+    @classmethod
+    def parse(cls, text: str) -> Query:
+        """Compile an expression; raise InputError with its column."""
+        try:
+            return cls(text, jmespath.compile(text))
+        except ParseError as error:
+            raise _wrong(text, f"column {error.lex_position + 1}: {error.msg}") from None
+        except (ValueError, RecursionError) as error:
+            raise _wrong(text, str(error)) from None
+
+    def written(self, report: Iterable[str], form: str) -> str:
+        """Return the part of a JSON report in a format; raise InputError for an expression that
+        does not fit the report."""
+        try:
+            value: Json = self.compiled.search(json.loads("".join(report)))
+            json.dumps(value)
+        except (JMESPathError, RecursionError, TypeError) as error:
+            raise _wrong(self.text, str(error)) from None
+        if form == "yaml":
+            return dump_yaml(value)
+        if form == "json":
+            return f"{json_text(value)}\n"
+        rows = value if isinstance(value, list) else [value]
+        return "".join(f"{json_text(row, indent=None)}\n" for row in rows)
+
+
+def queried(formats: Sequence[str], query: str | None) -> Query | None:
+    """Return the compiled query; raise InputError for one that no format takes."""
+    if query is None:
+        return None
+    if not set(formats) & set(QUERIED):
+        hint = f"add -o {', -o '.join(QUERIED[:-1])} or -o {QUERIED[-1]}"
+        raise InputError("--query chooses a part of a JSON report, and none is written", hint=hint)
+    return Query.parse(query)
+
+
+def _wrong(text: str, reason: str) -> InputError:
+    message = f"--query '{text}' is not JMESPath that fits: {' '.join(reason.split())}"
+    return InputError(message, hint="https://jmespath.org/specification.html has the language")

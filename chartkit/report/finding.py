@@ -22,14 +22,17 @@ from chartkit.model import (
     Severity,
     Status,
 )
-from chartkit.report.findings import (
+from chartkit.report.model import (
     NONE_ACCEPTED,
     Acceptance,
     Accepted,
     FieldPlace,
+    ReportOptions,
+    ResultCache,
     field_places,
+    resource_id,
+    rule_id,
 )
-from chartkit.report.model import ReportOptions, ResultCache, resource_id, rule_id
 
 _LINT: Final = "docs/reference/lint.md"
 FAILED: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
@@ -139,7 +142,7 @@ def _posix(file: str) -> str:
 def _in_repository(file: str, here: str) -> str:
     """Return a file's path from the root of the checkout that the current folder is in, or else of
     the one that the file is in."""
-    from chartkit.documents.checkout import checkout_top  # Only some formats ask for it.
+    from chartkit.documents.input_files import checkout_top  # Only some formats ask for it.
 
     whole = Path(here, file)
     if "://" in file or not whole.exists():

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from chartkit.documents.json_text import without_surrogates
+from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.report.finding import diagnostic_body
-from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
-from chartkit.report.model import SCHEMA_VERSION, ReportOptions, summary
+from chartkit.report.model import (
+    NONE_ACCEPTED,
+    SCHEMA_VERSION,
+    Acceptance,
+    Accepted,
+    ReportOptions,
+    field_places,
+    summary,
+)
 from chartkit.report.spool import Spool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -194,3 +204,39 @@ def _acceptance(acceptance: Acceptance) -> Body:
     """Return an acceptance for programs; an empty reason or date has no key."""
     body = {"state": acceptance.state, "reason": acceptance.reason, "until": acceptance.until}
     return {key: str(value) for key, value in body.items() if value}
+
+
+_INNER: Final = "  "
+_written: Final = lru_cache(maxsize=256)(dump_text)
+_LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
+
+
+class YamlWriter(RowFormat):
+    """A report with the keys and values of the JSON report."""
+
+    def _text(self, row: Body) -> str:
+        return f"-{''.join(_members(row, _INNER))[1:]}"
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        head: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
+        if self._options.course.is_incomplete:
+            head["incomplete"] = True
+        yield dump_yaml(head)
+        yield "results:\n" if self._spool.size else "results: []\n"
+        yield from self._spool.pieces()
+        if lists := further_lists(self._options):
+            yield dump_yaml(lists)
+
+
+def _members(row: Body, indent: str) -> Iterator[str]:
+    """Yield the members of a row in lines: `dump_yaml` writes the same, and takes far longer."""
+    for key, value in row.items():
+        if isinstance(value, str):
+            yield f"{indent}{key}: {_written(value, len(indent))}\n"
+        elif key == "fields":
+            yield f"{indent}{key}:\n"
+            for place in value:
+                lines = "".join(_members(place, f"{indent}{_INNER}"))
+                yield f"{indent}-{lines[len(indent) + 1 :]}"
+        else:
+            yield _LINE_START.sub(indent, dump_yaml({key: value}))

@@ -13,8 +13,15 @@ from typing import Final
 
 from chartkit.documents.unread import UNREAD
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
-from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id
+from chartkit.report.model import (
+    INCOMPLETE,
+    NONE_ACCEPTED,
+    Acceptance,
+    Accepted,
+    ReportOptions,
+    field_places,
+    resource_id,
+)
 from chartkit.report.spool import Spool
 from chartkit.safe_text import without_commands
 

@@ -7,8 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status, single_line
-from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
-from chartkit.report.model import COMMENT_LIMIT, INCOMPLETE, ReportOptions, resource_id, rule_id
+from chartkit.report.model import (
+    COMMENT_LIMIT,
+    INCOMPLETE,
+    NONE_ACCEPTED,
+    Accepted,
+    ReportOptions,
+    field_places,
+    resource_id,
+    rule_id,
+)
 from chartkit.report.spool import Spool
 from chartkit.safe_text import markdown_cell, markdown_rows
 

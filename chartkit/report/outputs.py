@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
-from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
-from chartkit.report.model import Divisible, ReportOptions, Writer
+from chartkit.report.model import NONE_ACCEPTED, Accepted, Divisible, ReportOptions, Writer
 
 if TYPE_CHECKING:
-    from chartkit.report.query import Query
+    from chartkit.report.command_report import Query
 
 
 class Output(NamedTuple):
@@ -151,7 +150,7 @@ def with_query(outputs: tuple[str, ...], query: str | None) -> tuple[str, ...]:
 def _queried(outputs: Sequence[Output], query: str | None) -> Query | None:
     if query is None:
         return None
-    from chartkit.report.query import queried
+    from chartkit.report.command_report import queried
 
     return queried([output.format for output in outputs], query)
 

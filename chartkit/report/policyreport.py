@@ -17,13 +17,15 @@ from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Resource, RuleResult, Status, single_line
-from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
 from chartkit.report.model import (
     INCOMPLETE,
     KYVERNO,
+    NONE_ACCEPTED,
+    Accepted,
     ReportOptions,
     ReportPer,
     ResultCache,
+    field_places,
     summary,
 )
 from chartkit.report.spool import SortedSpool, Spool, SpoolPart

@@ -25,14 +25,15 @@ from chartkit.model import (
     text_of,
     untracked,
 )
-from chartkit.network.cluster.installed import (
+from chartkit.network.cluster.reader import (
+    ApiResource,
+    Reader,
     entries_there,
     exceptions_there,
     joined,
     kinds_to_read,
     policies_there,
 )
-from chartkit.network.cluster.reader import ApiResource, Reader
 from chartkit.network.cluster.recording import RecordedSource, recorder, services_of
 from chartkit.network.cluster.source import Source
 from chartkit.network.cluster.world import live_world

@@ -14,10 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.documents.exclusion import Exclusion
 from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document
-from chartkit.documents.unread import holds_no_object
+from chartkit.documents.unread import Exclusion, holds_no_object
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.field_faults import NEWEST, FieldFault, field_faults
 from chartkit.engine.kubernetes.kinds import (
@@ -29,7 +28,7 @@ from chartkit.engine.kubernetes.kinds import (
 from chartkit.engine.kubernetes.served import kind_fault
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
-from chartkit.report.notes import OBJECT_RULE
+from chartkit.report.text.layout import OBJECT_RULE
 from chartkit.scan.gate.violation import ANNOTATION
 from chartkit.suggestions import did_you_mean, nearest, suggestion
 from chartkit.wording import counted

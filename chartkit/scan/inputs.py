@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
-from chartkit.documents.exclusion import Exclusion, exclusion
 from chartkit.documents.input_files import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import (
     decompressed,
@@ -22,7 +21,15 @@ from chartkit.documents.input_files import (
     refuse_special,
 )
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
-from chartkit.documents.unread import UNREADABLE, any_unread, holds_no_object, unread, unread_at
+from chartkit.documents.unread import (
+    UNREADABLE,
+    Exclusion,
+    any_unread,
+    exclusion,
+    holds_no_object,
+    unread,
+    unread_at,
+)
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
 from chartkit.helm.kustomize import is_kustomization
@@ -37,7 +44,7 @@ from chartkit.scan.ineffective import (
 
 if TYPE_CHECKING:
     from chartkit.helm.chart_values import ValuesSource
-    from chartkit.helm.kustomize.tree import Tree
+    from chartkit.helm.kustomize.kustomization import Tree
 
 Note = Callable[[Diagnostic], None]
 """A function that takes notes about inputs, and rows about those that cannot be read."""
@@ -254,7 +261,7 @@ def _read_input(
     if is_one and reads is not None and not reads(where):
         return []
     if is_kustomization(where):
-        from chartkit.helm.kustomize.tree import Tree
+        from chartkit.helm.kustomize.kustomization import Tree
 
         if (tree := Tree.of(where.parent, [where], False)).taken:
             return _kustomized(tree, [], chart, note, reads)
@@ -275,7 +282,7 @@ def _folder_objects(
     for row in unread_files(folder, excludes):
         note(row)
     files = list(walk(folder, note, excludes))
-    from chartkit.helm.kustomize.tree import Tree
+    from chartkit.helm.kustomize.kustomization import Tree
 
     return _kustomized(Tree.of(folder, files), files, chart, note, reads)
 

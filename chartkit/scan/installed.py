@@ -14,8 +14,7 @@ from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.errors import InputError
 from chartkit.kyverno.controllers import allows_http, controllers
 from chartkit.model import Body, Diagnostic, Resource, mapping_at, mappings_at
-from chartkit.network.cluster.installed import policies_there
-from chartkit.network.cluster.reader import Discovery, Reader, config_map_path
+from chartkit.network.cluster.reader import Discovery, Reader, config_map_path, policies_there
 from chartkit.network.cluster.source import RefusedError, Source, SourceError
 from chartkit.scan.cluster import Survey, open_cluster, served_names
 from chartkit.scan.cluster_source import ClusterSource

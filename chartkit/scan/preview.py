@@ -10,15 +10,14 @@ from typing import Any, Final
 
 import click
 
-from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import dump_documents, yaml_diff
 from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
 from chartkit.engine.jmespath.advice import advice
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
-from chartkit.output.transaction import write_together
-from chartkit.report.blocks import Block, Code
-from chartkit.report.command_report import CommandReport
+from chartkit.network.cluster.cleaning import without_secret_values
+from chartkit.output.atomic_folder import write_together
+from chartkit.report.command_report import Block, Code, CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id, rule_id
 from chartkit.safe_text import shown

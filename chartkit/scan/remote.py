@@ -19,7 +19,7 @@ from chartkit.network.downloads.remote import (
     read_remote,
 )
 from chartkit.network.http.connections import read_hosts
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 from chartkit.scan.inputs import is_stored
 from chartkit.temporary import TemporaryFolder
 

@@ -19,10 +19,9 @@ from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.formats import FORMATS
 from chartkit.report.model import COMMENT_LIMIT, Guidance
-from chartkit.report.notes import grouping
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
-from chartkit.report.text.layout import Screen
+from chartkit.report.text.layout import Screen, grouping
 from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.gate import Gate, conclude

@@ -13,9 +13,9 @@ from typing import Final
 from chartkit.documents.yaml_dump import yaml_diff
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, same
-from chartkit.testing.answers import Answer, Answers, Key, Target
-from chartkit.testing.assertions import AUTOGEN, Assertion
+from chartkit.testing.inputs import Answer, Answers, Key, Target
 from chartkit.testing.model import (
+    AUTOGEN,
     EXCLUDED,
     INVALID_POLICY,
     NOT_EVALUATED,
@@ -23,6 +23,7 @@ from chartkit.testing.model import (
     OK,
     RESOURCE_DIFF,
     RESOURCE_ERROR,
+    Assertion,
     Expectation,
     Golden,
     ResourceSpec,

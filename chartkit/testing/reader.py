@@ -14,8 +14,7 @@ from chartkit.engine.cli_files.user_files import read_values
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Json, Location
 from chartkit.suggestions import suggestion
-from chartkit.testing.assertions import read_assertions
-from chartkit.testing.model import Expectation, ResourceSpec, TestFile
+from chartkit.testing.model import Expectation, ResourceSpec, TestFile, read_assertions
 
 _CALLS: Final = "apiCallResponses"
 _ENTRIES: Final = "globalContextEntries"

@@ -13,7 +13,7 @@ from chartkit.engine.policies import RunnablePolicy, compile_any, is_policy, sor
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request, as_submitted
 from chartkit.errors import ChartkitError
-from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.library.policies import Examples, FolderPolicy
 from chartkit.model import Body, Resource, RuleResult
 from chartkit.scan.verdicts import example_world
 from chartkit.testing.inputs import TestInputs, load_inputs

@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request import Request
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import FolderPolicy
 from chartkit.model import Body, Resource, RuleResult
 from tests.conformance.field_cases import of_library, of_real
 from tests.conformance.field_changes import Outcome, change, failures

@@ -15,7 +15,7 @@ import pytest
 from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import convert
 from chartkit.engine.policies import RunnablePolicy
-from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.library.policies import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, Status
 from chartkit.scan.verdicts import example_world, judge
 from tests.policy_forms import ALL, CLUSTER, VALIDATING, compiled, render_for

@@ -14,7 +14,7 @@ from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.kyverno.cel_literals import kyverno_call
-from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.library.policies import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.scan import verdicts
 from chartkit.scan.verdicts import example_world

@@ -9,8 +9,8 @@ import pytest
 
 from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
-from chartkit.kyverno.cluster_policy_fields import minimum_version
-from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.kyverno.policy_fields import minimum_version
+from chartkit.library.policies import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from tests.policy_library import library, read, render, verdicts
 

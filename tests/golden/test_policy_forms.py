@@ -14,7 +14,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import RenderError
 from chartkit.helm.render import dry_run, render_chart
-from chartkit.kyverno import cel_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.model import Body, Resource
 from chartkit.project.project import Project, read_project
 from tests.conftest import Golden
@@ -73,7 +73,7 @@ def test_each_field_is_in_that_version(name: str, form: str) -> None:
     kyverno = _project().environment(name).kyverno
     for each in _rendered(name, form):
         group, _, version = each.body["apiVersion"].partition("/")
-        if group == cel_policy_fields.GROUP:
-            assert cel_policy_fields.minimum_version(each.body)[0] <= kyverno
-            served = [row for row in cel_policy_fields.KINDS[each.kind] if row.since <= kyverno]
+        if group == policy_fields.GROUP:
+            assert policy_fields.minimum_version(each.body)[0] <= kyverno
+            served = [row for row in policy_fields.KINDS[each.kind] if row.since <= kyverno]
             assert version == served[-1].version

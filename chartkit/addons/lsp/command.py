@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chartkit.cli.options.project import environment_option, helm_option
+from chartkit.cli.options import environment_option, helm_option
 from chartkit.errors import InputError, extra
 
 

@@ -13,7 +13,7 @@ from chartkit.addons.lsp.problems import Problem, Violation
 from chartkit.catalog.coverage.standards import guidance
 from chartkit.cli.explain import known_explanations
 from chartkit.engine import explain
-from chartkit.report.findings import field_places
+from chartkit.report.model import field_places
 from chartkit.scan.why.report import rule_lines
 
 _MOST: Final = 3

@@ -13,7 +13,7 @@ from chartkit.addons.lsp.problems import Problem, Violation, problem_of
 from chartkit.engine.kubernetes.served import minor_of
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status
 from chartkit.report.finding import FAILED
-from chartkit.report.findings import field_text
+from chartkit.report.model import field_text
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gate.gate import Acceptor
 from chartkit.scan.ineffective import ObjectFaults

@@ -137,7 +137,7 @@ class Session:
 def _project_shape(path: Path) -> Shape:
     """Return the shape of a project file, with the names of policies, parameters and profiles."""
     from chartkit.charts.policies.chart import read_libraries
-    from chartkit.library.project_schema import project_schema
+    from chartkit.library.profiles import project_schema
 
     try:
         library = read_libraries(read_project(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chartkit.cli.options.groups import number_option
+from chartkit.cli.options import number_option
 from chartkit.errors import InputError, extra
 
 

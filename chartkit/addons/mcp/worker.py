@@ -27,8 +27,7 @@ from chartkit.bundled import profiles_dir
 from chartkit.cli import boundary, terminal
 from chartkit.cli.main import COLLECTED_AFTER, cli
 from chartkit.helm.sandbox.confine import Exit, confine, die_with_parent
-from chartkit.helm.sandbox.limits import DEFAULT
-from chartkit.helm.sandbox.process import FileAccess
+from chartkit.helm.sandbox.process import DEFAULT, FileAccess
 
 _LARGEST_FILE: Final = 256 << 20
 _ROOM: Final = 30_000

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.cli.options.groups import cores
+from chartkit.cli.options import cores
 from chartkit.errors import ChartkitError
 from chartkit.helm.sandbox.confine import Exit
-from chartkit.helm.sandbox.limits import DEFAULT, size
+from chartkit.helm.sandbox.process import DEFAULT, size
 
 _MOST: Final = 4
 """The most calls that are answered at a time."""

@@ -11,9 +11,17 @@ import click
 
 from chartkit.addons.migrate.options import ConversionOptions, MigrationOptions
 from chartkit.addons.migrate.values.command import migrate_values
-from chartkit.cli.options.groups import Choice, jobs_option, number_option, takes
+from chartkit.cli.options import (
+    CHART_OPTIONS,
+    Choice,
+    context_option,
+    helm_option,
+    jobs_option,
+    number_option,
+    record_option,
+    takes,
+)
 from chartkit.cli.options.output import TEXT, Notes, OutputOptions, reports, show
-from chartkit.cli.options.project import CHART_OPTIONS, context_option, helm_option, record_option
 from chartkit.cli.terminal import progress, take_back
 
 
@@ -162,7 +170,7 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     """
     from chartkit.addons.migrate.files.report import report, text
     from chartkit.addons.migrate.files.run import migrate, write
-    from chartkit.report.blocks import text_of
+    from chartkit.report.command_report import text_of
     from chartkit.report.text.layout import PLAIN
 
     is_text = TEXT in outputs.parsed()

@@ -27,9 +27,8 @@ from chartkit.engine import (
 )
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.library.parameters import filled
-from chartkit.library.policies import read_policy
-from chartkit.library.policy import Examples, FolderPolicy, Parameter
-from chartkit.library.source_mistakes import outline_of, placed
+from chartkit.library.policies import Examples, FolderPolicy, Parameter, read_policy
+from chartkit.library.templating import outline_of, placed
 from chartkit.model import (
     WITHOUT,
     Body,

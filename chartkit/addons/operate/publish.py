@@ -18,7 +18,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.errors import ChartkitError, InputError, RenderError, extra
 from chartkit.helm import chart_folder
 from chartkit.helm.backend import HelmClient, HelmRefusedError, helm
-from chartkit.helm.packed import packed, unpacked
+from chartkit.helm.chart_folder import packed, unpacked
 from chartkit.model import Location, text_of
 from chartkit.project.project import Project
 from chartkit.temporary import temporary_folder

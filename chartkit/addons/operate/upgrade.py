@@ -15,8 +15,7 @@ from chartkit.kyverno.matrix import Support, compatibility, matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.model import Body, Diagnostic, Severity
-from chartkit.report.blocks import Block, Heading, Markup
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Heading, Markup
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.wording import counted
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.groups import number_option
+from chartkit.cli.options import number_option
 
 
 @click.command()

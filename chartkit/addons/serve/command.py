@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.cli.options.groups import Choice, number_option, takes
-from chartkit.cli.options.project import (
+from chartkit.cli.options import (
+    Choice,
     context_option,
     environment_option,
+    number_option,
     policies_from_option,
     project_environment,
     project_option,
+    takes,
 )
 from chartkit.cli.options.request import takes_request
 from chartkit.errors import InputError

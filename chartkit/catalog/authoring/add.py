@@ -23,8 +23,7 @@ from chartkit.catalog.show import needs_of
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.documents.reader import parse_yaml, read_source
 from chartkit.errors import ChartkitError, InputError
-from chartkit.library.policies import Library
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import Library, LibraryPolicy
 from chartkit.library.profiles import (
     Profile,
     ResolvedPolicy,
@@ -34,7 +33,7 @@ from chartkit.library.profiles import (
 )
 from chartkit.model import Body, Location
 from chartkit.output import atomic_folder
-from chartkit.output.transaction import write_together
+from chartkit.output.atomic_folder import write_together
 from chartkit.output.yaml_edit import rewritten
 from chartkit.project.environment import DEFAULT_PROFILES
 from chartkit.project.project import Project, read_project

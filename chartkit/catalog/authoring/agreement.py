@@ -20,11 +20,9 @@ from chartkit.engine import (
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
-from chartkit.library.policies import BAD_FILE, POLICY_FILE
-from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.library.policies import BAD_FILE, POLICY_FILE, Examples, FolderPolicy
 from chartkit.library.rendered import calls, outcomes
-from chartkit.library.source_mistakes import placed
-from chartkit.library.templating import source_documents
+from chartkit.library.templating import placed, source_documents
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.policies import compile_one
 from chartkit.scan.verdicts import Verdict, example_world, judge

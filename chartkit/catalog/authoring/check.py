@@ -27,7 +27,7 @@ from chartkit.engine.cluster_policy.generate import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, HelmMissingError, InputError
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.library.policies import (
     BAD_FILE,
     CEL_FILE,
@@ -35,11 +35,12 @@ from chartkit.library.policies import (
     METADATA_FILE,
     PARAMETERS_FILE,
     POLICY_FILE,
+    FolderPolicy,
+    Parameter,
     read_policy,
     read_shared_parameters,
 )
-from chartkit.library.policy import FolderPolicy, Parameter
-from chartkit.library.source_mistakes import covered_values
+from chartkit.library.templating import covered_values
 from chartkit.library.upstream import is_policy
 from chartkit.model import (
     Body,
@@ -56,7 +57,7 @@ from chartkit.model import (
 from chartkit.network.downloads.lockfile import LOCK_FILE, verify
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
-from chartkit.report.notes import grouped
+from chartkit.report.text.layout import grouped
 from chartkit.scan.policies import PolicySet
 from chartkit.suggestions import suggestion
 from chartkit.wording import counted
@@ -287,7 +288,7 @@ def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
 
 def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
     if policy.cel is None:
-        hint = f"write it to {CEL_FILE}, as a kind of {cel_policy_fields.GROUP}"
+        hint = f"write it to {CEL_FILE}, as a kind of {policy_fields.GROUP}"
         yield _error(FORMS, "has no form in CEL", Location(str(policy.folder)), hint)
     own = policy.examples[0]
     for file, name, what in (
@@ -330,7 +331,7 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
     """Its form must be a policy of its name, of the generation that the file is for."""
     place = Location(source.file, 1)
     bodies = [body for form in forms for body in form.bodies]
-    wanted = cel_policy_fields.GROUP if source is policy.cel else "kyverno.io"
+    wanted = policy_fields.GROUP if source is policy.cel else "kyverno.io"
     for body in bodies:
         group = str(body.get("apiVersion")).partition("/")[0]
         if not is_policy(body) or group != wanted:
@@ -355,7 +356,7 @@ def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Ite
     """The ClusterPolicy must not need a newer Kyverno than metadata.yaml claims."""
     for body in (body for form in forms for body in form.bodies):
         if source is policy.template and body.get("kind") in ("ClusterPolicy", "Policy"):
-            needed, use = cluster_policy_fields.minimum_version(body)
+            needed, use = policy_fields.minimum_version(body)
             if use is not None and needed > policy.minimum_kyverno:
                 location = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
                 message = f"claims Kyverno {policy.minimum_kyverno}, but {use.field.text} "

@@ -22,7 +22,7 @@ from chartkit.engine import is_policy
 from chartkit.errors import InputError, RenderError
 from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
-from chartkit.library.source_mistakes import repeated_keys
+from chartkit.library.templating import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, is_definition, matching, walk
 from chartkit.scan.policies import as_refusals, compile_all, is_test_file, read_policies

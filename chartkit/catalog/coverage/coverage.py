@@ -18,14 +18,12 @@ from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.catalog.model import Entry, Kind
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
-from chartkit.library.policies import Library
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import Library, LibraryPolicy
 from chartkit.library.profiles import resolve_environment
 from chartkit.model import Body
 from chartkit.project.project import Project
 from chartkit.project.settings import Action
-from chartkit.report.blocks import Block, Markup, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Markup, Table
 from chartkit.wording import counted
 
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})

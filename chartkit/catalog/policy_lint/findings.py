@@ -16,8 +16,8 @@ from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Release
 from chartkit.model import Diagnostic, Json, Resource, Severity
-from chartkit.project.inheritance import whole
 from chartkit.project.project import Project
+from chartkit.project.settings import whole
 from chartkit.scan.policies import PolicySet
 from chartkit.suggestions import suggestion
 

@@ -17,8 +17,7 @@ from chartkit.charts.plan import REPORTER, ChartPlan, layered, member, values_fi
 from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Json
-from chartkit.project.monitoring import Mode, Monitoring
-from chartkit.project.policy_reporter import Ingress, PolicyReporter
+from chartkit.project.monitoring import Ingress, Mode, Monitoring, PolicyReporter
 
 ALERTS_FILE: Final = "alerts/kyverno-alerts.yaml"
 """The alert rules, in the engine's chart."""

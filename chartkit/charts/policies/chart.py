@@ -40,7 +40,7 @@ from chartkit.charts.policies.values_schema import (
 from chartkit.charts.rbac import permissions
 from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
+from chartkit.kyverno import policy_fields, releases
 from chartkit.kyverno.cel_literals import kyverno_call
 from chartkit.kyverno.matrix import (
     ADMISSION_POLICIES,
@@ -51,8 +51,14 @@ from chartkit.kyverno.matrix import (
 )
 from chartkit.kyverno.versions import Version
 from chartkit.library.forms import VALIDATING
-from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
-from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.policies import (
+    FolderPolicy,
+    Library,
+    LibraryPolicy,
+    read_library,
+    upstream_library,
+    vendored_libraries,
+)
 from chartkit.library.profiles import (
     ResolvedPolicy,
     Selection,
@@ -279,8 +285,8 @@ class _Chart:
         }
         files = render_tree(source / "chart", context)
         files["data/policies.json"] = _json_lines(self._catalogue.names)
-        files["data/fields.json"] = _json_lines(cluster_policy_fields.as_json())
-        files["data/cel.json"] = json.dumps(cel_policy_fields.as_json(), indent=1) + "\n"
+        files["data/fields.json"] = _json_lines(policy_fields.as_json())
+        files["data/cel.json"] = json.dumps(policy_fields.cel_as_json(), indent=1) + "\n"
         needed = {each.policy.name: _permissions(each) for each in self._templates}
         needed = {name: forms for name, forms in needed.items() if forms}
         files["data/permissions.json"] = json.dumps(needed, indent=1) + "\n"
@@ -342,12 +348,12 @@ def _permissions(template: RenderedPolicy) -> Body:
 def _minimum(template: RenderedPolicy, form: PolicyType) -> Version:
     """The oldest Kyverno that serves a policy in a form."""
     if form is PolicyType.VALIDATING and template.cel_bodies:
-        return max(cel_policy_fields.minimum_version(body)[0] for body in template.cel_bodies)
+        return max(policy_fields.minimum_version(body)[0] for body in template.cel_bodies)
     if form is PolicyType.BOTH and template.cel_kind == VALIDATING:
         return max(template.policy.minimum_kyverno, _minimum(template, PolicyType.VALIDATING))
     if form is PolicyType.ADMISSION and template.cel_kind == VALIDATING:
         asks = any(map(kyverno_call, template.cel_bodies))
-        return template.policy.minimum_kyverno if asks else cluster_policy_fields.OLDEST
+        return template.policy.minimum_kyverno if asks else policy_fields.OLDEST
     return template.policy.minimum_kyverno
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.kyverno import cel_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.kyverno.cel_literals import kyverno_call
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno.policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version
 from chartkit.library.forms import VALIDATING
 from chartkit.library.rendered import RenderedPolicy
@@ -62,7 +62,7 @@ def installed(
         own = [name] if twin else [name, *_variants(name, kind, action, actions)]
         names = [*own, *(f"{each}-ephemeral" for each in own if _has_ephemeral(cel))]
         objects = [*(objects if twin else ()), *((str(cel["kind"]), each) for each in names)]
-    elif isinstance(template.policy, UpstreamPolicy) and kind in cel_policy_fields.KINDS:
+    elif isinstance(template.policy, UpstreamPolicy) and kind in policy_fields.KINDS:
         objects += [(kind, each) for each in _variants(name, kind, action, actions)]
     return InstalledPolicy(name, body, tuple(objects))
 
@@ -87,7 +87,7 @@ def _variants(
     name: str, kind: str, action: Action, actions: Sequence[NamespaceAction]
 ) -> tuple[str, ...]:
     """Return the names of the copies for namespaces with another action."""
-    settings = cel_policy_fields.settings().get(kind.removeprefix(cel_policy_fields.NAMESPACED), {})
+    settings = policy_fields.settings().get(kind.removeprefix(policy_fields.NAMESPACED), {})
     other = next((each.action for each in actions if each.action is not action), None)
     return (f"{name}-{other.value.lower()}",) if other and "action" in settings else ()
 

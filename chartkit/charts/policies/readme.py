@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.charts.plan import POLICIES, code, page, prose
 from chartkit.charts.policies.values import upstream_keys
 from chartkit.charts.policies.values_schema import Catalogue
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.model import Body
 from chartkit.safe_text import markdown_cell, markdown_rows
 

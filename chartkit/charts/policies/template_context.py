@@ -15,9 +15,9 @@ from typing import Final
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, is_standard
 from chartkit.errors import InputError
 from chartkit.helm.syntax import escape, escape_all
-from chartkit.kyverno import cel_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.kyverno.cel_literals import kyverno_call
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno.policy_fields import extends_to_controllers
 from chartkit.library import upstream
 from chartkit.library.rendered import RenderedPolicy
 from chartkit.library.upstream import UpstreamPolicy
@@ -85,7 +85,7 @@ def _cel_context(template: RenderedPolicy) -> Body:
     if not template.cel_bodies:
         return {"cel": None}
     body = template.cel_bodies[0]
-    minimum = max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    minimum = max(policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
     pods = extends_to_controllers(body)
     asks = next(filter(None, map(kyverno_call, template.cel_bodies)), None)
     return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods, "asksKyverno": asks}

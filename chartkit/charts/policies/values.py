@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.charts.plan import ALLOWED, difference
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue, overrides
 from chartkit.documents.yaml_dump import comment, commented, dump_yaml
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import Selection
 from chartkit.model import Body, FieldPath, Json
 from chartkit.project.environment import Environment

@@ -16,7 +16,7 @@ from typing import Final
 from chartkit import bundled
 from chartkit.charts.plan import POLICIES
 from chartkit.errors import InputError
-from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.policies import FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json
 from chartkit.project.settings import NamespaceAction

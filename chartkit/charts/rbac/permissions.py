@@ -27,8 +27,8 @@ from chartkit.charts.rbac.requirements import (
     subresource,
 )
 from chartkit.documents.reader import read_file
-from chartkit.kyverno.cel_policy_fields import GROUP, KINDS, NAMESPACED
 from chartkit.kyverno.controllers import CORE, ResourceName, known_kinds
+from chartkit.kyverno.policy_fields import GROUP, KINDS, NAMESPACED
 from chartkit.model import Body, FieldPath, Json, list_of, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 

@@ -82,7 +82,7 @@ def _unpacked(
     for name, content in files.items():
         if _SUBCHART.fullmatch(name):
             # Few charts bring archives, and few commands unpack any.
-            from chartkit.network.downloads.archives import unpack
+            from chartkit.network.downloads.download import unpack
 
             folder = name.rpartition("/")[0]
             inner = unpack(content, f"{place}/{name}", limits)

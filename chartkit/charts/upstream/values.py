@@ -26,7 +26,7 @@ from chartkit.library.profiles import Profile, read_profile
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.monitoring import KEY as MONITORING
-from chartkit.project.policy_reporter import KEY as POLICY_REPORTER
+from chartkit.project.monitoring import POLICY_REPORTER
 from chartkit.project.settings import Exclusion, PolicyType
 
 _STANDARDS: Final = ("restricted", "baseline")

@@ -30,8 +30,13 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Json, Location
-from chartkit.network.downloads.archives import read_archive, read_folder, unpack
-from chartkit.network.downloads.download import checked_url, download
+from chartkit.network.downloads.download import (
+    checked_url,
+    download,
+    read_archive,
+    read_folder,
+    unpack,
+)
 from chartkit.network.downloads.lockfile import (
     CHARTS,
     DEFAULT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from chartkit.cli.options.groups import Option, takes
+from chartkit.cli.options import Option, takes
 from chartkit.cli.terminal import screen
 from chartkit.report.formats import FORMATS, names
 from chartkit.report.outputs import Output, parse_all, with_query
@@ -65,8 +65,7 @@ class OutputOptions:
     def parsed(self, has_results: bool = False) -> list[Output]:
         """Return the reports that the options name; raise InputError, also for formats of results
         of policies for a command that has none."""
-        from chartkit.report.command_report import require_findings
-        from chartkit.report.query import queried
+        from chartkit.report.command_report import queried, require_findings
 
         outputs = parse_all(with_query(self.outputs, self.query))
         if not has_results:
@@ -84,8 +83,7 @@ def reports(*declared: str) -> Callable[[Callable[..., Any]], Any]:
 def show(report: CommandReport, options: OutputOptions, without: Output | None = None) -> None:
     """Write a command's report in every format that the options name; without: the one that the
     command writes itself. Raise InputError."""
-    from chartkit.report.command_report import write_report
-    from chartkit.report.query import queried
+    from chartkit.report.command_report import queried, write_report
 
     outputs = [output for output in options.parsed(report.results is not None) if output != without]
     query = queried([output.format for output in outputs], options.query)
@@ -114,7 +112,7 @@ class Notes:
 
     def _close(self) -> None:
         from chartkit.model import Severity
-        from chartkit.report.notes import grouped
+        from chartkit.report.text.layout import grouped
 
         rows = [row for row in self._rows if row.severity is not Severity.ERROR]
         for row in grouped(rows, more="chartkit scan --detailed"):

@@ -8,8 +8,7 @@ from typing import Final
 
 import click
 
-from chartkit.cli.options.groups import Choice, takes
-from chartkit.cli.options.project import CHART_OPTIONS, helm_option
+from chartkit.cli.options import CHART_OPTIONS, Choice, helm_option, takes
 from chartkit.scan import DEFAULT_PROFILE
 
 _path_option = partial(click.option, type=click.Path(path_type=Path))

@@ -16,8 +16,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document, parse_yaml, read_source, read_text, resources
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.kustomization import OBJECTS, Kustomization
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize.kustomization import OBJECTS, Kustomization, Tree
 from chartkit.model import (
     Body,
     Json,

@@ -18,7 +18,6 @@ from typing import IO, Any, Final
 from chartkit.errors import ChartkitError
 from chartkit.helm.sandbox.confine import Exit, packed
 from chartkit.helm.sandbox.helm_worker import ANSWER, HEADER, TOO_LARGE
-from chartkit.helm.sandbox.limits import Limits, size
 
 _ROOT: Final = Path(__file__).parents[3]
 _KILLED: Final = -9
@@ -341,3 +340,41 @@ def _too_large(limits: Limits) -> str:
 def _text(stream: IO[bytes], limit: int = _FAREWELL) -> str:
     stream.seek(0)
     return stream.read(limit).decode("utf-8", "replace")
+
+
+_MIB: Final = 1024 * 1024
+_GIB: Final = 1024 * _MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one call.
+
+    seconds: by the clock; cpu_seconds: of processor time, all threads together; memory: bytes of
+    private memory; output: bytes of the answer.
+    """
+
+    seconds: float = 120
+    cpu_seconds: int = 30
+    memory: int = 2 * _GIB
+    output: int = 32 * _MIB
+
+    def at_most(self, other: Limits) -> Limits:
+        """The smaller one of each limit."""
+        return Limits(
+            min(self.seconds, other.seconds),
+            min(self.cpu_seconds, other.cpu_seconds),
+            min(self.memory, other.memory),
+            min(self.output, other.output),
+        )
+
+
+DEFAULT: Final = Limits()
+
+
+def size(number: int) -> str:
+    """A number of bytes as people write it: `2 GiB`, `300 MiB`, `17 bytes`."""
+    for unit, factor in (("GiB", _GIB), ("MiB", _MIB)):
+        if number >= factor and number % factor == 0:
+            return f"{number // factor} {unit}"
+    return f"{number:,} bytes"

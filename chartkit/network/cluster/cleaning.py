@@ -1,5 +1,6 @@
 """Objects of a cluster without what no policy needs: no field managers, and in a recording no data
-of Secrets but public keys; and the public keys in Secrets that cosign is given."""
+of Secrets but public keys; Secrets as reports show them, with keys, without values; and the public
+keys in Secrets that cosign is given."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Final
 
 from chartkit.engine.ports import Cluster, KeySource, ObjectKey, SignatureError, UnknownKeyError
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, Json, Resource, mapping_at, text_of
 
 SCHEME: Final = "k8s://"
 PUBLIC_KEY: Final = "cosign.pub"
@@ -163,3 +164,38 @@ def _emptied(secret: Body) -> Body:
 
 def _blank(data: Json) -> Json:
     return dict.fromkeys(data, "") if isinstance(data, dict) else None
+
+
+_HIDDEN: Final = "(hidden)"
+
+
+def without_secret_values(body: Body | None, other: Body | None = None) -> Body | None:
+    """Return an object, or a Secret without its values.
+
+    other: the same object on the other side of a comparison; differing values remain different.
+    """
+    if body is None or Resource(body).kind != "Secret" or "/" in Resource(body).api_version:
+        return body
+    hidden = dict(body)
+    for field in _SECRETS:
+        if isinstance(body.get(field), dict):
+            there = mapping_at(other, field)
+            hidden[field] = {
+                key: _hidden(value, there.get(key)) for key, value in body[field].items()
+            }
+        elif body.get(field) is not None:
+            hidden[field] = _hidden(body[field], mapping_at(other).get(field))
+    annotations = mapping_at(body, "metadata", "annotations")
+    if LAST_APPLIED in annotations:
+        there = mapping_at(other, "metadata", "annotations")
+        applied = _hidden(annotations[LAST_APPLIED], there.get(LAST_APPLIED))
+        metadata = {**body["metadata"], "annotations": {**annotations, LAST_APPLIED: applied}}
+        hidden["metadata"] = metadata
+    return hidden
+
+
+def _hidden(value: Json, other: Json) -> str:
+    if other is None or value == other:
+        return _HIDDEN
+    # Which of two is which is not a secret, and the two must differ.
+    return f"{_HIDDEN[:-1]}, {'one' if str(value) < str(other) else 'another'} value)"

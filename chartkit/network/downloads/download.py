@@ -1,13 +1,32 @@
-"""Takes a file from a server that may be slow, broken or hostile."""
+"""Takes a file from a server that may be slow, broken or hostile, and reads folders and
+archives (tar.gz and zip), within limits and without anything but files."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import lzma
+import os
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
 from contextlib import closing
 from http import HTTPStatus
+from pathlib import Path
+from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.network.downloads.lockfile import Limits
+from chartkit.network.downloads.lockfile import (
+    PLAIN,
+    FileCollector,
+    Limits,
+    checked_name,
+    is_left_out,
+)
 from chartkit.network.http.connections import anywhere
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.transport import Request, Response, Route, Transport
@@ -89,3 +108,197 @@ def checked_url(url: str) -> Url:
     if found.authorization:
         raise InputError("a URL must not contain a name or password", location, _SECRET)
     return found
+
+
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK"
+_END: Final = b"PK\x05\x06"
+_END_SIZE: Final = 22
+_END64: Final = b"PK\x06\x07"
+_END64_SIZE: Final = 20
+_COMMENT: Final = 65535
+_ENTRY: Final = 512
+"""Bytes of a zip archive's directory that an entry may take on average."""
+_ENCRYPTED: Final = 1
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_CHUNK: Final = 65536
+
+
+def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
+    """Return an archive's files by path.
+
+    source: its name, for messages. Raises InputError for what is damaged, too much, or no plain
+    file.
+    """
+    if content.startswith(_GZIP):
+        return _untar(content, source, limits)
+    if content.startswith(_ZIP):
+        return _unzip(content, source, limits)
+    hint = "archives end in .tar.gz, .tgz or .zip"
+    raise InputError("is neither a tar.gz nor a zip archive", Location(source), hint)
+
+
+def _damaged(source: str) -> InputError:
+    return InputError("the archive is cut or damaged", Location(source))
+
+
+def _no_file(name: str, what: str, source: str) -> InputError:
+    return InputError(f"'{name}' in the archive is {what}", Location(source), PLAIN)
+
+
+class _LimitedGzip(io.RawIOBase):
+    """The content of a gzip archive, up to a limit."""
+
+    def __init__(self, content: bytes, source: str, limits: Limits) -> None:
+        self._packed = len(content)
+        self._inner = gzip.GzipFile(fileobj=io.BytesIO(content))
+        self._source = source
+        self._limits = limits
+        self._total = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Raises InputError where the archive unpacks to too much."""
+        found = self._inner.read(_CHUNK if size < 0 else min(size, _CHUNK))
+        self._total += len(found)
+        _check_ratio(self._total, self._packed, self._source, self._limits)
+        # Every file stands in blocks of 512 bytes behind a header of 512.
+        if self._total > self._limits.total + 1024 * self._limits.files:
+            text = f"is larger than {self._limits.total:,} bytes when unpacked"
+            raise InputError(text, Location(self._source))
+        return found
+
+    def drain(self) -> None:
+        """Reads what is left, so that the checksum is looked at."""
+        while self.read(_CHUNK):
+            pass
+
+
+def _check_ratio(unpacked: int, packed: int, source: str, limits: Limits) -> None:
+    if unpacked > limits.ratio_from and unpacked > limits.ratio * packed:
+        what = f"unpacks to more than {limits.ratio} times its size"
+        raise InputError(what, Location(source), "that is a zip bomb")
+
+
+def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
+    stream = _LimitedGzip(content, source, limits)
+    collected = FileCollector(source, limits)
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for count, member in enumerate(archive, 1):
+                if member.issym() or member.islnk():
+                    raise _no_file(member.name, "a link", source)
+                if member.issparse() or not (member.isreg() or member.isdir()):
+                    raise _no_file(member.name, "neither a file nor a folder", source)
+                if member.size < 0:
+                    raise _damaged(source)
+                collected.announce(count, member.size)
+                if member.isdir():
+                    continue
+                name = checked_name(member.name, source)
+                inner = archive.extractfile(member)
+                found = inner.read() if inner is not None else b""
+                if len(found) != member.size:
+                    raise _damaged(source)
+                if not is_left_out(name):
+                    collected.add(name, found)
+        stream.drain()
+    except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError, ValueError):
+        raise _damaged(source) from None
+    return collected.finish()
+
+
+def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
+    # The number of entries is checked before the directory is read, which takes memory for each.
+    at = content.rfind(_END, max(0, len(content) - _END_SIZE - _COMMENT))
+    if at < 0 or at + _END_SIZE > len(content):
+        raise _damaged(source)
+    entries, size = struct.unpack_from("<HL", content, at + 10)
+    large = content[max(0, at - _END64_SIZE) : at].startswith(_END64)
+    if large or entries > limits.files or size > limits.files * _ENTRY:
+        raise InputError(f"has more than {limits.files:,} files", Location(source))
+    collected = FileCollector(source, limits)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) != entries:
+                raise _damaged(source)
+            announced = sum(member.file_size for member in members)
+            _check_ratio(announced, len(content), source, limits)
+            for member in members:
+                mode = member.external_attr >> 16
+                kind = stat.S_IFMT(mode)
+                if kind == stat.S_IFLNK:
+                    raise _no_file(member.filename, "a link", source)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise _no_file(member.filename, "neither a file nor a folder", source)
+                if member.flag_bits & _ENCRYPTED:
+                    raise InputError("the archive is encrypted", Location(source))
+                if member.compress_type not in _METHODS:
+                    raise InputError("the archive is of an unknown kind", Location(source))
+                collected.announce(0, member.file_size)
+                if member.is_dir():
+                    continue
+                name = checked_name(member.filename, source)
+                found = _inflated(archive, member, source)
+                if not is_left_out(name):
+                    collected.add(name, found)
+    except (zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
+        raise _damaged(source) from None
+    except (NotImplementedError, RuntimeError):
+        raise InputError("the archive is of an unknown kind", Location(source)) from None
+    return collected.finish()
+
+
+def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:
+    with archive.open(member) as stream:
+        found = stream.read(member.file_size + 1)
+    if len(found) != member.file_size:
+        raise _damaged(source)
+    return found
+
+
+def read_archive(path: Path, source: str, limits: Limits) -> bytes:
+    """Return an archive's bytes; source: its name, for messages. Raises InputError."""
+    try:
+        if path.stat().st_size > limits.archive:
+            raise InputError(f"is larger than {limits.archive:,} bytes", Location(source))
+        return path.read_bytes()
+    except FileNotFoundError:
+        hint = "give a folder, a git checkout, or an archive by its path or URL"
+        raise InputError("no such file or folder", Location(source), hint) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", Location(source)) from None
+
+
+def read_folder(root: Path, limits: Limits) -> dict[str, bytes]:
+    """Return a folder's files by path; raises InputError for what is too much, or no plain file."""
+    collected = FileCollector(str(root), limits)
+    for count, entry in enumerate(_walk(root), 1):
+        name = checked_name(Path(entry.path).relative_to(root).as_posix(), str(root))
+        if is_left_out(name):
+            continue
+        if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
+            what = "a link" if entry.is_symlink() else "neither a file nor a folder"
+            raise InputError(f"'{name}' is {what}", Location(str(root)), PLAIN)
+        collected.announce(count, entry.stat(follow_symlinks=False).st_size)
+        try:
+            collected.add(name, Path(entry.path).read_bytes())
+        except OSError as error:
+            text = f"cannot be read: {error.strerror}"
+            raise InputError(text, Location(entry.path)) from None
+    return collected.finish()
+
+
+def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError as error:
+        text = f"cannot be read: {error.strerror}"
+        raise InputError(text, Location(str(folder))) from None
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if not is_left_out(entry.name):
+                yield from _walk(Path(entry.path))
+        else:
+            yield entry

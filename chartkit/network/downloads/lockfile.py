@@ -19,7 +19,7 @@ from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Json, Location, Severity
 from chartkit.network.http import limits as net
 from chartkit.output import atomic_folder
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 
 LOCK_FILE: Final = "chartkit.lock"
 VENDOR: Final = "vendor"

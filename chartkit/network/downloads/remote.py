@@ -22,14 +22,13 @@ from urllib.parse import parse_qs
 
 from chartkit.errors import ChartkitError, InputError, extra
 from chartkit.model import Location
-from chartkit.network.downloads.archives import unpack
-from chartkit.network.downloads.download import checked_url, download
+from chartkit.network.downloads.download import checked_url, download, unpack
 from chartkit.network.downloads.git import COMMIT, fetch_revision, fetch_ssh_revision, read_ssh
 from chartkit.network.downloads.lockfile import DEFAULT, Limits, checked_name, digest
 from chartkit.network.http.connections import AllowedHosts, allowed_route, anywhere
 from chartkit.network.http.transport import Route
 from chartkit.network.http.urls import is_url, shown_url
-from chartkit.output.folders import path_below
+from chartkit.output.atomic_folder import path_below
 
 _GIT: Final = re.compile(r"git(?:\+|::)(?=https?://)", re.IGNORECASE)
 _SHORT: Final = re.compile(r"[\w.+-]+@[\w.-]+:(?!//)")

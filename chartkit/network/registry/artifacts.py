@@ -15,8 +15,8 @@ from chartkit.engine.scalars.image_reference import (
     parse_reference,
 )
 from chartkit.engine.scalars.image_reference import parse_repository as repository_of
-from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.strconv import quote
+from chartkit.go.types import Base64Error, decode_base64
 from chartkit.model import Body, Json, mappings_at, text_of
 from chartkit.network.http.limits import Memory
 from chartkit.network.registry.client import (

@@ -10,8 +10,7 @@ from io import StringIO
 from itertools import filterfalse
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.documents.exclusion import project_patterns
-from chartkit.documents.unread import UNREAD, UNREADABLE, is_unread, unread_at
+from chartkit.documents.unread import UNREAD, UNREADABLE, is_unread, project_patterns, unread_at
 from chartkit.engine import (
     ENFORCE,
     Cleaner,
@@ -27,8 +26,8 @@ from chartkit.engine.kubernetes.kinds import in_namespace, is_binding
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
-from chartkit.library.policy import LibraryPolicy
-from chartkit.library.source_mistakes import source_location
+from chartkit.library.policies import LibraryPolicy
+from chartkit.library.templating import source_location
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status, mapping_at
 from chartkit.project.project import Project
 from chartkit.project.settings import Workload
@@ -37,7 +36,7 @@ from chartkit.render.checks.exclusions import Unsent, asks_kyverno
 from chartkit.render.checks.permissions import AcceptedViolations
 from chartkit.render.exceptions import heeded
 from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, own_folders, rows
-from chartkit.report.findings import field_places
+from chartkit.report.model import field_places
 from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
 from chartkit.scan.policies import PolicySet, as_refusals, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan

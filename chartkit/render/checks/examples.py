@@ -17,8 +17,14 @@ from chartkit.documents.input_files import file_state
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import Reason, is_policy
 from chartkit.helm.render import RenderedChart
-from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE
-from chartkit.library.policy import Examples, FolderPolicy, LibraryPolicy
+from chartkit.library.policies import (
+    BAD_FILE,
+    GOOD_FILE,
+    POLICY_FILE,
+    Examples,
+    FolderPolicy,
+    LibraryPolicy,
+)
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.project.settings import Action

@@ -18,9 +18,9 @@ from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, read_p
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN
-from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.policies import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import ResolvedPolicy
-from chartkit.library.source_mistakes import source_mistakes
+from chartkit.library.templating import source_mistakes
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 from chartkit.project.settings import Action

@@ -16,7 +16,7 @@ from chartkit.charts.rbac.permissions import LABEL, definitions_beside, needs
 from chartkit.charts.rbac.requirements import Needs, Permission
 from chartkit.engine import is_policy
 from chartkit.kyverno.versions import Version
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.model import (
     Body,
     Diagnostic,
@@ -31,8 +31,7 @@ from chartkit.model import (
 from chartkit.project.environment import Environment
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row, findings, rows
-from chartkit.report.findings import Accepted, AcceptedAs
-from chartkit.report.model import resource_id, rule_id
+from chartkit.report.model import Accepted, AcceptedAs, resource_id, rule_id
 from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Acceptor, about_baseline, update

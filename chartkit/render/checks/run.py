@@ -16,7 +16,7 @@ from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
-from chartkit.library.policy import LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.model import Severity
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project

@@ -14,8 +14,8 @@ from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.facts import today
 from chartkit.kyverno.known_faults import known_faults, running_release
+from chartkit.kyverno.releases import today
 from chartkit.model import Diagnostic, Severity
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.engine import read_workload

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import read_file
-from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import LIST_KEYS
 from chartkit.model import Body, FieldPath, Json, Resource, mapping_at, mappings_at, path_text
+from chartkit.network.cluster.cleaning import without_secret_values
 from chartkit.scan.api_defaults import as_stored
 from chartkit.scan.api_defaults.shape import copied
 from chartkit.schemas.compact import Schema, type_library

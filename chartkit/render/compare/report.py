@@ -21,8 +21,7 @@ from chartkit.render.compare.policy_risks import (
 )
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.environment import Side
-from chartkit.report.blocks import Block, Code, Heading, Items, Markup, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, Code, CommandReport, Heading, Items, Markup, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_cell, shown
 from chartkit.wording import abridged, counted, shortened

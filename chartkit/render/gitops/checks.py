@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
-from chartkit.documents.checkout import checkout_top
+from chartkit.documents.input_files import checkout_top
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, value_at
 from chartkit.project.environment import Environment

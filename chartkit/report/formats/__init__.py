@@ -29,7 +29,7 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "text": "chartkit.report.text:TextWriter",
         "json": "chartkit.report.json_report:JsonWriter",
-        "yaml": "chartkit.report.yaml_report:YamlWriter",
+        "yaml": "chartkit.report.json_report:YamlWriter",
         "ndjson": "chartkit.report.json_report:NdjsonWriter",
         "github": "chartkit.report.annotations:GithubWriter",
         "azure": "chartkit.report.annotations:AzureWriter",

@@ -16,9 +16,8 @@ from chartkit import SITE, __version__
 from chartkit.documents.unread import UNREAD
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
-from chartkit.report.findings import Acceptance, AcceptedAs
 from chartkit.report.json_report import json_text
-from chartkit.report.model import ReportOptions
+from chartkit.report.model import Acceptance, AcceptedAs, ReportOptions
 from chartkit.report.spool import Spool
 
 _SCHEMA: Final = (

@@ -19,9 +19,8 @@ from chartkit import __version__
 from chartkit.addon import port
 from chartkit.model import Body, Location, Places, Resource, RuleResult, Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.findings import Acceptance
 from chartkit.report.html.tally import LEGEND, RuleTally, Tally, bars, owner_of, place_of, ring
-from chartkit.report.model import INCOMPLETE, ReportOptions, summary
+from chartkit.report.model import INCOMPLETE, Acceptance, ReportOptions, summary
 from chartkit.report.spool import SortedSpool, SpoolPart
 from chartkit.safe_text import shown, shown_lines
 

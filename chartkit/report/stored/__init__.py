@@ -24,8 +24,7 @@ from chartkit.model import (
 )
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import FAILED, Finding, FindingRule
-from chartkit.report.findings import Acceptance, AcceptedAs
-from chartkit.report.model import Guidance, ReportOptions, resource_id
+from chartkit.report.model import Acceptance, AcceptedAs, Guidance, ReportOptions, resource_id
 from chartkit.safe_text import shown
 
 _PLACE: Final = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?", re.DOTALL)

@@ -14,8 +14,8 @@ from typing import Final
 from chartkit.engine.cel.library.kubernetes.naming import FORMATS as NAMED
 from chartkit.go import GoError
 from chartkit.go.duration import MINUTE, SECOND, parse_duration
-from chartkit.go.ip_address import parse_address
 from chartkit.go.regexp import compile_regex
+from chartkit.go.url import parse_address
 
 Test = Callable[[str], bool]
 

@@ -42,7 +42,7 @@ from chartkit.engine.cel.types import (
 )
 from chartkit.engine.cel.values import NONE, Value
 from chartkit.go import GoError
-from chartkit.go.base64_text import decode_base64
+from chartkit.go.types import decode_base64
 from chartkit.model import FieldPath, Json, pointer_steps
 from chartkit.scan.custom_resources.formats import read_duration
 from chartkit.scan.custom_resources.schema import Rule, Schema, member

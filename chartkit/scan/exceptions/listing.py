@@ -11,8 +11,7 @@ from pathlib import Path
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.project import Project
 from chartkit.project.settings import NamedFile
-from chartkit.report.blocks import Block, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Table
 from chartkit.report.finding import diagnostic_entry, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.scan.exceptions.files import read_files

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.report import PolicyFacts
-from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
+from chartkit.report.model import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate import GateOptions, Threshold
 from chartkit.scan.gate.selection import PolicyTraits, Selection, selected

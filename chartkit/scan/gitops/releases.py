@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents.checkout import checkout_top
+from chartkit.documents.input_files import checkout_top
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.unread import UNREAD, unread_at
 from chartkit.documents.yaml_dump import dump_yaml

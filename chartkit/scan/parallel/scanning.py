@@ -10,7 +10,7 @@ from pathlib import Path
 from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
-from chartkit.report.notes import grouped
+from chartkit.report.text.layout import grouped
 from chartkit.scan.environment import Completion, ProjectEnvironment, uncompleted
 from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.pool import can_fork, in_order

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.documents.exclusion import exclusion
 from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document
-from chartkit.documents.unread import is_unread, unread
+from chartkit.documents.unread import exclusion, is_unread, unread
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.field_faults import NEWEST
 from chartkit.engine.kubernetes.kinds import group_of
@@ -147,7 +146,7 @@ def _files(path: str, copies: Copies, excluded: Sequence[str]) -> list[Path | Di
         excludes = exclusion(where, excluded)
         found = list(unread_files(where, excludes))
         files = list(walk(where, found.append, excludes))
-        from chartkit.helm.kustomize.tree import Tree
+        from chartkit.helm.kustomize.kustomization import Tree
 
         tree = Tree.of(where, files)
         if tree.builds or tree.rows or tree.others():

@@ -21,8 +21,7 @@ from chartkit.model import (
     Status,
     pointer_text,
 )
-from chartkit.report.blocks import Block
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown

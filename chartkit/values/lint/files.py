@@ -44,7 +44,7 @@ from chartkit.output.yaml_tree import Block, Tree, data_of, unwrap
 from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
-from chartkit.report.notes import grouped
+from chartkit.report.text.layout import grouped
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import (
     OF_KEYS,

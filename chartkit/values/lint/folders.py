@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.embedded import embedded_mapping
-from chartkit.documents.exclusion import exclusion
 from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document, read_file
-from chartkit.documents.unread import UNREADABLE
+from chartkit.documents.unread import UNREADABLE, exclusion
 from chartkit.errors import InputError
 from chartkit.model import (
     Body,

@@ -454,8 +454,8 @@ def test_no_module_of_a_root_is_imported(replies: dict[str, Reply]) -> None:
 
 LITTLE_MEMORY = """
 import sys
-from chartkit.helm.sandbox import limits
-object.__setattr__(limits.DEFAULT, "memory", 200 << 20)
+from chartkit.helm.sandbox import process
+object.__setattr__(process.DEFAULT, "memory", 200 << 20)
 from chartkit.addons.mcp.worker import main
 main(*sys.argv[1:])
 """

@@ -8,10 +8,9 @@ from typing import Any, get_type_hints
 import click
 import pytest
 
-from chartkit.cli.options.groups import build
-from chartkit.cli.preview import preview
+from chartkit.cli.options import build
 from chartkit.cli.scan import scan
-from chartkit.cli.why import why
+from chartkit.cli.why import preview, why
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.requests import RequestOptions
 

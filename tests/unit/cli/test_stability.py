@@ -8,7 +8,7 @@ import pytest
 
 import chartkit.api
 from chartkit.cli import boundary
-from chartkit.cli.reports.schema import schema_of
+from chartkit.cli.schema import schema_of
 from chartkit.report.formats import FORMATS, GROUP
 from chartkit.schemas import json_schema
 from chartkit.schemas.outputs import OUTPUTS

@@ -1,12 +1,12 @@
-"""chartkit.documents.secret_values: no value of a Secret is left in what is shown of it."""
+"""chartkit.network.cluster.cleaning: no value of a Secret is left in what is shown of it."""
 
 import json
 from typing import Any
 
 import pytest
 
-from chartkit.documents.secret_values import without_secret_values
 from chartkit.model import Body
+from chartkit.network.cluster.cleaning import without_secret_values
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

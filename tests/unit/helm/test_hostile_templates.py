@@ -8,7 +8,7 @@ from chartkit.errors import RenderError
 from chartkit.helm import backend
 from chartkit.helm.gateway import Gateway
 from chartkit.helm.model import ChartError, Target
-from chartkit.helm.sandbox.limits import Limits
+from chartkit.helm.sandbox.process import Limits
 from tests.unit.helm.conftest import BACKENDS, Write, chosen
 
 _LIMITS = Limits(seconds=60, cpu_seconds=1, memory=384 * 1024 * 1024, output=4 * 1024 * 1024)

@@ -8,10 +8,9 @@ import pytest
 
 from chartkit.addons.operate.upgrade import eks_support, parse_pair, shortest
 from chartkit.errors import InputError
-from chartkit.kyverno.added_releases import read_matrix
 from chartkit.kyverno.known_faults import announced, changes, faults_of, known_faults
 from chartkit.kyverno.matrix import judge, kube_version_range, matrix
-from chartkit.kyverno.releases import BUILT_IN, ReleaseData
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData, read_matrix
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.schemas import json_schema
 from tests.unit.project.project_files import write_project

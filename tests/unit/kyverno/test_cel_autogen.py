@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno.policy_fields import extends_to_controllers
 from chartkit.model import Body, Json
 
 PODS: Body = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}

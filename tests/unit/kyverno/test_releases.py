@@ -14,7 +14,7 @@ from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import parse_release
 
 _PACKAGE = Path(chartkit.__file__).parent
-_HISTORY = frozenset({"cel_policy_fields.py", "cluster_policy_fields.py"})
+_HISTORY = frozenset({"policy_fields.py"})
 """Modules that say which version brought which field: these versions stay when others come."""
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError, RenderError
-from chartkit.kyverno import cel_policy_fields
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno import policy_fields
+from chartkit.kyverno.policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
 from chartkit.library.rendered import RenderedPolicy, read_templates
@@ -87,14 +87,14 @@ def test_other_resources_may_be_named(tmp_path: Path) -> None:
 def test_the_version_that_a_policy_needs(
     kind: str, spec: Body, version: str, field: str | None
 ) -> None:
-    found, use = cel_policy_fields.minimum_version({"kind": kind, "spec": spec})
+    found, use = policy_fields.minimum_version({"kind": kind, "spec": spec})
     assert str(found) == version
     assert (use.field.text if use else None) == field
 
 
 def test_the_tables_are_of_one_kind() -> None:
-    plain = {kind.removeprefix(cel_policy_fields.NAMESPACED) for kind in cel_policy_fields.KINDS}
-    assert plain == set(cel_policy_fields.fields()) == set(cel_policy_fields.settings())
-    for served in cel_policy_fields.KINDS.values():
+    plain = {kind.removeprefix(policy_fields.NAMESPACED) for kind in policy_fields.KINDS}
+    assert plain == set(policy_fields.cel_fields()) == set(policy_fields.settings())
+    for served in policy_fields.KINDS.values():
         assert served[-1].version == "v1"
         assert served[-1].since == Version(1, 17)

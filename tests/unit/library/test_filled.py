@@ -11,8 +11,7 @@ from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.filled import fill, filled_profile
-from chartkit.library.policies import read_library
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import FolderPolicy, read_library
 from chartkit.library.profiles import read_profile, resolve, with_parameters
 from chartkit.model import Json
 from chartkit.output.write import GeneratedChart

@@ -6,8 +6,7 @@ import pytest
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
-from chartkit.library.policies import read_library
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import FolderPolicy, read_library
 from chartkit.library.rendered import read_templates
 from chartkit.model import Body
 from tests.policy_library import library

@@ -6,8 +6,7 @@ import pytest
 
 from chartkit.errors import InputError, RenderError
 from chartkit.library.parameters import helm_body
-from chartkit.library.policies import read_library
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import FolderPolicy, read_library
 from chartkit.model import Json
 from tests.policy_library import render
 from tests.unit.project.project_files import write_policy

@@ -8,8 +8,7 @@ from chartkit.bundled import library_dir, profiles_dir
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import read_library, read_policy, upstream_library
-from chartkit.library.policy import FolderPolicy
+from chartkit.library.policies import FolderPolicy, read_library, read_policy, upstream_library
 from chartkit.library.profiles import read_profile
 from tests.unit.project.project_files import write_policy
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from chartkit.bundled import library_dir
 from chartkit.library.policies import read_library
-from chartkit.library.project_schema import project_schema
+from chartkit.library.profiles import project_schema
 
 SCHEMA: dict[str, Any] = project_schema(read_library([library_dir()]).policies.values())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.library.policies import read_library, upstream_library
-from chartkit.library.source_mistakes import source_mistakes
+from chartkit.library.templating import source_mistakes
 
 _RULE = """\
   rules:

@@ -3,7 +3,7 @@
 import pytest
 
 from chartkit.documents.reader import Source, parse_yaml
-from chartkit.library.source_mistakes import placed
+from chartkit.library.templating import placed
 
 TEMPLATE = Source(
     "policy.yaml",

@@ -15,7 +15,7 @@ from chartkit.helm.render import render_chart
 from chartkit.model import untracked
 from chartkit.network.downloads import lockfile
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
-from chartkit.output.folders import path_below, write_below
+from chartkit.output.atomic_folder import path_below, write_below
 from chartkit.output.write import GeneratedChart, Tree, lay_out, publish
 
 _NAMES = (

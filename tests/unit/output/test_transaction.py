@@ -10,7 +10,7 @@ import pytest
 from chartkit.atomic import replacing
 from chartkit.cache_folder import Store
 from chartkit.errors import InputError
-from chartkit.output.transaction import take_back, write_together
+from chartkit.output.atomic_folder import take_back, write_together
 
 
 def _contents(folder: Path) -> dict[str, str]:

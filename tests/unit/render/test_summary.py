@@ -6,7 +6,7 @@ import pytest
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.render import summary
 from chartkit.render.model import Outcome, Row, rows
-from chartkit.report.blocks import text_of
+from chartkit.report.command_report import text_of
 from chartkit.report.text.layout import Screen
 
 PLACE = Location("chartkit.yaml", 3, 5)

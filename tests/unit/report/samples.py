@@ -8,8 +8,8 @@ from typing import Final
 from chartkit.documents.reader import read_text, resources
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import PolicyFacts, ReportOptions
-from chartkit.report.findings import Acceptance, Accepted, AcceptedAs
 from chartkit.report.formats import writer_of
+from chartkit.report.model import Acceptance, Accepted, AcceptedAs
 
 TWO_PODS: Final = """\
 apiVersion: v1

@@ -15,10 +15,15 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Explanation, Location, Severity, Status
 from chartkit.report import FORMATS, formats
-from chartkit.report.command_report import CommandReport, require_findings, write_report
+from chartkit.report.command_report import (
+    CommandReport,
+    Query,
+    queried,
+    require_findings,
+    write_report,
+)
 from chartkit.report.finding import Finding, FindingFormat, diagnostic_findings
 from chartkit.report.outputs import Output, parse_all
-from chartkit.report.query import Query, queried
 from chartkit.report.text.layout import Screen
 from tests.unit.report.samples import HOSTILE
 

@@ -1,4 +1,4 @@
-"""chartkit.report.findings: every format has the field of a failure, its place, and what is
+"""chartkit.report.model: every format has the field of a failure, its place, and what is
 accepted."""
 
 import json
@@ -12,7 +12,7 @@ import pytest
 from chartkit.documents.reader import read_text, resources
 from chartkit.model import RuleResult, RuleType, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
-from chartkit.report.findings import Acceptance, Accepted, AcceptedAs, field_text
+from chartkit.report.model import Acceptance, Accepted, AcceptedAs, field_text
 
 POD = """\
 apiVersion: v1

@@ -8,11 +8,9 @@ import pytest
 
 from chartkit.helm.render import render_chart
 from chartkit.model import RuleResult, RuleType, Status
-from chartkit.report.findings import field_places
-from chartkit.report.json_report import JsonWriter
-from chartkit.report.model import ReportOptions
+from chartkit.report.json_report import JsonWriter, YamlWriter
+from chartkit.report.model import ReportOptions, field_places
 from chartkit.report.text import TextWriter
-from chartkit.report.yaml_report import YamlWriter
 
 RESULT = RuleResult(
     "p", "r", RuleType.VALIDATION, Status.FAIL, "no", fields=("/spec/ports/0/port", "/spec/type")

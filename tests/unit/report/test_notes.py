@@ -1,7 +1,7 @@
 """Notes of one kind are one line."""
 
 from chartkit.model import Diagnostic, Location, Severity
-from chartkit.report.notes import grouped
+from chartkit.report.text.layout import grouped
 
 
 def _row(message: str, line: int, severity: Severity = Severity.NOTE) -> Diagnostic:

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from chartkit import SITE
-from chartkit.cli.reports.schema import schemas
+from chartkit.cli.schema import schemas
 from chartkit.documents.reader import read_file
 from chartkit.model import mapping_at
 from chartkit.schemas import json_schema

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult
-from chartkit.testing.report import Options, report
+from chartkit.testing.report import Options, coverage_of, report
 from chartkit.testing.runner import run_tests
 from tests.command_reports import in_format
 from tests.shared import ROOT

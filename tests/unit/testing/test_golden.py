@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.testing.golden import update
+from chartkit.testing.new import update
 from chartkit.testing.runner import run_tests
 from tests.unit.testing.objects import PATCHED, ROWS, write_test
 

@@ -7,9 +7,8 @@ import pytest
 from chartkit.engine.policies import NO_ATTACHMENTS
 from chartkit.errors import InputError
 from chartkit.report.text.layout import Screen
-from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult, Verdict
-from chartkit.testing.report import Options, report
+from chartkit.testing.report import Options, coverage_of, report
 from chartkit.testing.runner import run_tests
 from chartkit.testing.sources import Sources
 from tests.command_reports import OWN, in_format

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.testing.runner import run_tests
-from chartkit.testing.selection import Selection
+from chartkit.testing.runner import Selection, run_tests
 from tests.unit.testing.objects import write_test
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from chartkit import SITE
 from chartkit.addons.operate.commands.facts import read_facts
-from chartkit.cli.reports.schema import schemas
+from chartkit.cli.schema import schemas
 
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = """\

@@ -17,8 +17,7 @@ from chartkit.addons.migrate.plan.report import columns
 from chartkit.addons.migrate.proof import Proof
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Diagnostic, Location, Severity
-from chartkit.report.blocks import Block, Heading, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Heading, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines

@@ -47,7 +47,7 @@ from chartkit.helm.chart_values import read_values
 from chartkit.helm.model import Target as HelmTarget
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording
-from chartkit.output.transaction import write_together
+from chartkit.output.atomic_folder import write_together
 from chartkit.report.outputs import with_line_ends
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN, Note, read_inputs
@@ -450,7 +450,7 @@ def given_objects(
 
 
 def _recorded(folder: Path, legacy: Sequence[LegacyObject]) -> Iterator[Resource]:
-    from chartkit.network.cluster.installed import kinds_to_read
+    from chartkit.network.cluster.reader import kinds_to_read
     from chartkit.scan.cluster import open_cluster
 
     policies = list[CompiledPolicy]()

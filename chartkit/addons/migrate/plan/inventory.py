@@ -16,9 +16,8 @@ from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.accepted import accepted
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
-from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
-from chartkit.documents.unread import is_unread
+from chartkit.documents.unread import exclusion, is_unread
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
@@ -141,7 +140,7 @@ def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inve
 
 def cluster_inventory(reader: Reader) -> Inventory:
     """Return the legacy objects of a cluster."""
-    from chartkit.network.cluster.installed import legacy_there
+    from chartkit.network.cluster.reader import legacy_there
 
     legacy_objects = [_legacy(resource) for resource in legacy_there(reader)]
     unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())

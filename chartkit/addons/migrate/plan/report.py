@@ -14,8 +14,7 @@ from chartkit.addons.migrate.plan.origin import Origin
 from chartkit.addons.migrate.plan.planned import Convertibility, Plan, Tally
 from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Body, Diagnostic, Severity
-from chartkit.report.blocks import Block, Heading, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Heading, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.groups import Choice
+from chartkit.cli.options import Choice
 from chartkit.cli.terminal import unfolded
 
 

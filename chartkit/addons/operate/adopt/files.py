@@ -16,16 +16,15 @@ from chartkit.addons.operate.adopt.engine import (
     values_document,
 )
 from chartkit.addons.operate.adopt.model import EngineValues, Estate, Outcome, Piece, Row
-from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
-from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
+from chartkit.documents.unread import UNREADABLE, exclusion, is_unread, unread_at
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of, is_binding
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import first_code
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.helm.kustomize.build import build
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize.kustomization import Tree
 from chartkit.library import upstream
 from chartkit.model import Diagnostic, Location, Resource, mapping_at
 from chartkit.scan.inputs import (

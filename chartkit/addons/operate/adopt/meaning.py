@@ -19,8 +19,7 @@ from chartkit.addons.operate.adopt.policies import AdoptedPolicy
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.errors import ChartkitError, InputError
-from chartkit.library.policies import Library
-from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.policies import FolderPolicy, Library, LibraryPolicy
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body, Resource, Track, mapping_at, untracked
 from chartkit.wording import counted

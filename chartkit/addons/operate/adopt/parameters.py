@@ -17,8 +17,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.fmt import go_json
 from chartkit.library.parameters import check_for_policy
-from chartkit.library.policies import Library
-from chartkit.library.policy import Examples, FolderPolicy, Parameter
+from chartkit.library.policies import Examples, FolderPolicy, Library, Parameter
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body, Json, Resource
 

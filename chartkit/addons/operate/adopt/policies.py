@@ -32,7 +32,7 @@ from chartkit.go.fmt import go_json
 from chartkit.library import upstream
 from chartkit.library.upstream import UpstreamLibrary
 from chartkit.model import Body, Resource, mapping_at, mappings_at
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 from chartkit.render.compare.fields import compare
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted

@@ -13,8 +13,7 @@ import click
 from chartkit.addons.operate.adopt.model import Outcome, Row
 from chartkit.addons.operate.adopt.run import Adoption
 from chartkit.model import Body, Diagnostic, Severity, single_line
-from chartkit.report.blocks import Block
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 

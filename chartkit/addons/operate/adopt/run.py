@@ -45,13 +45,11 @@ from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import read_library, vendored_libraries
 from chartkit.library.upstream import is_policy_name
 from chartkit.model import Json, Location, Resource, Track, mapping_at, mappings_at, untracked
-from chartkit.network.cluster.installed import entry_objects, exception_objects
-from chartkit.network.cluster.reader import SECRETS, Reader
+from chartkit.network.cluster.reader import SECRETS, Reader, entry_objects, exception_objects
 from chartkit.network.cluster.recording import is_recording
 from chartkit.network.cluster.source import RefusedError, ReleaseError, with_query
 from chartkit.output import atomic_folder
-from chartkit.output.folders import path_below
-from chartkit.output.transaction import write_together
+from chartkit.output.atomic_folder import path_below, write_together
 from chartkit.project.project import FILE_NAME
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource

@@ -19,7 +19,7 @@ from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource, RuleResult, Track, mappings_at, untracked
 from chartkit.network.cluster.source import SourceError
-from chartkit.output.folders import write_below
+from chartkit.output.atomic_folder import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import read_project
 from chartkit.render.checks.engine import compiled_set

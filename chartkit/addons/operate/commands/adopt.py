@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.addon import required
-from chartkit.cli.options.groups import takes
+from chartkit.cli.options import context_option, helm_option, record_option, takes
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
-from chartkit.cli.options.project import context_option, helm_option, record_option
 from chartkit.cli.terminal import take_back, track
 
 if TYPE_CHECKING:

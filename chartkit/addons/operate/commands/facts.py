@@ -16,7 +16,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 
 if TYPE_CHECKING:
-    from chartkit.kyverno.facts import Facts
+    from chartkit.kyverno.releases import Facts
 
 _LARGEST: Final = 1 << 20
 """The size of a file of facts in bytes; chartkit's own has 40,000."""
@@ -46,14 +46,14 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
     """
     from chartkit.cache_folder import FACTS, Store
     from chartkit.kyverno import releases
-    from chartkit.kyverno.facts import KEY
+    from chartkit.kyverno.releases import FACTS_KEY
 
     if reset == (source is not None) or (reset and digest):
         raise click.UsageError("give FILE, URL or --reset")
     if digest is not None and not _DIGEST.fullmatch(digest):
         raise click.UsageError("--sha256 takes 64 hexadecimal digits")
     if source is None:
-        Store(FACTS).remove(KEY)
+        Store(FACTS).remove(FACTS_KEY)
         click.echo(f"in use again: {releases.own_facts()}")
         return
     content, shown = _checked(source, digest)
@@ -70,10 +70,10 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
 
 def _keep(found: Facts) -> None:
     from chartkit.cache_folder import FACTS, Store
-    from chartkit.kyverno.facts import KEY, kept
+    from chartkit.kyverno.releases import FACTS_KEY, kept
 
     store = Store(FACTS)
-    store.save(KEY, {"body": found.body, "source": found.source, "digest": found.digest})
+    store.save(FACTS_KEY, {"body": found.body, "source": found.source, "digest": found.digest})
     if kept() != found:
         hint = "CHARTKIT_CACHE names another folder, to which only you may write"
         raise InputError(f"the facts cannot be kept in {store.folder}", hint=hint)
@@ -84,9 +84,15 @@ def read_facts(content: bytes, source: str) -> Facts:
     chartkit does."""
     from chartkit.documents.input_files import decoded
     from chartkit.documents.reader import read_text
-    from chartkit.kyverno.added_releases import Section, check_rows, day_of
-    from chartkit.kyverno.facts import Facts, schema, today
-    from chartkit.kyverno.releases import own_facts
+    from chartkit.kyverno.releases import (
+        Facts,
+        Section,
+        check_rows,
+        day_of,
+        own_facts,
+        schema,
+        today,
+    )
     from chartkit.kyverno.versions import parse_version
     from chartkit.schemas import json_schema
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chartkit.cli import boundary
-from chartkit.cli.options.groups import number_option
-from chartkit.cli.options.project import context_option, helm_option, project_option
+from chartkit.cli.options import context_option, helm_option, number_option, project_option
 
 if TYPE_CHECKING:
     from chartkit.addons.operate.install.releases import Releases

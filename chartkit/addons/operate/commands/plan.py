@@ -11,9 +11,8 @@ import click
 
 from chartkit.addons.migrate.command import INVENTORY_OPTIONS
 from chartkit.addons.migrate.options import InventoryOptions
-from chartkit.cli.options.groups import Choice, takes
+from chartkit.cli.options import Choice, matrix_option, project_option, takes
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import matrix_option, project_option
 from chartkit.cli.terminal import progress
 from chartkit.errors import InputError
 from chartkit.scan.gate import Threshold
@@ -81,7 +80,7 @@ def plan(
     not known and for input that cannot be read.
     """
     from chartkit.addons.operate.upgrade import Plan, report, shortest
-    from chartkit.kyverno.facts import today
+    from chartkit.kyverno.releases import today
 
     options.parsed()
     first, release, data, values = _start(environment, start, path, matrix)
@@ -134,7 +133,7 @@ def _start(
     values of the environment's engine."""
     from chartkit.addons.operate.rehearsal.facts import environment_values
     from chartkit.addons.operate.upgrade import Pair, parse_pair
-    from chartkit.kyverno.added_releases import read_matrix
+    from chartkit.kyverno.releases import read_matrix
     from chartkit.kyverno.versions import parse_release
     from chartkit.project.project import read_project
 

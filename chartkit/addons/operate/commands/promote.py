@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 
 from chartkit.addons.operate.promote.options import PromoteOptions
-from chartkit.cli.options.groups import number_option, takes
+from chartkit.cli.options import context_option, helm_option, number_option, project_option, takes
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
-from chartkit.cli.options.project import context_option, helm_option, project_option
 from chartkit.cli.terminal import take_back
 
 

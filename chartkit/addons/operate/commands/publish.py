@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.project import helm_option, project_option
+from chartkit.cli.options import helm_option, project_option
 
 if TYPE_CHECKING:
     from chartkit.addons.operate.publish import ChartArchive

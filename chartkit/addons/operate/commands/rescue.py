@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.options import context_option
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import context_option
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from chartkit.helm.chart_values import read_values
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
-from chartkit.kyverno.facts import today
+from chartkit.kyverno.releases import today
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
 from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster

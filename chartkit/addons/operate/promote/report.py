@@ -12,8 +12,7 @@ from chartkit.addons.operate.promote.model import PlannedPolicy, Verdict, Violat
 from chartkit.addons.operate.promote.promotions import evidence_body
 from chartkit.addons.operate.promote.run import Promotion
 from chartkit.model import Body, Diagnostic, Severity, single_line
-from chartkit.report.blocks import Block, Heading, Items, Markup, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Heading, Items, Markup, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 

@@ -29,7 +29,7 @@ from chartkit.errors import InputError
 from chartkit.library.profiles import resolve_environment
 from chartkit.model import Body, Json, Location, mapping_at, mappings_at
 from chartkit.output import atomic_folder
-from chartkit.output.transaction import write_together
+from chartkit.output.atomic_folder import write_together
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project, parse_project, read_project
 from chartkit.project.settings import Action

@@ -14,8 +14,15 @@ from chartkit.addons.operate.rehearsal.run import RANKS, Rehearsal
 from chartkit.addons.operate.rehearsal.todo import tasks
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body, Diagnostic, Resource, Severity
-from chartkit.report.blocks import Block, Code, Heading, Items, Table, text_of
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import (
+    Block,
+    Code,
+    CommandReport,
+    Heading,
+    Items,
+    Table,
+    text_of,
+)
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.report.text.layout import Screen

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from chartkit.addons.operate.rescue.diagnosis import Diagnosis
 from chartkit.addons.operate.rescue.webhooks import FAIL
 from chartkit.model import Body
-from chartkit.report.blocks import Block
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport
 
 _SHOWN = 10
 

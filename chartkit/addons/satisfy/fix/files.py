@@ -16,7 +16,7 @@ from chartkit.documents.input_files import SUFFIXES, read_bytes
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Json, Location, same
-from chartkit.output.transaction import write_together
+from chartkit.output.atomic_folder import write_together
 from chartkit.output.yaml_edit import NOT_EDITABLE, rewritten
 
 _MOST_BYTES: Final = 16 << 20

@@ -12,8 +12,7 @@ from chartkit.documents.reader import read_text
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.model import Body, Diagnostic, FieldPath, RuleResult, Severity, pointer_of
-from chartkit.report.blocks import Block, Code
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, Code, CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.wording import counted

@@ -21,8 +21,7 @@ from chartkit.engine import Operation, Reason, RunnablePolicy
 from chartkit.engine.configuration import RESOURCE_FILTERS
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Status, mapping_at
 from chartkit.report import PolicyFacts
-from chartkit.report.blocks import Block, Heading, Items, Table
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import Block, CommandReport, Heading, Items, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 

@@ -19,8 +19,14 @@ from chartkit.engine.context.global_context import is_global_context_entry
 from chartkit.engine.kubernetes.kinds import in_namespace, is_binding
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Resource
-from chartkit.network.cluster.installed import policies_there
-from chartkit.network.cluster.reader import NAMESPACES, ApiResource, Discovery, Reader, sample
+from chartkit.network.cluster.reader import (
+    NAMESPACES,
+    ApiResource,
+    Discovery,
+    Reader,
+    policies_there,
+    sample,
+)
 from chartkit.scan.cluster import Survey, answers
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import ProjectEnvironment

@@ -15,7 +15,7 @@ from chartkit.addons.signatures.trust.certificates import read_certificates
 from chartkit.engine.ports import SignatureError
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import LookupFailed
-from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.types import Base64Error, decode_base64
 from chartkit.model import Body, Json
 from chartkit.network.registry.artifacts import Artifacts, image_of
 from chartkit.network.registry.client import read_json

@@ -20,10 +20,9 @@ from chartkit.addons.signatures.notary.chain import (
 from chartkit.addons.signatures.notary.words import ZERO
 from chartkit.addons.signatures.trust.certificates import read_certificate
 from chartkit.engine.ports import SignatureError
-from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment
-from chartkit.go.types import GoTypes
+from chartkit.go.types import Base64Error, GoTypes, decode_base64
 from chartkit.model import Json
 
 X509: Final = "notary.x509"

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.catalog.policy_lint.rule import Fault, Subject, policy_rule
 from chartkit.engine.kubernetes.kinds import ADMISSION, ADMISSION_GROUP, group_of
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.kyverno import policy_fields
 from chartkit.kyverno.known_faults import (
     Change,
     ChangeKind,
@@ -54,12 +54,12 @@ def young_field(subject: Subject) -> Iterator[Fault]:
     if version is None:
         return
     if subject.cluster_policy is not None:
-        for use in cluster_policy_fields.needed(body):
+        for use in policy_fields.needed(body):
             if use.field.since > version.minor_version:
                 yield _field(subject, use)
         return
-    if subject.resource.kind in cel_policy_fields.KINDS and subject.cel_policy is not None:
-        needed, newest = cel_policy_fields.minimum_version(body)
+    if subject.resource.kind in policy_fields.KINDS and subject.cel_policy is not None:
+        needed, newest = policy_fields.minimum_version(body)
         if needed > version.minor_version and newest is None:
             message = f"Kyverno {version} has no {subject.resource.kind}: it came with {needed}"
             yield Fault(("kind",), message)
@@ -67,7 +67,7 @@ def young_field(subject: Subject) -> Iterator[Fault]:
             yield _field(subject, newest)
 
 
-def _field(subject: Subject, use: cluster_policy_fields.Use) -> Fault:
+def _field(subject: Subject, use: policy_fields.Use) -> Fault:
     message = f"Kyverno {subject.kyverno} has no {use.field.text}: it came with {use.field.since}"
     return Fault(use.path, message, "an API server drops the field")
 

@@ -35,8 +35,8 @@ from chartkit.engine.ports.signatures import METHODS, expanded, nested_set
 from chartkit.engine.ports.world import BlobSource
 from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError, Reraise, raising
-from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
+from chartkit.go.types import Base64Error, decode_base64
 from chartkit.model import Body, Json, RuleResult, Status, mapping_at, pointer_of
 
 _DOMAIN: Final = "cosign.sigstore.dev"

@@ -16,8 +16,8 @@ from chartkit.engine.cluster_policy.manifests.differences import leaves, matches
 from chartkit.engine.ports.signatures import LoggedBlob, SignatureError
 from chartkit.engine.ports.world import BlobSource
 from chartkit.errors import EvaluationError, InputError, LookupFailed
-from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import UnsupportedValueError, go_json
+from chartkit.go.types import Base64Error, decode_base64
 from chartkit.model import Body, Json, mapping_at
 
 _MOST_BYTES: Final = 4 * 1024 * 1024

@@ -14,9 +14,9 @@ from chartkit.engine.jmespath.declaration import FunctionSpec, function, to_json
 from chartkit.engine.jmespath.expression import FunctionError
 from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.errors import InputError, Reraise
-from chartkit.go.base64_text import decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import parse_json as read_json
+from chartkit.go.types import decode_base64
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 

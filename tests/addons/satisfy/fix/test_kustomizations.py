@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.helm.kustomize.tree import program
+from chartkit.helm.kustomize.kustomization import program
 from tests.addons.satisfy.fix.runs import fix, written
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: x\n"

@@ -10,7 +10,7 @@ import pytest
 from chartkit.charts.policies.chart import plan_for_profile
 from chartkit.documents.reader import read_file
 from chartkit.helm.render import render_chart
-from chartkit.kyverno.cluster_policy_fields import fields
+from chartkit.kyverno.policy_fields import fields
 from chartkit.model import Body
 from chartkit.schemas.crds import definition, kinds
 

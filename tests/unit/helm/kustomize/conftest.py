@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize.kustomization import Tree
 
 Write = Callable[[dict[str, str]], Tree]
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from chartkit.helm.kustomize.build import build
-from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import ProgramResult, Programs
+from chartkit.helm.sandbox.process import Limits, ProgramResult, Programs
 from chartkit.model import Resource
 from tests.unit.helm.kustomize.conftest import POD, Write
 

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.helm.kustomize.kustomization import Repository
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize.kustomization import Repository, Tree
 from tests.unit.helm.kustomize.conftest import POD, Write
 
 PREFIX = "namePrefix: a-\n"

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.helm.sandbox.limits import Limits, size
-from chartkit.helm.sandbox.process import FileAccess, ProgramResult, Programs, StoppedError
+from chartkit.helm.sandbox.process import (
+    FileAccess,
+    Limits,
+    ProgramResult,
+    Programs,
+    StoppedError,
+    size,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone enforces it")
 _LIMITS = Limits(seconds=20, cpu_seconds=1, memory=64 * 1024 * 1024, output=100_000)

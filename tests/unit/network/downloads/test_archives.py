@@ -10,7 +10,7 @@ import pytest
 
 from chartkit.catalog.vendoring import strip_root
 from chartkit.errors import InputError
-from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.download import unpack
 from chartkit.network.downloads.lockfile import DEFAULT
 from tests.cpu import ends_soon
 from tests.unit.network.downloads.archive_files import (

@@ -12,8 +12,8 @@ from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.costs import bounded, bounded_value
 from chartkit.engine.cel.library.printing import json_of
 from chartkit.engine.cel.values import Value
-from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
+from chartkit.go.types import Base64Error, decode_base64
 
 
 @overload("base64_decode_string: base64.decode(string) -> bytes", cost=costs.of_traversal_and_call)

@@ -18,8 +18,8 @@ from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Re
 from chartkit.engine.cel.notation import named
 from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.cel.values import Value
-from chartkit.go.ip_address import AddressError, parse_address
 from chartkit.go.strconv import quote
+from chartkit.go.url import AddressError, parse_address
 
 IP: Final = named(opaque("net.IP"))
 

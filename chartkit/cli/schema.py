@@ -1,4 +1,5 @@
-"""`chartkit schema`: the JSON Schemas of chartkit's JSON outputs and files."""
+"""`chartkit schema`: the JSON Schemas of chartkit's JSON outputs and files; `chartkit completion`:
+the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
+from chartkit.cli.options import Choice
 from chartkit.cli.terminal import show_rows
 from chartkit.errors import InputError
 from chartkit.suggestions import suggestion
@@ -78,7 +81,7 @@ def _schema(name: str) -> Any:
 
     if name == "project":
         from chartkit.charts.policies.chart import read_libraries
-        from chartkit.library.project_schema import project_schema
+        from chartkit.library.profiles import project_schema
         from chartkit.project.project import FILE_NAME, read_project
 
         # The names of policies are those of the project in this folder, too.
@@ -91,3 +94,23 @@ def _schema(name: str) -> Any:
 
         return engine_schema()
     return output_schema(name)
+
+
+_SHELLS: Final[dict[str, type[ShellComplete]]] = {
+    "bash": BashComplete,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
+
+
+@click.command()
+@click.argument("shell", type=Choice(list(_SHELLS)))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script that completes commands, options and file names in SHELL.
+
+    bash and zsh load it with `eval "$(chartkit completion bash)"` in ~/.bashrc or ~/.zshrc, fish
+    with `chartkit completion fish | source`.
+    """
+    command = context.find_root().command
+    click.echo(_SHELLS[shell](command, {}, "chartkit", "_CHARTKIT_COMPLETE").source())

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.groups import number_option
+from chartkit.cli.options import (
+    environment_option,
+    number_option,
+    project_environment,
+    project_option,
+)
 from chartkit.cli.options.output import Notes, OutputOptions, reports, show
-from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import takes_request
 from chartkit.errors import InputError
 

@@ -1,7 +1,10 @@
-"""Fields of a ClusterPolicy by Kyverno version, and their defaults (`policy_fields.yaml`).
+"""Fields of policies by Kyverno version, and their defaults (`policy_fields.yaml`); the kinds of
+policies.kyverno.io, and the API version of each.
 
 An API server silently drops a field that its CRD does not know, so that a field written too early
-means something else than its author thinks.
+means something else than its author thinks. Policies in CEL are written in the API version that
+holds most of the kind: 1.16 serves v1beta1 too, but its MutatingPolicy there has other fields than
+every other version's.
 """
 
 from __future__ import annotations
@@ -9,17 +12,47 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at, mappings_at
 
 OLDEST = Version(1, 6)
 """The oldest Kyverno that chartkit knows; a field without an entry here was there already."""
 
 _DATA = Path(__file__).with_name("policy_fields.yaml")
 _ABSENT = object()
+
+
+GROUP = "policies.kyverno.io"
+NAMESPACED = "Namespaced"
+
+
+class ServedVersion(NamedTuple):
+    """From which Kyverno version on a kind is written in which API version."""
+
+    since: Version
+    version: str
+
+
+def _served(*pairs: tuple[int, str]) -> tuple[ServedVersion, ...]:
+    return tuple(ServedVersion(Version(1, minor), version) for minor, version in pairs)
+
+
+KINDS: Mapping[str, tuple[ServedVersion, ...]] = {
+    "ValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
+    "ImageValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
+    "MutatingPolicy": _served((15, "v1alpha1"), (17, "v1")),
+    "GeneratingPolicy": _served((15, "v1alpha1"), (17, "v1")),
+    "DeletingPolicy": _served((15, "v1alpha1"), (17, "v1")),
+    "NamespacedValidatingPolicy": _served((16, "v1beta1"), (17, "v1")),
+    "NamespacedImageValidatingPolicy": _served((16, "v1beta1"), (17, "v1")),
+    "NamespacedDeletingPolicy": _served((16, "v1beta1"), (17, "v1")),
+    "NamespacedMutatingPolicy": _served((17, "v1")),
+    "NamespacedGeneratingPolicy": _served((17, "v1")),
+}
+"""The kinds, those of a namespace among them; the newest version stands last."""
 
 
 class Field(NamedTuple):
@@ -69,6 +102,22 @@ def fields() -> tuple[Field, ...]:
     )
 
 
+@cache
+def cel_fields() -> Mapping[str, tuple[Field, ...]]:
+    """Return the fields below spec that are younger than their kind, by kind."""
+    table = tables()["celPolicies"]
+    return {kind: tuple(read_fields(each["fields"])) for kind, each in table.items()}
+
+
+@cache
+def settings() -> Mapping[str, Mapping[str, Version]]:
+    """Return the settings of each kind in the chart's values, and the first Kyverno with each."""
+    return {
+        kind: {key: parse_version(since, "Kyverno") for key, since in each["settings"].items()}
+        for kind, each in tables()["celPolicies"].items()
+    }
+
+
 class Use(NamedTuple):
     """A field that a policy uses, and where: the path with its list indexes, below the policy."""
 
@@ -77,16 +126,23 @@ class Use(NamedTuple):
 
 
 def minimum_version(policy: Body) -> tuple[Version, Use | None]:
-    """The oldest Kyverno that reads every field of a policy, and the field that says so.
+    """Return the oldest Kyverno that reads every field of a policy, and the field that says so
+    (None: the kind itself).
 
-    policy: a kyverno.io/v1 ClusterPolicy or Policy. What an older version may go without does not
-    count.
+    policy: a kyverno.io/v1 ClusterPolicy or Policy, or of one of KINDS. What an older version may
+    go without does not count.
     """
-    newest: Use | None = None
-    for use in needed(policy):
-        if newest is None or use.field.since > newest.field.since:
-            newest = use
-    return (newest.field.since, newest) if newest else (OLDEST, None)
+    kind = str(policy.get("kind"))
+    if kind in KINDS:
+        oldest = KINDS[kind][0].since
+        needs = uses(policy, cel_fields()[kind.removeprefix(NAMESPACED)])
+    else:
+        oldest, needs = OLDEST, needed(policy)
+    newest = None
+    for use in needs:
+        if use.field.since > oldest:
+            oldest, newest = use.field.since, use
+    return oldest, newest
 
 
 def needed(policy: Body) -> Iterator[Use]:
@@ -147,3 +203,40 @@ def rows(table: Iterable[Field]) -> list[Body]:
                 row[key] = getattr(entry, key)
         found.append(row | ({"optional": True} if entry.optional else {}))
     return found
+
+
+def cel_as_json() -> Body:
+    """The tables for the chart's templates; versions are numbers that order (1016 for 1.16)."""
+    return {
+        "kinds": {
+            kind: [{"since": each.since.number, "version": each.version} for each in served]
+            for kind, served in KINDS.items()
+        },
+        "fields": {kind: rows(each) for kind, each in cel_fields().items()},
+        "settings": {
+            kind: {key: since.number for key, since in each.items()}
+            for kind, each in settings().items()
+        },
+    }
+
+
+_PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+
+
+def extends_to_controllers(body: Body) -> bool:
+    """Report whether a policy matches Pods only, so that it is extended to their controllers.
+
+    Source: Kyverno's `CanAutoGen` of CEL policies.
+    """
+    kind = str(body["kind"]).removeprefix(NAMESPACED)
+    if "autogen" not in settings()[kind]:
+        return False
+    constraints = mapping_at(body, "spec", "matchConstraints")
+    rules = mappings_at(constraints, "resourceRules")
+    excluding = constraints.get("objectSelector") or constraints.get("excludeResourceRules")
+    if excluding or len(rules) != 1:
+        return False
+    [rule] = rules
+    return not rule.get("resourceNames") and all(
+        rule.get(key) == value for key, value in _PODS.items()
+    )

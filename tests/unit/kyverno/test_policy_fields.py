@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.kyverno.cluster_policy_fields import OLDEST, as_json, fields, minimum_version
+from chartkit.kyverno.policy_fields import OLDEST, as_json, fields, minimum_version
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body
 

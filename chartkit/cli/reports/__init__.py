@@ -1,1 +1,0 @@
-"""Commands about reports: those that are stored, and the schemas of all."""

@@ -18,7 +18,6 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.model import Explanation
 from chartkit.suggestions import suggestion
-from chartkit.values.lint.rules import RULES
 
 _NAMED = Path(__file__).with_name("named_checks.yaml")
 
@@ -26,6 +25,7 @@ _NAMED = Path(__file__).with_name("named_checks.yaml")
 def explanations() -> Iterator[Explanation]:
     """Yield the meaning of every id."""
     from chartkit.catalog.policy_lint.rules import RULES as POLICY_RULES
+    from chartkit.values.lint.rules import RULES
 
     yield from (rule.explanation for rule in RULES)
     yield from (rule.explanation for rule in POLICY_RULES)

@@ -322,7 +322,7 @@ class _Merged:
             return
         if self._path == _USER and value in (ABSENT, ""):
             return
-        typed = value if value is ABSENT else _of_type(value, self.type)
+        typed = value if value is ABSENT else _of_type(value, self.type, self._path)
         if typed is not None or self.type == ANY:
             known = chain(self._met, *self._rows)
             if not any(type(one) is type(typed) and one == typed for one in known):
@@ -365,7 +365,7 @@ class _Merged:
         elif self.type == ANY and len(self._path) > 1:
             yield from _UNTYPED
         elif self.type.startswith(LIST):
-            yield from ([], *(_several(self.type, count) for count in (1, 2)))
+            yield from ([], *(_several(self.type, count, self._path) for count in (1, 2)))
         elif self.type.startswith(MAP):
             yield from ({}, {"x": least(self.type.removeprefix(MAP))})
         elif self.type not in SCALARS:
@@ -378,7 +378,7 @@ class _Merged:
             yield from ["x", ""] if self.type == "string" else []
 
 
-def _of_type(value: Json, type_name: str) -> Json:
+def _of_type(value: Json, type_name: str, path: Path) -> Json:
     """Return a value as a field of a type may have it; None for one that it cannot have."""
     if type_name in (ANY, "int-or-string"):
         return value
@@ -403,16 +403,16 @@ def _of_type(value: Json, type_name: str) -> Json:
         return value if is_scalar and quantity_or_none(str(value)) is not None else None
     if type_name.startswith(LIST) and type(value) is int:
         # What a list is compared with is its length.
-        return _several(type_name, value) if 0 <= value <= _MOST_ELEMENTS else None
+        return _several(type_name, value, path) if 0 <= value <= _MOST_ELEMENTS else None
     wanted = list if type_name.startswith(LIST) else dict
     return value if isinstance(value, wanted) else None
 
 
-def _several(list_type: str, count: int) -> list[Json]:
-    """Return a list of some elements, which differ where they have names."""
+def _several(list_type: str, count: int, path: Path) -> list[Json]:
+    """Return a list of some elements for a place, which differ where they have names."""
     listed: list[Json] = []
     for number in range(count):
-        element = least(list_type.removeprefix(LIST))
+        element = least(list_type.removeprefix(LIST), str(path[-1]))
         if isinstance(element, dict):
             element = renamed(element, listed)
         elif isinstance(element, str) and number:

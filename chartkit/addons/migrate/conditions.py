@@ -371,7 +371,7 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
         match value:
             case Stream() if has_wildcard(str(constant)):
                 return value.exists(lambda item: fits(item.value, str(constant)))
-            case Stream() if value.is_plain and value.generators[0].elements.is_map:
+            case Stream() if value.is_keys:
                 # The keys of an object.
                 return value.generators[0].elements.child(str(constant)).is_present()
             case Stream():

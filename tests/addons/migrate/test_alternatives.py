@@ -30,13 +30,12 @@ def _map(note: str, **data: str) -> Body:
         (
             f"({_NOTE} && {_NOTE}) || 'none'",
             "a",
-            "(object.metadata.?annotations.?note.orValue('') != '' ? "
-            "object.metadata.annotations.note : 'none') != 'a'",
+            "object.metadata.?annotations.?note.orValue('') != 'a'",
         ),
         (
             "request.operation != 'DELETE' && request.object.data.a || 'b'",
             "a",
-            "(object.?data.?a.orValue('') != '' ? object.data.a : 'b') != 'a'",
+            "object.?data.?a.orValue('') != 'a'",
         ),
         (
             "lookup(request.object.data || `{}`, 'a') || ''",

@@ -121,8 +121,7 @@ def test_conditions_have_no_variables() -> None:
     found = converted(rule)
     assert found.variables == {}
     assert found.conditions == [
-        "dyn(resource.List('v1', 'nodes', '')).items.filter(item, has(item.metadata.name))"
-        ".map(item, item.metadata.name).size() > 0"
+        "dyn(resource.List('v1', 'nodes', '')).items.exists(item, has(item.metadata.name))"
     ]
 
 

@@ -124,6 +124,16 @@ def optional_field(target: str | Expr, *keys: str | int | Expr) -> Expr:
     return reduce(of_key, keys, ident(target) if isinstance(target, str) else target)
 
 
+def settled(optional: Expr) -> Expr:
+    """Return a path with optional steps as it is read where they are all there: `target.a.b`."""
+    match optional:
+        case tree.Select(operand, key):
+            return tree.Select(settled(operand), key)
+        case tree.Index(operand, key):
+            return tree.Index(settled(operand), key)
+    return optional
+
+
 def or_value(optional: Expr, default: Operand) -> Expr:
     """Return `optional.orValue(default)`."""
     return method(optional, "orValue", default)
@@ -150,7 +160,14 @@ def method(target: Operand, function: str, *args: Operand) -> Expr:
 
 
 def macro(target: Operand, function: str, variable: str, *bodies: Operand) -> Expr:
-    """Return `target.function(variable, bodies)`: `all`, `exists`, `filter`, `map` and so on."""
+    """Return `target.function(variable, bodies)`: `all`, `exists`, `filter`, `map` and so on.
+
+    An `exists` that looks for one text is an `in`.
+    """
+    match function, bodies:
+        case "exists", (tree.Binary("==", tree.Ident(name), tree.Literal(str()) as text),):
+            if name == variable:
+                return contains(target, text)
     return tree.Call(function, literal(target), (ident(variable), *map(literal, bodies)))
 
 
@@ -165,9 +182,9 @@ def compare(operator: str, left: Operand, right: Operand) -> Expr:
     CEL compares no two values of types that are known to differ: of these, one is `dyn`.
     """
     first, second = literal(left), literal(right)
-    match operator, first, second:
-        case "==" | "!=", tree.Binary("==" | "!=" | "in"), tree.Literal(bool() as value):
-            return first if (operator == "==") is value else negate(first)
+    found = _shorter(operator, first, second)
+    if found is not None:
+        return found
     if operator in ("==", "!="):
         others = {_class_of(second)}
     elif operator == "in" and isinstance(second, tree.ListLiteral):
@@ -177,6 +194,81 @@ def compare(operator: str, left: Operand, right: Operand) -> Expr:
     if _class_of(first) and any(others - {_class_of(first)}):
         first = call("dyn", first)
     return tree.Binary(operator, first, second)
+
+
+_SOME: Final = (">0", ">=1", "!=0")
+_NONE: Final = ("<=0", "<1", "==0")
+
+
+def _shorter(operator: str, first: Expr, second: Expr) -> Expr | None:
+    """Return a comparison as an author says it without the operator, or with another default; None
+    where it stays as it is."""
+    match operator, first, second:
+        case "==" | "!=", tree.Binary("==" | "!=" | "in"), tree.Literal(bool() as value):
+            return first if (operator == "==") is value else negate(first)
+        case _, tree.Call("size", tree.Call() as listed, ()), tree.Literal(int() as count):
+            some, test = _has_element(listed), f"{operator}{count}"
+            if some is not None and test in (*_SOME, *_NONE):
+                return some if test in _SOME else negate(some)
+        case "==" | "!=" | "in", tree.Call("orValue", asked, (tree.Literal(None),)), _:
+            default = _unlike(second)
+            return (
+                None
+                if default is None
+                else compare(operator, method(asked, "orValue", default), second)
+            )
+        case "==" | "!=" | "in", tree.Conditional(_, _, tree.Literal(str() as default)), _:
+            text, texts = _text_or_empty(first), _texts(second)
+            if text is not None and texts is not None:
+                texts = ["", *texts] if default in texts else [each for each in texts if each]
+                found = contains(texts, text) if len(texts) != 1 else equal(text, texts[0])
+                return negate(found) if operator == "!=" else found
+    return None
+
+
+def _text_or_empty(expr: Expr) -> Expr | None:
+    """Return `a.?b.orValue('')` of a text with another in place of an empty one:
+    `a.?b.orValue('') != '' ? a.b : 'x'`; None for another expression."""
+    match expr:
+        case tree.Conditional(tree.Binary("!=", tree.Call("orValue", asked) as text, empty), then):
+            is_empty = text.args == (empty,) == (tree.Literal(""),)
+            return text if is_empty and asked is not None and then == settled(asked) else None
+    return None
+
+
+def _texts(expr: Expr) -> list[str] | None:
+    """Return the texts of a literal or a list of literals; None for another expression."""
+    values = expr.elements if isinstance(expr, tree.ListLiteral) else (expr,)
+    texts = [each.value for each in values if isinstance(each, tree.Literal)]
+    found = [each for each in texts if isinstance(each, str)]
+    return found if len(found) == len(values) else None
+
+
+def _has_element(listed: Expr) -> Expr | None:
+    """Report whether a list has an element, of one that is filtered; None for another."""
+    match listed:
+        case tree.Call("filter", target, (tree.Ident(name), test)):
+            return macro(target, "exists", name, test)
+        case tree.Call("flatten", tree.Call("map", target, (tree.Ident(name), inner)), ()):
+            some = _has_element(inner)
+            return None if some is None else macro(target, "exists", name, some)
+        case tree.Call("map", tree.Call() as target, (_, _)):
+            return _has_element(target)
+    return None
+
+
+def _unlike(value: Expr) -> Json:
+    """Return a default that equals none of the values that another is compared with: the empty
+    value of their type, null where they have it."""
+    values = value.elements if isinstance(value, tree.ListLiteral) else (value,)
+    given = [each.value for each in values if isinstance(each, tree.Literal)]
+    kinds = set(map(type, given))
+    if len(given) < len(values) or len(kinds) != 1 or None in given:
+        return None
+    if given == [False]:
+        return True
+    empty: Json = kinds.pop()()
+    return None if empty in given else empty
 
 
 _CLASSES: Final = {
@@ -310,6 +402,10 @@ def _opposite(expr: Expr) -> Expr | None:
             return tree.Literal(not value)
         case tree.Unary("!", operand):
             return operand
+        case tree.Call("exists" | "all" as loop, target, (variable, body)):
+            opposite = _opposite(body)
+            other = "all" if loop == "exists" else "exists"
+            return None if opposite is None else method(target, other, variable, opposite)
         case tree.Binary(operator, left, right) if operator in _OPPOSITE:
             return tree.Binary(_OPPOSITE[operator], left, right)
         case tree.Binary(operator, left, right) if operator in _COMPLEMENT and _is_total(

@@ -77,6 +77,15 @@ TIMES: Final = ("metadata.creationTimestamp", "metadata.deletionTimestamp")
 """Texts that API servers write; null in what is created."""
 _HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
 """Fields that an object must have because something in them is required."""
+_CHECKED: Final = {
+    ("core.v1.Container", "image"),
+    ("core.v1.EphemeralContainer", "image"),
+    ("core.v1.PersistentVolume", "spec"),
+    ("core.v1.PersistentVolumeClaim", "spec"),
+    ("core.v1.Service", "spec"),
+    ("networking.v1.Ingress", "spec"),
+}
+"""By type: fields that an API server requires, although their types do not say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,8 @@ class Place:
     one that is not known; path: where it is in the object, `spec.hosts[]`; assumed: what was taken
     for granted of fields of unknown types, by path, for all places of an object; whole: whether
     there is an object at all, as the old one of a CREATE is not; given: what else must hold for
-    there to be a value; among: the texts that it may be, none where they are not known.
+    there to be a value; among: the texts that it may be, none where they are not known; validated:
+    whether an API server has checked the object.
     """
 
     root: Expr
@@ -100,6 +110,7 @@ class Place:
     assumed: dict[str, str] | None = field(default=None, compare=False, repr=False)
     given: Expr = cel.TRUE
     among: tuple[str, ...] = ()
+    validated: bool = False
 
     @property
     def is_optional(self) -> bool:
@@ -231,7 +242,9 @@ class Place:
         if known is None:
             return UNKNOWN, False
         holds = key in _HOLDERS and any(each.required for each in _fields(known.type).values())
-        return known.type, known.required or holds
+        types = self.type.removeprefix(_TEMPLATE).split(_EITHER)
+        is_checked = self.validated and all((each, key) in _CHECKED for each in types)
+        return known.type, known.required or holds or is_checked
 
 
 def of_templates(pod: Place) -> Place:

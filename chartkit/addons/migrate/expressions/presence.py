@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -118,17 +119,36 @@ def where_there(expr: Expr) -> Expr:
     """Return an optional field with a default as it is read where the field is there."""
     match expr:
         case Call("orValue", Call() | Select() | Index() as asked, _) if path_of(asked) is not None:
-            return _plain(asked)
+            return cel.settled(asked)
     return expr
 
 
-def _plain(expr: Expr) -> Expr:
-    match expr:
-        case Select(operand, field):
-            return Select(_plain(operand), field)
-        case Index(operand, key):
-            return Index(_plain(operand), key)
-    return expr
+def without_sizes(tests: Iterable[Expr]) -> list[Expr]:
+    """Return tests that hold together without those for the size of a list in which another one
+    looks for an element."""
+    kept = list(tests)
+    for test in tuple(kept):
+        match test:
+            case Binary(">", Call("size", Call("orValue") as listed), Literal(0)):
+                same = (listed, where_there(listed))
+                looking = [each for each in kept if _looked_in(each) in same]
+                if looking:
+                    kept.remove(test)
+                kept = [_looking_in(each, listed) if each in looking else each for each in kept]
+    return kept
+
+
+def _looked_in(test: Expr) -> Expr | None:
+    match test:
+        case Call("exists", target, (_, _)) | Binary("in", _, target):
+            return target
+    return None
+
+
+def _looking_in(test: Expr, listed: Expr) -> Expr:
+    if isinstance(test, Call):
+        return replace(test, target=listed)
+    return replace(test, right=listed) if isinstance(test, Binary) else test
 
 
 def present_if(test: Expr, *, holds: bool = True) -> Known:
@@ -203,6 +223,10 @@ def _requires(expr: Expr, path: FieldPath) -> bool:
     match expr:
         case Call("has", None, (Select(operand, _),)):
             return _requires(operand, path)
+        case Call(loop, target, (_, _)) if loop in _LOOPS and target is not None:
+            if path in _paths(_or_nothing(target)):
+                # Of an empty list, nothing is asked.
+                return _requires(target, path)
         case Select(operand, _, optional=False) | Index(operand, _, optional=False):
             if path_of(expr) == path and not _is_optional(operand):
                 return True

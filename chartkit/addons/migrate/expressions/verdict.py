@@ -10,6 +10,7 @@ from typing import Final
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import FALSE, TRUE
 from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.presence import without_sizes
 from chartkit.engine.cel.parser.parser import RESERVED
 from chartkit.engine.cel.syntax.tree import Binary, Call, Conditional, Expr, Ident, Index, Select
 
@@ -94,7 +95,7 @@ def conjunction(*terms: Expr) -> Expr:
     """Return the terms joined by `&&`, without those that are true."""
     if FALSE in terms:
         return FALSE
-    return cel.all_of(dict.fromkeys(term for term in terms if term != TRUE))
+    return cel.all_of(without_sizes(dict.fromkeys(term for term in terms if term != TRUE)))
 
 
 def disjunction(*terms: Expr) -> Expr:

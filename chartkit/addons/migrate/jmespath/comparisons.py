@@ -19,6 +19,7 @@ from chartkit.addons.migrate.expressions.place import (
     UNKNOWN,
     Place,
 )
+from chartkit.addons.migrate.expressions.presence import path_of, present_if
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, either
 from chartkit.addons.migrate.jmespath.terms import (
     Choice,
@@ -35,7 +36,7 @@ from chartkit.addons.migrate.jmespath.terms import (
 )
 from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call
+from chartkit.engine.cel.syntax.tree import Call, ListLiteral
 from chartkit.engine.jmespath.declaration import deep_equal
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import same
@@ -171,7 +172,10 @@ def _or_default(place: Place, default: Term) -> Term:
         case Constant(value) if value is not None and same(value, falsy(place)):
             return computed(place.or_value(value), place.type)
         case Constant(value) if place.type in _NUMBERS and _is_number(value):
-            return computed(place.or_value(value), place.type)
+            is_whole = place.type == "int" and value == int(value)
+            if value == 0 and _counts(place.settled().value, place.given):
+                return computed(place.settled().value, place.type)
+            return computed(place.or_value(int(value) if is_whole else value), place.type)
         case Constant(str() as value) if (
             place.type == QUANTITY and quantity_or_none(value) is not None
         ):
@@ -194,6 +198,14 @@ def _or_default(place: Place, default: Term) -> Term:
     return chosen(holds, Value(place.settled()), default)
 
 
+def _counts(size: Expr, given: Expr) -> bool:
+    """Report whether an expression is the size of a list that is empty unless a test holds."""
+    match size:
+        case Call("size", Call("orValue", asked, (ListLiteral(()),))) if asked is not None:
+            return path_of(asked) in present_if(given)
+    return False
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -211,6 +223,8 @@ def chosen(holds: Expr, then: Term, otherwise: Term) -> Term:
     type_ = _common(type_of(then), type_of(otherwise))
     if type_ == MIXED:
         return Choice(holds, then, otherwise)
+    if type_ == "int" and otherwise == Constant(0) and _counts(expression_of(then), holds):
+        return then
     if type_ == "bool" and Constant in (type(then), type(otherwise)):
         return computed(either(holds, expression_of(then), expression_of(otherwise)), type_)
     if isinstance(otherwise, Value) and otherwise.place.is_optional and not otherwise.strict:

@@ -111,6 +111,11 @@ class Stream:
         (first, *rest) = self.generators
         return not rest and first.where == cel.TRUE and self.item.value == cel.ident(first.variable)
 
+    @property
+    def is_keys(self) -> bool:
+        """Report whether it has the keys of an object."""
+        return self.is_plain and self.generators[0].elements.is_map
+
     def settled(self) -> Stream:
         """Return the stream with items that are always there: those that are nothing are none."""
         if not self.item.is_optional:

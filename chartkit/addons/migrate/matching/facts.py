@@ -61,12 +61,21 @@ class Facts:
     @property
     def has_namespaces(self) -> bool:
         """Report whether an object may be a Namespace."""
-        return not self.known or any(each.kind == NAMESPACE for each in self.known)
+        if self.known or not self.named:
+            return not self.known or any(each.kind == NAMESPACE for each in self.known)
+        kinds = {parse_kind_selector(selector).kind for selector in self.named}
+        return bool(kinds & {NAMESPACE, _ANY})
 
     @property
     def namespaced(self) -> bool:
         """Report whether every object is in a namespace."""
         return bool(self.known) and not any(map(is_cluster_scoped, self.known))
+
+    @property
+    def outside(self) -> bool:
+        """Report whether no object is in a namespace, or is one."""
+        scoped = map(is_cluster_scoped, self.known)
+        return bool(self.known) and all(scoped) and not self.has_namespaces
 
     @property
     def metadata(self) -> Place:
@@ -300,7 +309,7 @@ def _of_cluster(facts: Facts) -> Expr:
     """Return the bindings that may give a cluster role: of the cluster, and of the namespace."""
     everywhere = _listed("clusterrolebindings", cel.literal(""))
     here = _listed("rolebindings", facts.own_namespace)
-    if facts.known and all(map(is_cluster_scoped, facts.known)) and not facts.has_namespaces:
+    if facts.outside:
         return everywhere
     if not facts.namespaced:
         outside = cel.equal(facts.own_namespace, "")

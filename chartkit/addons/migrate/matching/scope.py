@@ -341,6 +341,8 @@ def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: b
     for names in ((one.name,) if one.name else (), one.names):
         if names:
             tests.append(fits_any(facts.name, names))
+    if one.namespaces and facts.outside:
+        return cel.FALSE
     if one.namespaces:
         tests.append(fits_any(facts.namespace, one.namespaces))
     for key, text in (one.annotations or {}).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -54,6 +54,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     operations = written_or_connected(rule, stated.allowed)
     operations += [name for name in stated.allowed if deletions and name == "DELETE"]
     scope = of_extended_pods(scope_of(rule, operations), policy)
+    scope = replace(scope, object=replace(scope.object, validated=True))
     is_extended = bool(autogen.controllers(policy))
     context = context_of(rule.context, names_of(scope, is_extended=is_extended), policy.namespace)
     names = context.names

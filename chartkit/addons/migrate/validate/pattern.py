@@ -70,11 +70,10 @@ def leaf(place: Place, pattern: Json) -> Expr:
     if pattern is None:
         return _nothing(place)
     if isinstance(pattern, bool):
-        if not place.is_optional:
-            return place.value if pattern else cel.negate(place.value)
-        if place.type == "bool" and pattern:
-            return place.or_value(cel.FALSE)
-        return cel.equal(place.or_value(cel.NULL), pattern)
+        if place.type != "bool" and place.is_optional:
+            return cel.equal(place.or_value(cel.NULL), pattern)
+        value = place.or_value(not pattern)
+        return value if pattern else cel.negate(value)
     if isinstance(pattern, str):
         return _text(place, pattern)
     if place.type in ("int", "double"):
@@ -141,7 +140,7 @@ def _text(place: Place, pattern: str) -> Expr:
         for each in read_alternatives(pattern)
     ]
     # Alternatives with those that compare with one text each as one `in`.
-    value = place.or_value(cel.NULL) if place.is_optional else place.value
+    value = place.or_value(cel.NULL)
     texts = [_text_of(alternative, value) for alternative in alternatives]
     listed = [text for text in texts if text is not None]
     if len(listed) < 2:
@@ -153,7 +152,7 @@ def _text(place: Place, pattern: str) -> Expr:
 def _text_of(test: Expr, value: Expr) -> Expr | None:
     """Return the text that a test compares a value with; None for another test."""
     match test:
-        case Binary("==", left, Literal(str()) as text) if left == value:
+        case Binary("==", _, Literal(str()) as text) if test == cel.equal(value, text):
             return text
     return None
 
@@ -180,7 +179,7 @@ def _comparison(place: Place, operation: Operation) -> Expr:
         matches = compile_wildcard(operand)
         words = [value for word, value in _WORDS.items() if matches(word) is wanted]
         if len(words) == 1:
-            return cel.equal(place.or_value(cel.NULL), words[0])
+            return leaf(place, words[0])
         return place.is_present() if words else cel.FALSE
     if place.type in ("int", "double"):
         # Whether a number, as a text, fits a text that is none.

@@ -8,7 +8,7 @@ from chartkit.model import Body, Resource
 from tests.addons.migrate.conversions import Converted, converted
 
 _FILTERS = {
-    "selector: {matchLabels: {keep: 'yes'}}": "metadata.?labels.?keep.orValue(null) == 'yes'",
+    "selector: {matchLabels: {keep: 'yes'}}": "metadata.?labels.?keep.orValue('') == 'yes'",
     "annotations: {keep: '*'}": "metadata.?annotations.?keep.hasValue()",
     "names: [kept]": "metadata.?name.orValue(OBJECT.metadata.?generateName.orValue('')) == 'kept'",
 }
@@ -57,7 +57,7 @@ def test_excluded_objects_are_those_that_go() -> None:
         " validate: {deny: {}}}"
     )
     found = converted(yaml.safe_dump(rule))
-    assert found.conditions == ["oldObject.metadata.?labels.?free.orValue(null) != 'yes'"]
+    assert found.conditions == ["oldObject.metadata.?labels.?free.orValue('') != 'yes'"]
 
 
 def test_what_the_match_says_of_operations_is_not_asked_again() -> None:

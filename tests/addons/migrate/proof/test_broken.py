@@ -12,6 +12,7 @@ from chartkit.model import Location, Resource
 from tests.addons.migrate.conversions import deny, policy
 
 _VERBS = "{{ contains(to_array(request.object.rules[].verbs[]), 'watch') }}"
+_EVERY_VERB = "rule.verbs.all(verb, verb == 'watch')"
 _FITS = "{{ request.object.metadata.annotations.values(@)[].regex_match('%s', @) }}"
 _ANY_OF = f'{{key: "{_FITS}", operator: AnyIn, value: [true]}}'
 _ANNOTATIONS = f"""
@@ -44,7 +45,7 @@ _OWN_NAME = deny(
     ("rule", "kind", "right", "broken"),
     [
         (deny(f"{{{{ {_DATA}.a || '' }}}}", "AnyNotIn", f"[{_NAMES}]"), "ConfigMap", "ns-17", "ns"),
-        (deny(_VERBS, "Equals", "true"), "Role", "rule.verbs.exists(", "rule.verbs.all("),
+        (deny(_VERBS, "Equals", "true"), "Role", "'watch' in rule.verbs", _EVERY_VERB),
         (_ANNOTATIONS, "Ingress", "/etc/passwd", "/etc/passwdx"),
         (_QUOTAS, "Namespace", "< 1", "< 2"),
         (_OWN_NAME, "ConfigMap", "name.lowerAscii()", "name.upperAscii()"),

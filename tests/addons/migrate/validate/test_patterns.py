@@ -21,8 +21,8 @@ def converted(text: str, kinds: tuple[GroupVersionKind, ...] = _POD) -> str:
     ("pattern", "expression"),
     [
         ("metadata: {labels: {app: '?*'}}", "object.metadata.?labels.?app.orValue('') != ''"),
-        ("metadata: {labels: {a/b: c}}", "object.metadata.?labels[?'a/b'].orValue(null) == 'c'"),
-        ("spec: {hostNetwork: false}", "object.spec.?hostNetwork.orValue(null) == false"),
+        ("metadata: {labels: {a/b: c}}", "object.metadata.?labels[?'a/b'].orValue('') == 'c'"),
+        ("spec: {hostNetwork: false}", "!object.spec.?hostNetwork.orValue(true)"),
         ("spec: {=(hostNetwork): false}", "!object.spec.?hostNetwork.orValue(false)"),
         ("spec: {X(hostIPC): null}", "!has(object.spec.hostIPC)"),
         (
@@ -59,7 +59,7 @@ def test_sizes_are_compared_as_sizes() -> None:
 def test_unknown_kinds_have_optional_fields() -> None:
     widget = (GroupVersionKind("example.com", "v1", "Widget"),)
     assert converted("spec: {size: {unit: large}}", widget) == (
-        "object.?spec.?size.?unit.orValue(null) == 'large'"
+        "object.?spec.?size.?unit.orValue('') == 'large'"
     )
 
 

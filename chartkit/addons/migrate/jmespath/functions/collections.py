@@ -75,6 +75,9 @@ def contains(names: Names, args: Sequence[Term]) -> Term:
     match where:
         case Constant(list() as values):
             return computed(cel.contains(cel.list_of(values), part), "bool")
+        case Stream() if where.is_keys and isinstance(what, Constant):
+            present = where.generators[0].elements.child(str(what.value)).is_present()
+            return computed(present, "bool")
         case Stream():
             return computed(where.exists(lambda item: cel.equal(item.value, part)), "bool")
         case Value(place) if place.is_list:

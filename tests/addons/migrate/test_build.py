@@ -10,6 +10,10 @@ from chartkit.model import Json
 VPOL = ENVIRONMENTS["vpol"]
 A, B, C = (cel.ident(name) for name in "abc")
 OBJECT = cel.ident("object")
+_A_B = cel.or_value(cel.optional_field(A, "b"), None)
+_GIVEN = cel.not_equal(cel.or_value(cel.optional_field(A, "b"), ""), "")
+_OR_X = cel.conditional(_GIVEN, cel.path("a", "b"), "x")
+_FILTERED = cel.macro(A, "filter", "c", cel.path("c", "d"))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +59,22 @@ OBJECT = cel.ident("object")
         (cel.negate(cel.compare(">=", cel.call("duration", "1h"), A)), "duration('1h') < a"),
         (cel.negate(cel.all_of([cel.equal(A, 1), cel.negate(B)])), "a != 1 || b"),
         (cel.negate(cel.any_of([cel.equal(A, 1), B])), "!(a == 1 || b)"),
+        (cel.equal(_A_B, "x"), "a.?b.orValue('') == 'x'"),
+        (cel.equal(_A_B, ""), "a.?b.orValue(null) == ''"),
+        (cel.equal(_A_B, False), "a.?b.orValue(true) == false"),
+        (cel.not_equal(_A_B, 0), "a.?b.orValue(null) != 0"),
+        (cel.contains(["x", ""], _A_B), "a.?b.orValue(null) in ['x', '']"),
+        (cel.equal(_OR_X, "x"), "a.?b.orValue('') in ['', 'x']"),
+        (cel.not_equal(_OR_X, "y"), "a.?b.orValue('') != 'y'"),
+        (cel.contains(["y", "", "z"], _OR_X), "a.?b.orValue('') in ['y', 'z']"),
+        (cel.macro(A, "exists", "c", cel.equal(C, "x")), "'x' in a"),
+        (cel.macro(A, "exists", "c", cel.equal(B, "x")), "a.exists(c, b == 'x')"),
+        (cel.compare(">=", cel.method(_FILTERED, "size"), 1), "a.exists(c, c.d)"),
+        (cel.equal(cel.method(_FILTERED, "size"), 0), "!a.exists(c, c.d)"),
+        (cel.compare(">", cel.method(_FILTERED, "size"), 1), "a.filter(c, c.d).size() > 1"),
+        (cel.negate(cel.macro(A, "exists", "c", cel.equal(C, 1))), "a.all(c, c != 1)"),
+        (cel.negate(cel.macro(A, "all", "c", cel.not_equal(C, "x"))), "'x' in a"),
+        (cel.negate(cel.macro(A, "all", "c", cel.has(C, "d"))), "!a.all(c, has(c.d))"),
     ],
 )
 def test_build_text(expr: Expr, text: str) -> None:

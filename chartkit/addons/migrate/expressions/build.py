@@ -265,8 +265,8 @@ def _unlike(value: Expr) -> Json:
     kinds = set(map(type, given))
     if len(given) < len(values) or len(kinds) != 1 or None in given:
         return None
-    if given == [False]:
-        return True
+    if given[0] is False:
+        return None if True in given else True
     empty: Json = kinds.pop()()
     return None if empty in given else empty
 
@@ -405,7 +405,9 @@ def _opposite(expr: Expr) -> Expr | None:
         case tree.Call("exists" | "all" as loop, target, (variable, body)):
             opposite = _opposite(body)
             other = "all" if loop == "exists" else "exists"
-            return None if opposite is None else method(target, other, variable, opposite)
+            if opposite is None or not isinstance(variable, tree.Ident):
+                return None
+            return macro(target, other, variable.name, opposite)
         case tree.Binary(operator, left, right) if operator in _OPPOSITE:
             return tree.Binary(_OPPOSITE[operator], left, right)
         case tree.Binary(operator, left, right) if operator in _COMPLEMENT and _is_total(

@@ -27,7 +27,7 @@ from bench.measure import BIN, ROOT
 from bench.pods import distinct_pods
 from chartkit.addons.serve.admission.judge import Judge
 from chartkit.addons.serve.admission.review import parse_review
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.scan.policies import load_policies
 

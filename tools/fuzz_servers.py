@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from chartkit.addons.serve.admission.application import Application
+from chartkit.addons.serve.admission.judge import PolicyReloader
 from chartkit.addons.serve.admission.limits import ServerSettings
 from chartkit.addons.serve.admission.metrics import Metrics
-from chartkit.addons.serve.admission.reloading import PolicyReloader
 from chartkit.addons.serve.admission.reports import ReportFolder, Reports
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served
+from chartkit.addons.serve.admission.server import Application
 from chartkit.addons.serve.admission.telemetry import Log, NoSpans
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import RunnablePolicy, compile_any

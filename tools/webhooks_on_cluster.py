@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.addons.serve.admission.selection import Webhook
-from chartkit.addons.serve.admission.webhooks.cluster_policies import Scope
-from chartkit.addons.serve.admission.webhooks.registration import (
+from chartkit.addons.serve.admission.registration import (
     Endpoint,
     hook_of,
     policy_webhooks,
 )
+from chartkit.addons.serve.admission.selection import Webhook
+from chartkit.addons.serve.admission.webhooks import Scope
 from chartkit.documents.reader import read_text
 from chartkit.engine import compile_any
 from chartkit.engine.cleanup import Cleaner

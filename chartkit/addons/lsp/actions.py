@@ -12,7 +12,7 @@ from typing import Final
 from lsprotocol.types import Position, Range, TextEdit
 
 from chartkit.addon import addons
-from chartkit.addons.lsp.problems import Problem, Violation
+from chartkit.addons.lsp.judging import Problem, Violation
 from chartkit.documents.reader import Document, read_source
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
@@ -49,10 +49,10 @@ def actions(problems: Sequence[Problem], whole: bool) -> Iterator[Action]:
 
 def _fix(problem: Problem, violation: Violation) -> Iterator[Action]:
     """Yield what `chartkit scan --fix` would change, if that ends the violation."""
-    from chartkit.addons.satisfy.fix.command import FixRun
+    from chartkit.addons.satisfy.fix import FixRun
     from chartkit.addons.satisfy.fix.files import SourceFiles
     from chartkit.addons.satisfy.fix.model import Subject
-    from chartkit.addons.satisfy.wants.rules import key_of
+    from chartkit.addons.satisfy.wants import key_of
 
     policies, requests = violation.policies, violation.requests
     files = SourceFiles([str(_root(violation))], "", False)

@@ -9,8 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.lsp.judging import SECONDS, Policies, Token, is_isolated
-from chartkit.addons.lsp.problems import Problem, by_file, note, problem_of
+from chartkit.addons.lsp.judging import (
+    SECONDS,
+    Policies,
+    Problem,
+    Token,
+    by_file,
+    is_isolated,
+    note,
+    problem_of,
+)
 from chartkit.addons.lsp.session import Session, stamp
 from chartkit.documents.input_files import read_text
 from chartkit.documents.reader import read_file

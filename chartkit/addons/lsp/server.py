@@ -22,13 +22,11 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from chartkit import __version__
-from chartkit.addons.lsp import hover
 from chartkit.addons.lsp.actions import Action, actions
+from chartkit.addons.lsp.answers import completions, of_place, of_problems
 from chartkit.addons.lsp.checks import Checks, Found, Subject
-from chartkit.addons.lsp.completion import completions
 from chartkit.addons.lsp.cursor import Cursor, cursor_at
-from chartkit.addons.lsp.judging import CancelledError, Token
-from chartkit.addons.lsp.problems import MOST, Problem, lines_of, span_of
+from chartkit.addons.lsp.judging import MOST, CancelledError, Problem, Token, lines_of, span_of
 from chartkit.addons.lsp.session import Session
 from chartkit.documents.input_files import EDITED
 from chartkit.errors import ChartkitError, contained
@@ -245,8 +243,8 @@ class ChartkitServer(LanguageServer):
         def answer(path: Path) -> types.Hover | None:
             problems = self._problems_at(path, types.Range(params.position, params.position))
             root = partial(self._session.shape_of, path)
-            own = hover.of_place(self._cursor(path, params.position), root)
-            text = "\n\n---\n\n".join([*hover.of_problems(problems), *filter(None, [own])])
+            own = of_place(self._cursor(path, params.position), root)
+            text = "\n\n---\n\n".join([*of_problems(problems), *filter(None, [own])])
             for folder in self._session.roots:
                 text = text.replace(f"{folder}{os.sep}", "")
             markup = types.MarkupContent(types.MarkupKind.Markdown, text)

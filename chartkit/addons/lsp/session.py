@@ -103,7 +103,12 @@ class Session:
             if root is None:
                 policies = Policies(load_policies(self.named or (DEFAULT_PROFILE,), {}))
             else:
-                policies = self._of_project(root)
+                from chartkit.render.environment import project_environment
+
+                project = read_project(root)
+                name = self.env or [*project.environments][-1]
+                environment = project_environment(project, project.environment(name))
+                policies = Policies(environment.policies(NO_ATTACHMENTS), environment)
             policies.notes = policies.set.diagnostics
         except ChartkitError as error:
             policies = known or Policies(load_policies([DEFAULT_PROFILE], {}))
@@ -113,14 +118,6 @@ class Session:
             note = Diagnostic("policies", Severity.NOTE, message, error.location, error.hint)
             policies.notes = [note]
         return policies
-
-    def _of_project(self, root: Path) -> Policies:
-        from chartkit.render.environment import project_environment
-
-        project = read_project(root)
-        name = self.env or [*project.environments][-1]
-        environment = project_environment(project, project.environment(name))
-        return Policies(environment.policies(NO_ATTACHMENTS), environment)
 
     def beside(self, path: Path) -> list[Resource]:
         """Return the objects of the other manifests in the folder of a file, as far as they can be

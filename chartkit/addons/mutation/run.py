@@ -96,7 +96,21 @@ def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResu
     """
     try:
         policy = read_policy(folder, "", shared)
-        equal = _equal(folder)
+        # The forms and changes that `mutants.yaml` names.
+        file = folder / EQUAL_FILE
+        found: set[tuple[str, str]] = set()
+        for document in read_file(file) if file.is_file() else ():
+            if not isinstance(document.body, list):
+                raise InputError("must be a list", document.location)
+            for index, item in enumerate(document.body):
+                values = mapping_at({"item": item}, "item")
+                texts = [values.get(key) for key in ("form", "change", "reason")]
+                if not all(isinstance(text, str) and text for text in texts):
+                    raise InputError(
+                        "needs form, change and reason, each a text", document.locate(index)
+                    )
+                found.add((str(texts[0]), str(texts[1])))
+        equal = frozenset(found)
     except InputError as error:
         problem = Diagnostic(SURVIVOR, Severity.ERROR, error.message, error.location, error.hint)
         return MutationResult(survivors=(problem,))
@@ -207,24 +221,6 @@ def _is_written(source: Source, body: Body, change: Change) -> bool:
     if isinstance(rendered, list):
         return isinstance(written, list)
     return change.part not in (LITERAL, "element") or written == rendered
-
-
-def _equal(folder: Path) -> frozenset[tuple[str, str]]:
-    """Return the forms and changes that `mutants.yaml` names; raise InputError."""
-    file = folder / EQUAL_FILE
-    found: set[tuple[str, str]] = set()
-    for document in read_file(file) if file.is_file() else ():
-        if not isinstance(document.body, list):
-            raise InputError("must be a list", document.location)
-        for index, item in enumerate(document.body):
-            values = mapping_at({"item": item}, "item")
-            texts = [values.get(key) for key in ("form", "change", "reason")]
-            if not all(isinstance(text, str) and text for text in texts):
-                raise InputError(
-                    "needs form, change and reason, each a text", document.locate(index)
-                )
-            found.add((str(texts[0]), str(texts[1])))
-    return frozenset(found)
 
 
 def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:

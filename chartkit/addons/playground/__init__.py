@@ -6,7 +6,7 @@ PLAYGROUND = Addon(
     "playground",
     commands={
         "playground": (
-            "chartkit.addons.playground.command:playground",
+            "chartkit.addons.playground.server:playground",
             "Serve the page in which policies run in the browser.",
         ),
     },

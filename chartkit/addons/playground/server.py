@@ -1,4 +1,4 @@
-"""The server of a built page: its files, on loopback, and nothing else."""
+"""`chartkit playground`: the files of a built page, on loopback, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,27 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
+from chartkit.cli.options import number_option
 from chartkit.errors import InputError
 from chartkit.model import Location
+
+
+@click.command()
+@click.argument("folder", default="build/site/playground", type=click.Path(path_type=Path))
+@number_option("--port", (0, 65535), 8000, "The port of 127.0.0.1 to listen at; 0 takes any.")
+def playground(folder: Path, port: int) -> None:
+    """Serve the playground, a page in which chartkit's engine runs policies in the browser, from
+    the FOLDER that it was built in (build/site/playground if not given) to this machine alone.
+
+    Ctrl-C ends it.
+    """
+
+    with serving(pages(folder), port) as server:
+        click.echo(f"the playground is at http://{HOST}:{server.server_port}/ (Ctrl-C ends it)")
+        server.serve_forever()
+
 
 HOST: Final = "127.0.0.1"
 POLICY: Final = "; ".join(

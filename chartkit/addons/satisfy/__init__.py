@@ -7,12 +7,12 @@ SATISFY = Addon(
     "satisfy",
     commands={
         "witness": (
-            "chartkit.addons.satisfy.witness.command:witness",
+            "chartkit.addons.satisfy.command:witness",
             "Print the smallest object that all policies accept.",
         ),
     },
     ports={
-        "fix": "chartkit.addons.satisfy.fix.command:prepare",
-        "together": "chartkit.addons.satisfy.conflicts.findings:findings",
+        "fix": "chartkit.addons.satisfy.fix:prepare",
+        "together": "chartkit.addons.satisfy.conflicts:findings",
     },
 )

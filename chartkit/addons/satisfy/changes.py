@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.addons.satisfy.formula import Atom, Formula, value_at
 from chartkit.addons.satisfy.solver import SearchLimitError, Solution, Solver, apply
 from chartkit.addons.satisfy.values import MISSING
-from chartkit.addons.satisfy.wants.rules import Want, location_of, wants_of
+from chartkit.addons.satisfy.wants import Want, location_of, wants_of
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.model import FieldPath, Json, Location, Resource, RuleResult, pointer_of, same

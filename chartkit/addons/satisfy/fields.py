@@ -1,10 +1,11 @@
-"""Types of the fields of Kubernetes' own kinds, and values that manifests have in them."""
+"""Kubernetes' own kinds: types of their fields, values that manifests have in them, and the
+smallest object of each kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,10 @@ from chartkit.addons.satisfy.values import MISSING, Test
 from chartkit.documents.reader import read_file
 from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.errors import InputError
 from chartkit.go.quantity import quantity_or_none
-from chartkit.model import Body, FieldPath, Json
+from chartkit.model import Body, FieldPath, Json, Location, Resource
+from chartkit.suggestions import suggestion
 
 _TABLES: Final[Body] = read_file(Path(__file__).with_suffix(".yaml"))[0].body
 _EXAMPLES: Final[Body] = _TABLES["examples"]
@@ -164,3 +167,21 @@ def _sample(key: str, name: str) -> Json:
     if name in _TYPES:
         return _TYPES[name][1][0]
     return [] if name.startswith(LIST) else _filled(name, {}, None)
+
+
+@cache
+def skeletons() -> Mapping[str, Body]:
+    """Return the skeletons by kind."""
+    (document,) = read_file(Path(__file__).with_name("skeletons.yaml"))
+    found: Mapping[str, Body] = document.body
+    return found
+
+
+def skeleton(kind: str) -> Resource:
+    """Return the skeleton of a kind; raise InputError for one that has none."""
+    body = skeletons().get(kind)
+    if body is None:
+        known = ", ".join(skeletons())
+        hint = suggestion(kind, skeletons()) or f"--from FILE names an object of it; known: {known}"
+        raise InputError(f"there is no smallest object of kind '{kind}'", hint=hint)
+    return Resource(body, Location(f"<{kind}>"))

@@ -6,11 +6,11 @@ SERVE = Addon(
     "serve",
     commands={
         "serve": (
-            "chartkit.addons.serve.command:serve",
+            "chartkit.addons.serve.commands:serve",
             "Answer an API server's admission reviews, for tests.",
         ),
         "estimate": (
-            "chartkit.addons.serve.estimate.command:estimate",
+            "chartkit.addons.serve.commands:estimate",
             "Estimate the load of policies on a cluster.",
         ),
     },

@@ -13,8 +13,7 @@ from typing import Final
 
 from chartkit.addons.signatures import bundles
 from chartkit.addons.signatures.bundles.signers import Signer
-from chartkit.addons.signatures.cosign.checks import CheckOptions, verify_layers
-from chartkit.addons.signatures.cosign.cluster_policies import (
+from chartkit.addons.signatures.cosign import (
     by_chain,
     pool_of,
     read_signer,
@@ -24,14 +23,16 @@ from chartkit.addons.signatures.cosign.cluster_policies import (
     verifier_of,
     verify_signatures,
 )
+from chartkit.addons.signatures.cosign.checks import CheckOptions, verify_layers
 from chartkit.addons.signatures.cosign.layers import (
     SIGNATURE,
     NotThereError,
     SignedLayer,
     asked,
+    attested_statement,
+    read_attested,
     tagged_layers,
 )
-from chartkit.addons.signatures.cosign.payloads import attested_statement, read_attested
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.trust.certificates import Identity, public_key
 from chartkit.addons.signatures.trust.keys import HASHES, KeyVerifier, load_key

@@ -48,7 +48,7 @@ class LocalBlobs:
         """Return the name in the certificate of who signed, as a log's entry has it (see
         `BlobSource`)."""
         with installed():
-            from chartkit.addons.signatures.signers import certified_key, signer_of
+            from chartkit.addons.signatures.cosign.checks import certified_key, signer_of
             from chartkit.addons.signatures.trust.trusted_root import TrustedRoots
 
             signer = self._loaded(key) if key else None

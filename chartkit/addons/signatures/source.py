@@ -84,7 +84,7 @@ class Signatures:
             from chartkit.addons.signatures import bundles
 
             return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
-        from chartkit.addons.signatures.cosign import cluster_policies as cosign
+        from chartkit.addons.signatures import cosign
 
         verify = cosign.fetch_attestations if question.attestations else cosign.verify_signature
         return verify(artifacts, question, self.trusted())

@@ -5,7 +5,7 @@ from typing import Any
 import jmespath
 import pytest
 
-from chartkit.addons.mcp.bounded import bounded, text_of, without_passes
+from chartkit.addons.mcp.worker import bounded, text_of, without_passes
 
 SCAN: dict[str, Any] = {
     "schemaVersion": 1,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.mcp.roots import placed
 from chartkit.addons.mcp.tools import tools
+from chartkit.addons.mcp.worker import placed
 from chartkit.errors import InputError
 
 POD = "apiVersion: v1\nkind: Pod\n"

@@ -9,8 +9,8 @@ from chartkit.addons.satisfy.conflicts.rules import (
     shadowed,
     together,
 )
-from chartkit.addons.satisfy.witness.search import Search, Witness
-from chartkit.addons.satisfy.witness.skeletons import skeleton
+from chartkit.addons.satisfy.fields import skeleton
+from chartkit.addons.satisfy.search import Search, Witness
 from chartkit.documents.reader import read_text
 from chartkit.engine import (
     Request,

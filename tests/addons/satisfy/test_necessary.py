@@ -4,10 +4,10 @@ from functools import cache
 
 import pytest
 
+from chartkit.addons.satisfy.fields import skeleton
 from chartkit.addons.satisfy.formula import truth
-from chartkit.addons.satisfy.wants.rules import wants_of
-from chartkit.addons.satisfy.witness.run import find
-from chartkit.addons.satisfy.witness.skeletons import skeleton
+from chartkit.addons.satisfy.wants import wants_of
+from chartkit.addons.satisfy.witness import find
 from chartkit.engine import Phase, Request, RunnablePolicy, as_submitted, evaluate
 from chartkit.model import Resource, Status
 from chartkit.scan.policies import PolicySet, compile_all, read_policies

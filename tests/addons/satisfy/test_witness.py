@@ -10,9 +10,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from chartkit.addons.satisfy.witness.command import witness
-from chartkit.addons.satisfy.witness.run import find
-from chartkit.addons.satisfy.witness.skeletons import skeleton
+from chartkit.addons.satisfy.command import witness
+from chartkit.addons.satisfy.fields import skeleton
+from chartkit.addons.satisfy.witness import find
 from chartkit.errors import InputError
 from chartkit.scan.policies import PolicySet, compile_all, read_policies
 from chartkit.scan.requests import Requests

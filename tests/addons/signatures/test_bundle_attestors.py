@@ -197,7 +197,7 @@ def test_bundles_of_too_many_bytes(
     push_image(registry, "large", *[_attesting(world.keyless)] * 2)
     image = f"{registry.host}/app:large"
     assert len(find_bundles(artifacts, image)[1]) == 2
-    monkeypatch.setattr("chartkit.addons.signatures.bundles.attestors._ALL", 10_000)
+    monkeypatch.setattr("chartkit.addons.signatures.bundles._ALL", 10_000)
     assert len(find_bundles(artifacts, image)[1]) == 1
     with pytest.raises(LookupFailed, match="the bundles of the image are larger than 10,000 bytes"):
         verify_cluster_policy(artifacts, _question(registry, "large"), lambda: world.trust)

@@ -14,8 +14,13 @@ from cryptography import x509
 
 from chartkit.addons.signatures import notary
 from chartkit.addons.signatures.notary import cose, jws
-from chartkit.addons.signatures.notary.repository import Repository, verify
-from chartkit.addons.signatures.notary.verification import Target, TrustStore, check_envelope
+from chartkit.addons.signatures.notary.verification import (
+    Repository,
+    Target,
+    TrustStore,
+    check_envelope,
+    verify,
+)
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.engine.scalars.image_reference import parse_reference
 from chartkit.errors import LookupFailed

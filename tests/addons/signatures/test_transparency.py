@@ -9,14 +9,16 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from chartkit.addons.signatures.cosign.transparency import read_entry
-from chartkit.addons.signatures.trust.sigstore_library import (
+from chartkit.addons.signatures.trust.trusted_root import (
+    Log,
     certificate_timestamps,
+    single_log,
     verify_certificate_timestamp,
     verify_checkpoint,
     verify_inclusion,
     verify_promise,
+    verify_sct,
 )
-from chartkit.addons.signatures.trust.trusted_root import Log, single_log, verify_sct
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
 from tests.signing.authority import NOW, CertificateLog, authority, key_pem, log_id, new_key, sign

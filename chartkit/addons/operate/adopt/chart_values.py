@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit import bundled
-from chartkit.addons.operate.adopt.actions import as_action, as_entries
 from chartkit.addons.operate.adopt.model import Estate, Outcome, Row
-from chartkit.addons.operate.adopt.policies import as_exclusions
+from chartkit.addons.operate.adopt.policies import as_action, as_entries, as_exclusions
 from chartkit.documents.reader import Document
 from chartkit.library.policies import read_library
 from chartkit.model import Body, Json, Location, mapping_at, mappings_at

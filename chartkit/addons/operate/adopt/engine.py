@@ -11,7 +11,7 @@ from chartkit.addons.migrate.values.context import Outcome as Change
 from chartkit.addons.migrate.values.context import Step
 from chartkit.addons.migrate.values.run import Migration, migrate
 from chartkit.addons.operate.adopt.model import AdoptOptions, EngineValues, Estate, Outcome, Row
-from chartkit.addons.operate.rehearsal.facts import engine_releases
+from chartkit.addons.operate.rehearsal import engine_releases
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
@@ -34,11 +34,6 @@ _PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
 def is_engine(resource: Resource) -> bool:
     """Report whether an object is the Deployment of Kyverno's admission controller."""
     return resource.kind == "Deployment" and bool(list(_images(resource)))
-
-
-def engine_tags(resource: Resource) -> Iterator[str]:
-    """Yield the tags of a Deployment's images that name a version of Kyverno."""
-    return (each for each in _images(resource) if _version(each) is not None)
 
 
 def release_of(resource: Resource) -> tuple[str, str]:
@@ -200,7 +195,7 @@ def _kyverno(
     found: dict[Version, Row] = {}
     releases_found: dict[Version, Release | None] = {}
     for deployment in estate.engine:
-        for tag in engine_tags(deployment):
+        for tag in (each for each in _images(deployment) if _version(each) is not None):
             version = parse_version(tag, "Kyverno")
             message = f"runs as Deployment {deployment.namespace}/{deployment.name}"
             found.setdefault(version, _row(estate, f"Kyverno {tag}", message, deployment))

@@ -1,5 +1,5 @@
-"""The policies in use as a library of the project's own: one text for all environments, and what
-each environment has otherwise."""
+"""The policies in use as a library of the project's own: one text for all environments, and the
+settings, such as actions and exclusions, by which an environment's own differs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.plan.origin import Tool, origin_of
-from chartkit.addons.operate.adopt.actions import (
-    action_settings,
-    described_actions,
-    has_overrides,
-    without_actions,
-)
 from chartkit.addons.operate.adopt.model import (
     Estate,
     Outcome,
@@ -25,14 +18,15 @@ from chartkit.addons.operate.adopt.model import (
     plain,
     text_of,
 )
-from chartkit.engine import compile_any
+from chartkit.engine import AUDIT, ENFORCE, compile_any
 from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import CompileError, InputError
 from chartkit.go.fmt import go_json
 from chartkit.library import upstream
 from chartkit.library.upstream import UpstreamLibrary
-from chartkit.model import Body, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
 from chartkit.output.atomic_folder import write_below
+from chartkit.project.settings import Action
 from chartkit.render.compare.fields import compare
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted
@@ -50,7 +44,7 @@ def settings_for(base: Body, variant: Body) -> Body | None:
         return None
     settings: Body = {}
     if described_actions(one) != described_actions(two):
-        actions = None if has_overrides(one) else action_settings(two)
+        actions = None if _overrides(one) else action_settings(two)
         if actions is None:
             return None
         settings |= actions
@@ -134,7 +128,6 @@ def _is_setting(block: Body) -> bool:
 
 LIBRARY: Final = "policies"
 """The folder of the project that has the policies, each in a folder of its name."""
-_DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
 
 
 SubstituteFinder = Callable[[Mapping[str, Piece]], Substitute | None]
@@ -345,6 +338,8 @@ def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, s
 
 def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
     """Yield the rows about a policy that the project has."""
+    from chartkit.addons.migrate.plan.origin import Tool, origin_of
+
     piece = policy.piece
     actions = described_actions(piece.resource.body)
     if not policy.replaced_by:
@@ -358,7 +353,7 @@ def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
         message = f"is switched off in {', '.join(missing)}, which did not have it"
         yield piece.row(Outcome.TAKEN, message)
     origin = origin_of(piece.resource, piece.chart)
-    if origin.tool in _DEPLOYERS:
+    if origin.tool in (Tool.HELM, Tool.ARGO_CD, Tool.FLUX):
         message = f"is still installed by {origin}"
         hint = "take it out there without deleting the policy, before chartkit's chart has it"
         yield piece.row(Outcome.NOTE, message, hint)
@@ -375,3 +370,93 @@ def settings_of(
         elif own := policy.settings[environment]:
             settings[policy.name] = dict(own)
     return settings
+
+
+_OF_SPEC: Final = ("validationFailureAction", "validationFailureActionOverrides")
+_OF_RULE: Final = ("failureAction", "failureActionOverrides")
+_WHERE: Final = frozenset(("namespaces", "namespaceSelector"))
+_OVERRIDE: Final = _WHERE | {"action"}
+_OF_CEL: Final = "validationActions"
+
+
+def without_actions(body: Body) -> Body:
+    """Return the spec of a policy without its actions."""
+    spec = copy.deepcopy(mapping_at(body, "spec"))
+    for holder, keys in _holders(spec):
+        for key in keys:
+            holder.pop(key, None)
+    return spec
+
+
+def action_settings(body: Body) -> Body | None:
+    """Return the settings of chartkit.yaml for the actions of a policy; None where its rules
+    differ in them, and where settings cannot say them."""
+    actions = set(_actions(body))
+    # The overrides that hold for all rules; None where rules have their own.
+    spec = mapping_at(body, "spec")
+    found = [mappings_at(spec, _OF_SPEC[1])] if spec.get(_OF_SPEC[1]) else []
+    for rule in mappings_at(spec, "rules"):
+        own = mappings_at(rule, "validate", _OF_RULE[1])
+        if own or not found:
+            found.append(own)
+    given = found[0] if all(each == found[0] for each in found) else None
+    if len(actions) != 1 or given is None:
+        return None
+    entries = as_entries(given)
+    if entries is None:
+        return None
+    settings: Body = {"action": str(Action(actions.pop()))}
+    return settings | ({"actions": entries} if entries else {})
+
+
+def as_entries(overrides: Sequence[Body]) -> list[Json] | None:
+    """Return overrides of Kyverno's as `actions` of chartkit.yaml; None where it has no such."""
+    if not all(override.keys() <= _OVERRIDE and override.keys() & _WHERE for override in overrides):
+        return None
+    return [{**override, "action": as_action(override.get("action"))} for override in overrides]
+
+
+def described_actions(body: Body) -> str:
+    """Return the actions of a policy in words; empty for one that validates nothing."""
+    actions = " and ".join(sorted(set(_actions(body))))
+    if not actions:
+        return ""
+    parts = [actions]
+    for one in _overrides(body):
+        names = ", ".join(map(str, one.get("namespaces") or ())) or "namespaces of its selector"
+        parts.append(f"{as_action(one.get('action'))} in {names}")
+    return ", ".join(dict.fromkeys(parts))
+
+
+def _holders(spec: Body) -> Iterator[tuple[Body, tuple[str, ...]]]:
+    yield spec, (*_OF_SPEC, _OF_CEL)
+    for rule in mappings_at(spec, "rules"):
+        yield mapping_at(rule, "validate"), _OF_RULE
+        for image in mappings_at(rule, "verifyImages"):
+            yield image, _OF_RULE
+
+
+def _actions(body: Body) -> Iterator[str]:
+    spec = mapping_at(body, "spec")
+    if "validations" in spec or _OF_CEL in spec:
+        given = spec.get(_OF_CEL) or ["Deny"]
+        yield ENFORCE if "Deny" in given else AUDIT
+        return
+    default = spec.get("validationFailureAction")
+    for rule in mappings_at(spec, "rules"):
+        for holder in [mapping_at(rule, "validate"), *mappings_at(rule, "verifyImages")]:
+            if holder:
+                yield as_action(holder.get("failureAction") or default)
+
+
+def _overrides(body: Body) -> list[Body]:
+    spec = mapping_at(body, "spec")
+    found = mappings_at(spec, "validationFailureActionOverrides")
+    for rule in mappings_at(spec, "rules"):
+        found += mappings_at(rule, "validate", "failureActionOverrides")
+    return found
+
+
+def as_action(value: object) -> str:
+    """Return an action as chartkit.yaml writes it."""
+    return ENFORCE if str(value).lower() == ENFORCE.lower() else AUDIT

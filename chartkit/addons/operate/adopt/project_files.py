@@ -111,15 +111,6 @@ class AdoptedProject:
 
     def files(self, path_of: PathWriter) -> dict[str, str]:
         """Return all files by path, chartkit.yaml last."""
-        return {
-            **self.texts,
-            **{policy.file: policy.text for policy in self.policies if not policy.replaced_by},
-            f".chartkit/{SCHEMA}": schema_text(),
-            PROFILE: self._profile(),
-            FILE_NAME: self._project(path_of),
-        }
-
-    def _profile(self) -> str:
         same = {policy.reference: policy.same_as for policy in self.policies}
         added = dict.fromkeys(name for settings in self._charts() for name in settings.added)
         body: Body = {
@@ -136,7 +127,13 @@ class AdoptedProject:
             names = same.get(str(path[-1]), ()) if path[:2] == ("spec", "policies") else ()
             return f"Means the same as {' and '.join(names)}." if names else ""
 
-        return commented(body, comments).replace("\n\n", "\n")
+        return {
+            **self.texts,
+            **{policy.file: policy.text for policy in self.policies if not policy.replaced_by},
+            f".chartkit/{SCHEMA}": schema_text(),
+            PROFILE: commented(body, comments).replace("\n\n", "\n"),
+            FILE_NAME: self._project(path_of),
+        }
 
     def _project(self, path_of: PathWriter) -> str:
         body: Body = {}

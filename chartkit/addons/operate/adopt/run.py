@@ -1,14 +1,18 @@
-"""`chartkit adopt` from its options, and what a cluster has, to the files of a project."""
+"""`chartkit adopt` from its options, and what a cluster has, to the files of a project and the
+report."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TextIO
+
+import click
 
 from chartkit import bundled
 from chartkit.addons.migrate.values.run import read_values
@@ -21,7 +25,7 @@ from chartkit.addons.operate.adopt.engine import (
     written_document,
 )
 from chartkit.addons.operate.adopt.files import FileReader, Sorter
-from chartkit.addons.operate.adopt.meaning import compare_meanings
+from chartkit.addons.operate.adopt.meaning import compare_meanings, substitute
 from chartkit.addons.operate.adopt.model import (
     DEFAULT_ENVIRONMENT,
     AdoptOptions,
@@ -32,7 +36,6 @@ from chartkit.addons.operate.adopt.model import (
     Row,
     text_of,
 )
-from chartkit.addons.operate.adopt.parameters import substitute
 from chartkit.addons.operate.adopt.policies import PolicyInventory, take_policies
 from chartkit.addons.operate.adopt.project_files import AdoptedEnvironment, AdoptedProject
 from chartkit.addons.operate.adopt.trial import try_out
@@ -44,13 +47,28 @@ from chartkit.errors import CompileError, InputError
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import read_library, vendored_libraries
 from chartkit.library.upstream import is_policy_name
-from chartkit.model import Json, Location, Resource, Track, mapping_at, mappings_at, untracked
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    Track,
+    mapping_at,
+    mappings_at,
+    single_line,
+    untracked,
+)
 from chartkit.network.cluster.reader import SECRETS, Reader, entry_objects, exception_objects
 from chartkit.network.cluster.recording import is_recording
 from chartkit.network.cluster.source import RefusedError, ReleaseError, with_query
 from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import path_below, write_together
 from chartkit.project.project import FILE_NAME
+from chartkit.report.command_report import Block, CommandReport
+from chartkit.report.finding import Finding, diagnostic_finding
+from chartkit.safe_text import shown
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN
@@ -377,3 +395,93 @@ def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource
         if environment in policy.variants:
             yield policy.variants[environment].resource
             yield from (binding.resource for binding in policy.bindings)
+
+
+_COLOURS: Final = {
+    Outcome.TAKEN: "green",
+    Outcome.CHANGED: "yellow",
+    Outcome.NOTE: "cyan",
+    Outcome.LEFT: "red",
+    Outcome.UNREAD: "red",
+}
+_SEVERITIES: Final = {
+    Outcome.UNREAD: Severity.ERROR,
+    Outcome.LEFT: Severity.WARNING,
+    Outcome.CHANGED: Severity.NOTE,
+    Outcome.NOTE: Severity.NOTE,
+    Outcome.TAKEN: Severity.NOTE,
+}
+_WIDTH: Final = max(map(len, Outcome))
+
+
+def report(adoption: Adoption) -> CommandReport:
+    """Return what became of everything that is in use, for every format."""
+    return CommandReport(
+        text=lambda _width: _text(adoption),
+        value=lambda: _value(adoption),
+        rows="rows",
+        findings=lambda: _findings(adoption),
+    )
+
+
+def _merged(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows, those that several environments have as one."""
+    found: dict[Row, list[str]] = {}
+    for row in rows:
+        found.setdefault(replace(row, environment=""), []).append(row.environment)
+    return [
+        replace(row, environment=", ".join(dict.fromkeys(filter(None, names))))
+        for row, names in found.items()
+    ]
+
+
+def _text(adoption: Adoption) -> Iterator[Block]:
+    """Yield a line or more for each row, in the order of outcomes, and the totals."""
+    rows = _merged(adoption.rows)
+    for outcome in Outcome:
+        for row in rows:
+            if row.outcome is outcome:
+                word = click.style(str(row.outcome).ljust(_WIDTH), fg=_COLOURS[row.outcome])
+                where = f" in {row.environment}" if row.environment else ""
+                subject, location = row.subject, row.location
+                place = f"  {shown(str(location))}" if location else ""
+                if location is not None and subject.endswith(location.file):
+                    subject, place = subject.removesuffix(location.file) + str(location), ""
+                yield f"{word}  {shown(single_line(subject))}{shown(where)}{place}"
+                margin = " " * (_WIDTH + 2)
+                yield f"{margin}{shown(single_line(row.message))}"
+                if row.hint:
+                    yield f"{margin}→ {shown(single_line(row.hint))}"
+    counts = Counter(row.outcome for row in rows)
+    outcomes = [each for each in Outcome if each is not Outcome.UNREAD or counts[each]]
+    yield from ("", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in outcomes))
+
+
+def _value(adoption: Adoption) -> Body:
+    """Return the rows and the files for programs."""
+    rows = _merged(adoption.rows)
+    counts = Counter(row.outcome for row in rows)
+    return {
+        "summary": {str(outcome): counts[outcome] for outcome in Outcome},
+        "files": sorted(adoption.files),
+        "rows": [
+            {
+                "outcome": str(row.outcome),
+                "subject": row.subject,
+                "environments": row.environment.split(", ") if row.environment else [],
+                "message": row.message,
+                "location": str(row.location) if row.location else None,
+                "hint": row.hint or None,
+            }
+            for row in rows
+        ],
+    }
+
+
+def _findings(adoption: Adoption) -> Iterator[Finding]:
+    for row in _merged(adoption.rows):
+        where = f" in {row.environment}" if row.environment else ""
+        text = f"{row.subject}{where}: {row.message}"
+        severity = _SEVERITIES[row.outcome]
+        diagnostic = Diagnostic(str(row.outcome), severity, text, row.location, row.hint or None)
+        yield diagnostic_finding(diagnostic)

@@ -85,15 +85,15 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
     for files that are there already.
     """
     required("migrate", "the command 'adopt'")
-    from chartkit.addons.operate.adopt import run
-    from chartkit.addons.operate.adopt.report import report
+    from chartkit.addons.operate.adopt.run import adopt as adopted
+    from chartkit.addons.operate.adopt.run import report, write
 
     outputs.parsed()
     if not options.dry_run:
         take_back(options.folder)
-    adoption = run.adopt(options, sys.stdin, track)
+    adoption = adopted(options, sys.stdin, track)
     if not options.dry_run:
-        run.write(adoption)
+        write(adoption)
     show(report(adoption), outputs)
     if TEXT in outputs.parsed():
         where = "" if options.folder == Path() else f" --project {shlex.quote(str(options.folder))}"

@@ -84,9 +84,8 @@ def install(
     Prints the plan, and carries it out with --yes; it is safe to repeat. Exits 1 where the pair of
     versions is not supported, the charts have drifted or a step fails.
     """
-    from chartkit.addons.operate.install import report
-    from chartkit.addons.operate.install.plan import plan
-    from chartkit.addons.operate.install.run import install as run
+    from chartkit.addons.operate.install import run
+    from chartkit.addons.operate.install.plan import plan, plan_text
     from chartkit.network.cluster.source import CutShortError
     from chartkit.project.project import read_project
 
@@ -94,7 +93,7 @@ def install(
     chosen = project.environment(environment)
     cluster, releases = connected(context, timeout, force_conflicts, take_ownership)
     found = plan(project, chosen, cluster, releases, allow_drift)
-    click.echo(report.plan_text(found), nl=False)
+    click.echo(plan_text(found), nl=False)
     if found.refusals:
         raise SystemExit(1)
     if not yes:
@@ -104,10 +103,10 @@ def install(
         cluster, releases, timeout, stale_after, _again(), force_conflicts or take_ownership
     )
     try:
-        run(found, tools)
+        run.install(found, tools)
     except CutShortError as error:
         _fail(error)
-    click.echo(report.running_text(found, cluster), nl=False)
+    click.echo(run.running_text(found, cluster), nl=False)
 
 
 @click.command()
@@ -125,21 +124,19 @@ def uninstall(
     Prints what is removed, and removes it with --yes; it is safe to repeat. Custom resource
     definitions stay without --crds. Exits 1 where a step fails.
     """
-    from chartkit.addons.operate.install import report
-    from chartkit.addons.operate.install.remove import removal
-    from chartkit.addons.operate.install.remove import uninstall as run
+    from chartkit.addons.operate.install import run
     from chartkit.network.cluster.source import CutShortError
     from chartkit.project.project import read_project
 
     chosen = read_project(path).environment(environment)
     cluster, releases = connected(context, timeout)
-    found = removal(chosen.name, chosen.engine, cluster, releases, crds)
-    click.echo(report.removal_text(found), nl=False)
+    found = run.removal(chosen.name, chosen.engine, cluster, releases, crds)
+    click.echo(run.removal_text(found), nl=False)
     if not found.needed or not yes:
         click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
         return
     try:
-        run(found, chosen.engine, _tools(cluster, releases, timeout, 0, _again()))
+        run.uninstall(found, chosen.engine, _tools(cluster, releases, timeout, 0, _again()))
     except CutShortError as error:
         _fail(error)
 
@@ -167,7 +164,7 @@ def _tools(
     force: bool = False,
 ) -> Tools:
     from chartkit.addons.operate.install.run import Tools
-    from chartkit.addons.operate.install.waiting import Waiter
+    from chartkit.addons.operate.install.verify import Waiter
 
     say: Callable[[str], Any] = partial(click.echo)
     return Tools(cluster, releases, Waiter(cluster, timeout), say, stale, again, force)
@@ -185,7 +182,7 @@ def _again() -> str:
 
 
 def _fail(error: CutShortError) -> None:
-    from chartkit.addons.operate.install.report import failure_lines
+    from chartkit.addons.operate.install.run import failure_lines
 
     for line in failure_lines(error):
         click.echo(line, err=True)

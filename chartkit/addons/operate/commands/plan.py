@@ -18,7 +18,7 @@ from chartkit.errors import InputError
 from chartkit.scan.gate import Threshold
 
 if TYPE_CHECKING:
-    from chartkit.addons.operate.rehearsal.facts import Values
+    from chartkit.addons.operate.rehearsal import Values
     from chartkit.addons.operate.upgrade import Pair, Plan
     from chartkit.kyverno.releases import ReleaseData
     from chartkit.kyverno.versions import Release
@@ -109,9 +109,8 @@ def _rehearsed(
     fail_on: str | None,
 ) -> int:
     """Rehearse a plan, and return the exit code."""
-    from chartkit.addons.operate.rehearsal.facts import steps_between
+    from chartkit.addons.operate.rehearsal import rehearse, steps_between
     from chartkit.addons.operate.rehearsal.report import report
-    from chartkit.addons.operate.rehearsal.run import rehearse
 
     def stderr(note: object) -> None:
         click.echo(str(note), err=True)
@@ -131,7 +130,7 @@ def _start(
 ) -> tuple[Pair, Release | None, ReleaseData, Values]:
     """Return the pair that a plan starts from, Kyverno's release in it, what is known, and the
     values of the environment's engine."""
-    from chartkit.addons.operate.rehearsal.facts import environment_values
+    from chartkit.addons.operate.rehearsal import environment_values
     from chartkit.addons.operate.upgrade import Pair, parse_pair
     from chartkit.kyverno.releases import read_matrix
     from chartkit.kyverno.versions import parse_release

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from chartkit.addons.operate.promote.options import PromoteOptions
 from chartkit.cli.options import context_option, helm_option, number_option, project_option, takes
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.terminal import take_back
 
+if TYPE_CHECKING:
+    from chartkit.addons.operate.promote.model import PromoteOptions
+
 
 @click.command()
 @takes(
-    PromoteOptions,
+    "chartkit.addons.operate.promote.model:PromoteOptions",
     click.argument("policies", nargs=-1, metavar="[POLICY…]"),
     click.option("--candidates", is_flag=True, help="Look at all policies that only audit."),
     click.option(
@@ -100,7 +104,8 @@ def promote(options: PromoteOptions, outputs: OutputOptions) -> None:
     Exits 1 if a POLICY is held back, or no candidate is ready, and 2 if an input cannot be read;
     then nothing is written.
     """
-    from chartkit.addons.operate.promote import run
+    from chartkit.addons.operate.promote import promote as planned
+    from chartkit.addons.operate.promote import write
     from chartkit.addons.operate.promote.report import report
     from chartkit.documents.unread import EXIT_CODE
     from chartkit.project.project import read_project
@@ -108,12 +113,12 @@ def promote(options: PromoteOptions, outputs: OutputOptions) -> None:
     outputs.parsed()
     if options.write:
         take_back(options.path if options.path.is_dir() else options.path.parent)
-    promotion = run.promote(options)
+    promotion = planned(options)
     show(report(promotion), outputs)
     if promotion.is_refused:
         raise SystemExit(EXIT_CODE if promotion.plan.unread else 1)
     if options.write:
-        run.write(promotion, read_project(options.path).root)
+        write(promotion, read_project(options.path).root)
     if TEXT in outputs.parsed():
         for file, text in promotion.files.items() if options.write else ():
             click.echo(f"{'removed' if text is None else 'wrote'} {file}", err=True)

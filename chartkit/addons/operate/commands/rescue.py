@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,12 @@ from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
-    from chartkit.addons.operate.rescue.diagnosis import Diagnosis
-    from chartkit.addons.operate.rescue.webhooks import Outcome
+    from chartkit.addons.operate.rescue import Diagnosis, Outcome
+    from chartkit.model import Body
     from chartkit.network.cluster.client import Cluster
+    from chartkit.report.command_report import Block, CommandReport
+
+_SHOWN = 10
 
 
 @click.command()
@@ -46,9 +51,7 @@ def rescue(
     it with --yes: failurePolicy Ignore, for these webhooks alone. Works while admission is refused.
     Exits 1 while the cluster is locked.
     """
-    from chartkit.addons.operate.rescue import webhooks
-    from chartkit.addons.operate.rescue.diagnosis import diagnose
-    from chartkit.addons.operate.rescue.report import report
+    from chartkit.addons.operate.rescue import diagnose, open_webhooks
     from chartkit.network.cluster.client import connect
 
     if force and not restore:
@@ -69,30 +72,92 @@ def rescue(
     if not yes:
         click.echo("nothing was done: --yes does it", err=True)
         raise SystemExit(1)
-    outcome = webhooks.open_webhooks(cluster, diagnosis.opening, record)
+    outcome = open_webhooks(cluster, diagnosis.opening, record)
     last = f"{record} holds what they were: when Kyverno answers again, "
     _tell(outcome, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
 
 
 def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> None:
-    from chartkit.addons.operate.rescue import webhooks
-    from chartkit.addons.operate.rescue.webhooks import read
+    from chartkit.addons.operate.rescue import read, restore
     from chartkit.errors import InputError
     from chartkit.model import Location
 
     if not record.exists():
         hint = "name the record by --record FILE"
         raise InputError("there is no record to restore from", Location(str(record)), hint)
-    silent = found.silent(read(record).opened)
-    if silent and not force:
+    if (silent := found.silent(read(record).opened)) and not force:
         for service, reason in silent.items():
             text = f"nothing answers Kyverno's webhooks at {service}: {reason}"
             click.echo(shown(text), err=True)
         click.echo("nothing was restored: it would lock the cluster (--force does it)", err=True)
         raise SystemExit(1)
-    _tell(webhooks.restore(cluster, record), f"restored; {record} is removed")
+    _tell(restore(cluster, record), f"restored; {record} is removed")
 
 
 def _tell(outcome: Outcome, last: str, err: bool = False) -> None:
     for line in (*outcome.changed, *outcome.notes, last):
         click.echo(shown(line), err=err)
+
+
+def report(found: Diagnosis) -> CommandReport:
+    """Return a diagnosis for every format."""
+    from chartkit.report.command_report import CommandReport
+
+    return CommandReport(
+        text=lambda _width: _text(found), value=lambda: _value(found), rows="webhooks"
+    )
+
+
+def _text(found: Diagnosis) -> Iterator[Block]:
+    """Yield what locks a cluster, what is refused, and what would open it."""
+    from chartkit.wording import counted
+
+    yield f"cluster {found.cluster}"
+    if not found.webhooks:
+        yield "Kyverno has no webhooks here: what is refused, something else refuses"
+    for service, reason in found.unanswered.items():
+        yield f"nothing answers Kyverno's webhooks at {service}: {reason}"
+    if found.refused:
+        yield f"refused, because a webhook did not answer: {len(found.refused)}"
+    for refusal in found.refused[:_SHOWN]:
+        what = "a Pod, tried in default as a dry run" if refusal.is_probe else str(refusal)
+        yield f"  {what} ({refusal.webhook})"
+    if len(found.refused) > _SHOWN:
+        yield f"  and {len(found.refused) - _SHOWN} more"
+    for each in found.opening:
+        yield f"  ! {each.kind} {each.configuration}"
+        yield f"    {each.name}: failurePolicy Fail for {each.covers}; {found.reason(each)}"
+        if each.exempt:
+            yield f"    never sent: namespaces {', '.join(each.exempt)}"
+    left = [each for each in found.webhooks if each not in found.opening and each.policy == "Fail"]
+    if found.opening and left:
+        names = ", ".join(sorted({webhook.name for webhook in left}))
+        yield f"left as they are: {names}"
+    for note in found.notes:
+        yield f"not asked: {note}"
+    if count := len(found.opening):
+        yield f"to open the cluster: failurePolicy Ignore for {counted(count, 'webhook')}"
+    elif found.webhooks:
+        yield "Kyverno's webhooks answer, or fail open: they do not lock this cluster"
+
+
+def _value(found: Diagnosis) -> Body:
+    return {
+        "cluster": found.cluster,
+        "locked": found.is_locked,
+        "unanswered": {str(service): reason for service, reason in found.unanswered.items()},
+        "refused": [asdict(refusal) for refusal in found.refused],
+        "webhooks": [
+            {
+                "kind": webhook.kind,
+                "configuration": webhook.configuration,
+                "name": webhook.name,
+                "failurePolicy": webhook.policy,
+                "service": str(webhook.service) if webhook.service else None,
+                "open": webhook in found.opening,
+                "reason": found.reason(webhook),
+            }
+            for webhook in found.webhooks
+        ],
+        "notes": list(found.notes),
+    }

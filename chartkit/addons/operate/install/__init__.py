@@ -1,5 +1,5 @@
 """Installs an environment in a live cluster, and takes it out again.
 
-`cluster` reads and deletes objects through Kubernetes' own Python client, `releases` has Helm read
-and write; `plan` says what there is to do, `run` and `remove` do it, `waiting` until it works.
+`plan` decides what there is to do, `run` does it by the `releases` of Helm, `verify` waits until it
+works and compares what is stored.
 """

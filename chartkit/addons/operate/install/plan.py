@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +17,7 @@ from chartkit.addons.operate.install.releases import (
     Releases,
     Status,
     deployed_objects,
+    described,
 )
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
@@ -32,8 +34,11 @@ from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.cache import checked
-from chartkit.render.compare.fields import ObjectChange, compare
+from chartkit.render.compare.fields import ObjectChange, What, compare
+from chartkit.render.compare.risk import Level, risk
 from chartkit.render.environment import written_values
+
+_SHOWN = 5
 
 
 class Action(StrEnum):
@@ -118,6 +123,43 @@ def plan(
     return Plan(
         environment.name, cluster.shown, kubernetes, tuple(steps), tuple(refusals), tuple(notes)
     )
+
+
+def plan_text(plan: Plan) -> str:
+    """Return a plan: the cluster, each release as it is and as it is to be, and what forbids it."""
+    lines = [
+        f"cluster      {plan.cluster}, Kubernetes {plan.kubernetes}",
+        f"environment  {plan.environment}",
+    ]
+    for step in plan.steps:
+        lines += _step_lines(step)
+    lines += [f"note: {note}" for note in plan.notes]
+    lines += [f"refused: {refusal}" for refusal in plan.refusals]
+    return "\n".join(lines) + "\n"
+
+
+def _step_lines(step: Step) -> Iterator[str]:
+    name = step.wanted.name
+    if step.there is None:
+        yield f"{name}: not there → {step.wanted.version}: {step.action}"
+    else:
+        yield f"{name}: {described(step.there)} → {step.wanted.version}: {step.action}"
+        before, after = values_digest(step.there.values), values_digest(step.wanted.values)
+        if before != after:
+            yield f"  values {before} → {after}"
+    if step.action is Action.NOTHING:
+        return
+    counts = Counter(change.what for change in step.changes)
+    objects = ", ".join(f"{counts[what]} {what}" for what in What if counts[what])
+    yield f"  objects: {objects or 'none changes'}"
+    if step.there is None:
+        return
+    risks = [(change, risk(change)) for change in step.changes]
+    high = [(change, found) for change, found in risks if found.level is Level.HIGH]
+    for change, found in high[:_SHOWN]:
+        yield f"  high risk: {change.identity} {change.what}: {found.reason}"
+    if len(high) > _SHOWN:
+        yield f"  high risk: {len(high) - _SHOWN} more"
 
 
 def values_digest(values: Body) -> str:

@@ -99,6 +99,14 @@ class DesiredRelease:
     values: Body = field(repr=False)
 
 
+def described(release: Release | None) -> str:
+    """Return a release in words: `3.9.0, deployed (revision 2)`."""
+    if release is None:
+        return "not there"
+    chart = "" if release.chart == release.name else f"chart {release.chart} "
+    return f"{chart}{release.version}, {release.status} (revision {release.revision})"
+
+
 class Releases:
     """The releases of a namespace, read and written by Helm; every method raises ReleaseError."""
 

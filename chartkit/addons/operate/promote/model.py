@@ -1,4 +1,4 @@
-"""Policies to promote, the evidence about each, and the plan."""
+"""Policies to promote, the evidence about each, the plan, and the options that ask for it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 
 from chartkit.engine import RunnablePolicy
 from chartkit.model import Diagnostic, Location, Resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteOptions:
+    """policies: by name; candidates: all that only audit; source: the environment that enforces
+    candidates already, None for any; target: the environment to promote in; namespaces: names with
+    wildcards, none for all; evidence: manifests, charts, recordings and reports; cluster, context:
+    a live cluster; reporter: the URL of policy-reporter; allowed_hosts: those that may be called;
+    days: how far reports must reach back; owner_label: of objects and namespaces; unmatched:
+    whether a policy without any object may be promoted; with_exceptions: whether exceptions are
+    written; exception_days: how long they hold; back: whether to take promotions back; write:
+    whether to change files; path: of the project."""
+
+    policies: tuple[str, ...]
+    candidates: bool
+    source: str | None
+    target: str
+    namespaces: tuple[str, ...]
+    evidence: tuple[str, ...]
+    cluster: bool
+    context: str | None
+    reporter: str | None
+    allowed_hosts: tuple[str, ...]
+    days: int | None
+    owner_label: str
+    unmatched: bool
+    with_exceptions: bool
+    exception_days: int
+    back: bool
+    write: bool
+    path: Path
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
+from chartkit.addons.operate.promote import Promotion
 from chartkit.addons.operate.promote.decision import counted, owners_of
+from chartkit.addons.operate.promote.files import evidence_body
 from chartkit.addons.operate.promote.model import PlannedPolicy, Verdict, Violation
-from chartkit.addons.operate.promote.promotions import evidence_body
-from chartkit.addons.operate.promote.run import Promotion
 from chartkit.model import Body, Diagnostic, Severity, single_line
 from chartkit.report.command_report import Block, CommandReport, Heading, Items, Markup, Table
 from chartkit.report.finding import Finding, diagnostic_finding
@@ -97,7 +97,14 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator
     yield f"    {_evidence_line(planned)}"
     if planned.exceptions:
         yield f"    exceptions for {counted(candidate.evidence.blocked)}"
-    yield from _objects(candidate.evidence.blocked)
+    blocked = candidate.evidence.blocked
+    for violation in blocked[:_SHOWN]:
+        place = str(violation.location) if violation.location is not None else violation.source
+        owner = f", {shown(violation.owner)}" if violation.owner else ""
+        yield f"      {shown(str(violation.subject))}{owner}  {shown(place)}"
+        yield f"        {shown(single_line(violation.message))}"
+    if len(blocked) > _SHOWN:
+        yield f"      … and {len(blocked) - _SHOWN} more"
 
 
 def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
@@ -123,16 +130,6 @@ def _evidence_line(planned: PlannedPolicy) -> str:
             first, last = f"{evidence.since:%Y-%m-%d}", f"{evidence.until:%Y-%m-%d}"
             text += f" of {first}" if first == last else f" from {first} to {last}"
     return text
-
-
-def _objects(found: Sequence[Violation]) -> Iterator[str]:
-    for violation in found[:_SHOWN]:
-        place = str(violation.location) if violation.location is not None else violation.source
-        owner = f", {shown(violation.owner)}" if violation.owner else ""
-        yield f"      {shown(str(violation.subject))}{owner}  {shown(place)}"
-        yield f"        {shown(single_line(violation.message))}"
-    if len(found) > _SHOWN:
-        yield f"      … and {len(found) - _SHOWN} more"
 
 
 def _markdown(promotion: Promotion) -> Iterator[Block]:

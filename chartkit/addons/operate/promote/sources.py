@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
-from chartkit.addons.operate.promote.decision import asks_for_objects_alone
-from chartkit.addons.operate.promote.evidence import Judge, Labels, Passed
-from chartkit.addons.operate.promote.model import Candidate, ObjectName, Violation
-from chartkit.addons.operate.promote.options import PromoteOptions
+from chartkit.addons.operate.promote.decision import Judge, Labels, Passed, asks_for_objects_alone
+from chartkit.addons.operate.promote.model import Candidate, ObjectName, PromoteOptions, Violation
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import NO_ATTACHMENTS

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
 
+from chartkit.addons.satisfy.fields import skeletons
 from chartkit.addons.satisfy.formula import TRUE, Formula, Source, value_at
+from chartkit.addons.satisfy.search import changed_paths
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply
-from chartkit.addons.satisfy.wants.match import match_formula
-from chartkit.addons.satisfy.wants.rules import RuleKey, key_of
-from chartkit.addons.satisfy.witness.search import changed_paths
-from chartkit.addons.satisfy.witness.skeletons import skeletons
+from chartkit.addons.satisfy.wants import RuleKey, key_of, match_formula
 from chartkit.engine import OFFLINE, Phase, Request, RunnablePolicy, as_submitted, evaluate
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import CompiledPolicy

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from chartkit.addons.satisfy.fields import skeletons
 from chartkit.addons.satisfy.formula import (
     TRUE,
     All,
@@ -26,10 +27,9 @@ from chartkit.addons.satisfy.formula import (
     atoms,
     opposite,
 )
+from chartkit.addons.satisfy.search import Search, Witness
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, with_value
-from chartkit.addons.satisfy.wants.rules import Want, key_of, wants_of
-from chartkit.addons.satisfy.witness.search import Search, Witness
-from chartkit.addons.satisfy.witness.skeletons import skeletons
+from chartkit.addons.satisfy.wants import Want, key_of, wants_of
 from chartkit.engine import (
     ENFORCE,
     OFFLINE,
@@ -148,7 +148,13 @@ class _Budget:
     def refuted(self, resource: Resource, *formulas: Formula) -> bool | None:
         """Report whether no object meets some formulas together; None where that is not decided."""
         most = max(0, min(_MOST_STEPS, self.steps))
-        solver = Solver(_bound(resource), kind_of(resource), most)
+        # The part that every object of a kind has: of Pods, one container.
+        kind = resource.kind
+        bound: Body = {"apiVersion": resource.api_version, "kind": kind, "metadata": {}}
+        if kind == "Pod" or kind in POD_SPECS:
+            steps = tuple(POD_SPECS.get(kind, "spec").split("."))
+            bound = with_value(bound, (*steps, "containers", 0), {})
+        solver = Solver(bound, kind_of(resource), most)
         try:
             found = next(iter(solver.solutions(all_of(*formulas))), None)
         except SearchLimitError:
@@ -252,16 +258,6 @@ def _shadows(resource: Resource, other: Want, want: Want, budget: _Budget) -> bo
 
 def _written(want: Want) -> str:
     return want.source.pointer
-
-
-def _bound(resource: Resource) -> Body:
-    """Return the part that every object of a kind has: of Pods, one container."""
-    kind = resource.kind
-    bound: Body = {"apiVersion": resource.api_version, "kind": kind, "metadata": {}}
-    if kind == "Pod" or kind in POD_SPECS:
-        steps = tuple(POD_SPECS.get(kind, "spec").split("."))
-        bound = with_value(bound, (*steps, "containers", 0), {})
-    return bound
 
 
 def _groups(wants: Sequence[Want]) -> Iterator[tuple[Sequence[Want], Sequence[Want]]]:

@@ -28,7 +28,7 @@ from chartkit.report.model import resource_id
 _UNFIT = "a patch in the kustomization does not change it as wanted, or changes other objects"
 
 
-def batches(
+def kustomization_batches(
     objects: Sequence[Resource], subjects: Sequence[Subject], files: SourceFiles
 ) -> Iterator[Batch]:
     """Yield the edits of each kustomization; objects: all of the scan; subjects: those that are

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from chartkit.addons.satisfy.changes import DELETE
-from chartkit.addons.satisfy.wants.rules import RuleKey
+from chartkit.addons.satisfy.wants import RuleKey
 from chartkit.model import Json, Location, Resource, item_number, pointed_at
 
 T = TypeVar("T")

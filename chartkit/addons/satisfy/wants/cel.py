@@ -42,9 +42,9 @@ from chartkit.addons.satisfy.wants.comparisons import (
     OPPOSITES,
     NotReadError,
     function_test,
+    of_part,
     relation_words,
 )
-from chartkit.addons.satisfy.wants.images import of_part
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError, CelError

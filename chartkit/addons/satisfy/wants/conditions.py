@@ -100,25 +100,21 @@ def condition_formula(condition: Condition, source: Source, names: Names) -> For
         if reading.is_list:
             parts = [_of_elements(stream, operator, value, source) for stream in reading.streams]
             return all_of(*parts) if operator in _OF_ALL else any_of(*parts)
-        return _of_scalar(reader, reading, operator, value)
+        # Without a default a field that is not there is an error of the rule.
+        test = operator_test(operator, value, needs_value=reading.otherwise is None)
+        is_listed = isinstance(value, list) and operator in _LISTING
+
+        def compared(place: Place) -> Formula:
+            atom = Atom(place, test, reader.source)
+            if not (is_listed and _is_list_like(place)):
+                return atom
+            # A list in place of the text is compared by its elements.
+            elements = Stream((), place).elements()
+            return any_of(atom, _of_elements(elements, operator, value, reader.source))
+
+        return reader.chained(reading, compared)
     except (NotReadError, ChartkitError):
         return Unknown(str(condition.key))
-
-
-def _of_scalar(reader: Reader, reading: Reading, operator: str, value: Json) -> Formula:
-    # Without a default a field that is not there is an error of the rule.
-    test = operator_test(operator, value, needs_value=reading.otherwise is None)
-    is_listed = isinstance(value, list) and operator in _LISTING
-
-    def compared(place: Place) -> Formula:
-        atom = Atom(place, test, reader.source)
-        if not (is_listed and _is_list_like(place)):
-            return atom
-        # A list in place of the text is compared by its elements.
-        elements = Stream((), place).elements()
-        return any_of(atom, _of_elements(elements, operator, value, reader.source))
-
-    return reader.chained(reading, compared)
 
 
 _LISTING: Final = ("AnyIn", "AllIn", "AnyNotIn", "AllNotIn")

@@ -26,11 +26,12 @@ from chartkit.addons.satisfy.formula import (
 from chartkit.addons.satisfy.values import MISSING, Test, negated, present
 from chartkit.addons.satisfy.wants.comparisons import (
     FLIPPED,
+    PARTS,
     NotReadError,
     comparison,
     function_test,
+    of_part,
 )
-from chartkit.addons.satisfy.wants.images import PARTS, of_part
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.compiler import is_false
@@ -291,7 +292,16 @@ class Reader:
             case Kind.NOT_EXPRESSION:
                 return opposite(self.truth(node.children[0], current))
             case Kind.COMPARATOR:
-                return self._comparison(node, current)
+                left, right = (self._read(each, current) for each in node.children)
+                sign = _SIGNS[node.value]
+                if left.is_constant:
+                    left, right, sign = right, left, FLIPPED[sign]
+                if not right.is_constant:
+                    raise NotReadError
+                test = comparison(sign, right.constant, left.is_size)
+                if left.function == "length" and not left.is_list:
+                    raise NotReadError
+                return self.chained(left, lambda place: Atom(place, test, self.source))
             case _:
                 return self.is_true(self._read(node, current))
 
@@ -316,18 +326,6 @@ class Reader:
             return any_of(atom, elements.some(lambda each: Atom(each, equal, self.source)))
 
         return formula
-
-    def _comparison(self, node: Node, current: Reading | None) -> Formula:
-        left, right = (self._read(each, current) for each in node.children)
-        sign = _SIGNS[node.value]
-        if left.is_constant:
-            left, right, sign = right, left, FLIPPED[sign]
-        if not right.is_constant:
-            raise NotReadError
-        test = comparison(sign, right.constant, left.is_size)
-        if left.function == "length" and not left.is_list:
-            raise NotReadError
-        return self.chained(left, lambda place: Atom(place, test, self.source))
 
     def chained(self, reading: Reading, part: Callable[[Place], Formula]) -> Formula:
         """Return when a value, or what is read in its place where it is empty, meets a formula."""

@@ -42,7 +42,7 @@ from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.duration import duration_or_none
 from chartkit.go.quantity import quantity_or_none
 from chartkit.go.strconv import mark_literals
-from chartkit.model import Body, Json, pointer_of
+from chartkit.model import Json, pointer_of
 
 _names: Final = count()
 
@@ -78,7 +78,19 @@ class _Reader:
 
     def part(self, pattern: Json, place: Place, written: tuple[str | int, ...]) -> _Read:
         if isinstance(pattern, dict):
-            return self._object(pattern, place, written)
+            applies: list[Formula] = []
+            wants: list[Formula] = [self._atom(place, of_type("an object", dict, {}), written)]
+            for key, member in pattern.items():
+                anchor = parse_anchor(key)
+                name = key if anchor is None else anchor.key
+                here = (*written, key)
+                if has_variable(key) or has_reference(key) or has_wildcard(name):
+                    wants.append(Unknown(key))
+                    continue
+                read = self._key(anchor, member, place.child(name), here)
+                applies.append(read.applies)
+                wants.append(read.wants)
+            return _Read(all_of(*applies), all_of(*wants))
         if isinstance(pattern, list):
             return _Read(TRUE, self._list(pattern, place, written))
         return _Read(TRUE, self._leaf(pattern, place, written))
@@ -87,21 +99,6 @@ class _Reader:
         source = self._source
         pointer = source.pointer + pointer_of(*written)
         return Atom(place, test, Source(source.policy, source.rule, pointer))
-
-    def _object(self, pattern: Body, place: Place, written: tuple[str | int, ...]) -> _Read:
-        applies: list[Formula] = []
-        wants: list[Formula] = [self._atom(place, of_type("an object", dict, {}), written)]
-        for key, member in pattern.items():
-            anchor = parse_anchor(key)
-            name = key if anchor is None else anchor.key
-            here = (*written, key)
-            if has_variable(key) or has_reference(key) or has_wildcard(name):
-                wants.append(Unknown(key))
-                continue
-            read = self._key(anchor, member, place.child(name), here)
-            applies.append(read.applies)
-            wants.append(read.wants)
-        return _Read(all_of(*applies), all_of(*wants))
 
     def _key(
         self, anchor: Anchor | None, member: Json, place: Place, here: tuple[str | int, ...]

@@ -1,4 +1,5 @@
-"""The verdict on a review: allowed or denied, with the object's changes and the warnings.
+"""The verdict on a review: allowed or denied, with the object's changes and the warnings; the judge
+is replaced as a whole when its policies change.
 
 The order and the texts are those of Kyverno's handlers (`pkg/webhooks/resource`): policies that
 only audit are evaluated once the answer is there, and never refuse.
@@ -6,33 +7,42 @@ only audit are evaluated once the answer is there, and never refuse.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import TYPE_CHECKING, Protocol
 
 from chartkit.addons.serve.admission import denials
 from chartkit.addons.serve.admission.review import Answer, Review
 from chartkit.addons.serve.admission.selection import (
     ALLOWED,
     DENY,
+    FAIL,
+    IGNORE,
     WARN,
     Evaluated,
     Findings,
     Selection,
+    Served,
     Webhook,
     acts,
     decided,
+    failure_policy,
     parse_path,
     refuses,
     selected,
 )
-from chartkit.addons.serve.admission.served_policies import FAIL, IGNORE, Served, failure_policy
 from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
 from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
 from chartkit.engine.request import Run
-from chartkit.model import Body, FieldPath, Json, RuleResult, Status, pointer_of, same
+from chartkit.errors import Bugs, ChartkitError
+from chartkit.model import Body, FieldPath, Json, Location, RuleResult, Status, pointer_of, same
+
+if TYPE_CHECKING:
+    from chartkit.addons.serve.admission.telemetry import Log
 
 
 def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
@@ -151,7 +161,8 @@ class Judge:
             kind=kind,
             plural=review.resource,
             review=review.fields,
-            namespace_labels=given.namespace_labels or _labels(review.namespace),
+            namespace_labels=given.namespace_labels
+            or ({NAME_LABEL: review.namespace} if review.namespace else {}),
         )
         world = self._world(chosen)
         if webhook is Webhook.MUTATING:
@@ -174,11 +185,6 @@ class Judge:
 
     def _world(self, chosen: Selection) -> World:
         return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
-
-
-def _labels(namespace: str) -> Mapping[str, str]:
-    """Return the label that every namespace has, for one that is not known."""
-    return {NAME_LABEL: namespace} if namespace else {}
 
 
 def _whole_kind(review: Review) -> GroupVersionKind | None:
@@ -317,3 +323,76 @@ class _Mutation:
 def _spec_flag(policy: RunnablePolicy, key: str) -> bool:
     spec = policy.policy.resource.body.get("spec")
     return isinstance(spec, dict) and spec.get(key) is True
+
+
+class Source(Protocol):
+    """The origin of policies. It can be sent to another process."""
+
+    def load(self) -> Served:
+        """Return the policies as they are now; raise ChartkitError where they cannot be used."""
+        ...
+
+    def changed(self) -> bool:
+        """Report whether anything changed since it was last loaded, or since the last call."""
+        ...
+
+    def close(self) -> None:
+        """Stop to look for changes."""
+        ...
+
+
+class PolicyReloader:
+    """Loads policies, looks for changes in a thread of its own, and keeps the last set that could
+    be used."""
+
+    def __init__(
+        self,
+        source: Source,
+        log: Log,
+        poll: float,
+        reloaded: Callable[[bool], object] = lambda _is_used: None,
+    ) -> None:
+        """poll: seconds between looks; reloaded: called for each new set, with whether it is used.
+        Raise ChartkitError where there is none to begin with."""
+        self._source = source
+        self._log = log
+        self._poll = poll
+        self._reloaded = reloaded
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.served = source.load()
+        self.judge = Judge(self.served)
+
+    def start(self) -> None:
+        """Look for changes from now on."""
+        self._thread = threading.Thread(target=self._watch, name="policies", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look for no more changes."""
+        self._stop.set()
+        self._source.close()
+
+    def reload(self) -> bool:
+        """Load the policies again; return whether the new set is used, and log why it is not."""
+        is_used = self._load()
+        self._reloaded(is_used)
+        return is_used
+
+    def _load(self) -> bool:
+        try:
+            with Bugs(Location("<reload>")):
+                served = self._source.load()
+                judge = Judge(served)
+        except (ChartkitError, OSError) as error:
+            self._log.error("policies not reloaded: those from before stay", error=str(error))
+            return False
+        self.served, self.judge = served, judge
+        self._log.info("policies reloaded", policies=len(served.policies), notes=[*served.notes])
+        return True
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._poll):
+            with self._log.guarded("policies", "policies are not looked at"):
+                if self._source.changed():
+                    self.reload()

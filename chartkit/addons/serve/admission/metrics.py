@@ -21,8 +21,7 @@ from typing import Any, Final
 
 from chartkit.addons.serve.admission.judge import Verdict
 from chartkit.addons.serve.admission.review import Review
-from chartkit.addons.serve.admission.selection import Evaluated, Findings, Webhook
-from chartkit.addons.serve.admission.served_policies import enforces
+from chartkit.addons.serve.admission.selection import Evaluated, Findings, Webhook, enforces
 from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.atomic import replacing
 from chartkit.engine.cel_policies.policy import CelPolicy

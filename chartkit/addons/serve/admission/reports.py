@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from chartkit.addons.serve.admission.judge import Verdict
+from chartkit.addons.serve.admission.registration import MANAGER
 from chartkit.addons.serve.admission.review import Review
 from chartkit.addons.serve.admission.telemetry import Log
-from chartkit.addons.serve.admission.webhooks.registration import MANAGER
 from chartkit.atomic import replacing
 from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_documents
@@ -122,25 +122,21 @@ class Reports:
             self._target.remove(resource)
             return
         _check("uid", resource.uid, naming.subdomain)
-        self._target.write(resource, report_of(entry))
+        # The PolicyReport of an object, under a name of its own for each webhook.
+        options = ReportOptions(entry.facts, detailed=True, per=ReportPer.OBJECT)
+        writer = policy_report_writer(options)
+        writer.add(entry.resource, entry.results)
+        body: Body = parse_yaml("".join(writer.finish(Counter())))
+        if entry.path not in _FIRST:
+            digest = hashlib.sha256(entry.path.encode("utf-8")).hexdigest()
+            body["metadata"]["name"] += f"-{digest[:8]}"
+        self._target.write(resource, body)
 
 
 def _check(field: str, name: str, problems: Callable[[str], list[str]]) -> None:
     """Raise InputError for a name that no API server has: it becomes part of a path."""
     if name and (found := problems(name)):
         raise InputError(f"metadata.{field} '{name[:_SHOWN]}' {found[0]}")
-
-
-def report_of(entry: _Entry) -> Body:
-    """Return the PolicyReport of an object, under a name of its own for each webhook."""
-    options = ReportOptions(entry.facts, detailed=True, per=ReportPer.OBJECT)
-    writer = policy_report_writer(options)
-    writer.add(entry.resource, entry.results)
-    body: Body = parse_yaml("".join(writer.finish(Counter())))
-    if entry.path not in _FIRST:
-        digest = hashlib.sha256(entry.path.encode("utf-8")).hexdigest()
-        body["metadata"]["name"] += f"-{digest[:8]}"
-    return body
 
 
 class ReportFolder:

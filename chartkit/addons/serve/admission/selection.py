@@ -1,4 +1,4 @@
-"""The policies that a webhook's path names, by what they do at admission.
+"""The policies of a server, and those that a webhook's path names, by what they do at admission.
 
 `/validate` and `/mutate` name all policies. The other paths are those that Kyverno's own webhook
 configurations use: `/validate/fail`, `/mutate/ignore/finegrained/NAME`, `/vpol/NAME/NAME`.
@@ -8,28 +8,85 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from chartkit.addons.serve.admission import denials
-from chartkit.addons.serve.admission.review import Answer
-from chartkit.addons.serve.admission.served_policies import (
-    FAIL,
-    IGNORE,
-    enforces,
-    failure_policy,
-    is_cel,
-)
-from chartkit.engine import ENFORCE, Phase, Request, RunnablePolicy, World
+from chartkit.addons.serve.admission.review import Answer, RoleBindings
+from chartkit.engine import ENFORCE, OFFLINE, Phase, Request, RunnablePolicy, World
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.kubernetes.kinds import NAMESPACED, CelKind, kind_of
+from chartkit.engine.kubernetes.kinds import NAMESPACED, UNKNOWN, CelKind, CustomNames, kind_of
 from chartkit.engine.reads import Course
 from chartkit.engine.request import Run
 from chartkit.engine.sharing import Sharing, Space, judged, place_of
 from chartkit.engine.verdicts import FEW, is_shareable
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Json, Resource, RuleResult, Status, mapping_at, mappings_at
+from chartkit.report.model import PolicyFacts
+
+FAIL: Final = "Fail"
+IGNORE: Final = "Ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Policies and their surroundings, replaced as a whole.
+
+    request: makes the request of an object, with its namespace; world: gives the world that
+    policies see, which may have changed since it was last called; roles: of users; filtered:
+    whether Kyverno's configuration keeps an object (with the request's subresource) away from its
+    policies, None if it keeps none away; facts: of policies for reports, by their ID; names: of the
+    custom kinds that are known; notes: what is not carried out.
+    """
+
+    policies: tuple[RunnablePolicy, ...]
+    request: Callable[[Resource], Request] = Request
+    world: Callable[[], World] = lambda: OFFLINE
+    roles: RoleBindings = field(default_factory=RoleBindings)
+    filtered: Callable[[Resource, str], bool] | None = None
+    facts: Mapping[str, PolicyFacts] = field(default_factory=dict)
+    names: CustomNames = UNKNOWN
+    notes: tuple[str, ...] = ()
+
+
+def failure_policy(policy: RunnablePolicy) -> str:
+    """Return `Fail` or `Ignore`: what an API server does with a request if there is no verdict."""
+    own = policy.policy
+    if isinstance(own, CelPolicy) and own.kind is CelKind.GENERATING:
+        return IGNORE
+    spec = mapping_at(own.resource.body, "spec")
+    given = mapping_at(spec, "webhookConfiguration").get("failurePolicy")
+    return IGNORE if (given or spec.get("failurePolicy")) == IGNORE else FAIL
+
+
+def enforces(policy: RunnablePolicy) -> bool:
+    """Report whether a ClusterPolicy may refuse an object anywhere (`pkg/policycache`)."""
+    spec = mapping_at(policy.policy.resource.body, "spec")
+    if _has_enforce(spec, "validationFailureAction", "validationFailureActionOverrides"):
+        return True
+    return any(
+        _has_enforce(mapping_at(rule, "validate"), "failureAction", "failureActionOverrides")
+        or any(
+            _is_enforce(image.get("failureAction")) for image in mappings_at(rule, "verifyImages")
+        )
+        for rule in mappings_at(spec, "rules")
+    )
+
+
+def _has_enforce(body: Mapping[str, Json], action: str, overrides: str) -> bool:
+    listed = mappings_at(dict(body), overrides)
+    return _is_enforce(body.get(action)) or any(_is_enforce(one.get("action")) for one in listed)
+
+
+def _is_enforce(action: Json) -> bool:
+    return isinstance(action, str) and action.capitalize() == ENFORCE
+
+
+def is_cel(policy: RunnablePolicy) -> bool:
+    """Report whether a policy is one of policies.kyverno.io."""
+    return isinstance(policy.policy, CelPolicy)
+
 
 ALLOWED: Final = Answer(allowed=True)
 DENY: Final = "Deny"

@@ -1,4 +1,5 @@
-"""The processes of an admission server: granian's supervisor, and a worker for each core.
+"""The processes of an admission server, granian's supervisor and a worker for each core, and the
+ASGI application: webhooks, health, metrics, and the bounds on all of them.
 
 granian serves TLS and HTTP in Rust, outside of Python's lock; `bench/README.md` compares it with
 uvicorn.
@@ -6,21 +7,279 @@ uvicorn.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs
 
-from chartkit.addons.serve.admission.application import Application
-from chartkit.addons.serve.admission.limits import MOST_CONNECTIONS, ServerSettings
+from chartkit.addons.serve.admission.judge import Judge, PolicyReloader, Source, Verdict
+from chartkit.addons.serve.admission.limits import (
+    MOST_CONNECTIONS,
+    Bounds,
+    Connections,
+    Message,
+    Receive,
+    Refused,
+    ServerSettings,
+)
 from chartkit.addons.serve.admission.metrics import Metrics
-from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
 from chartkit.addons.serve.admission.reports import Reports, Target
-from chartkit.addons.serve.admission.telemetry import Log, NoSpans, OpenTelemetrySpans
-from chartkit.errors import InputError, extra
+from chartkit.addons.serve.admission.review import Review, ReviewError, parse_review
+from chartkit.addons.serve.admission.selection import Selection, Webhook
+from chartkit.addons.serve.admission.telemetry import Guard, Log, NoSpans, OpenTelemetrySpans, Spans
+from chartkit.errors import BugError, Bugs, ChartkitError, InputError, extra
+from chartkit.go.duration import SECOND, duration_or_none
+from chartkit.model import Location
+
+T = TypeVar("T")
+Scope = Mapping[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON: Final = b"application/json"
+TEXT: Final = b"text/plain; charset=utf-8"
+LONGEST_TIMEOUT: Final = 30.0
+"""Seconds: the longest timeout of a webhook. The default of an API server is 10."""
+_DEFAULT_TIMEOUT: Final = 10.0
+_LARGE: Final = 1 << 17
+"""Bytes of a review from which it is read and judged in a thread: others are answered meanwhile."""
+_LONGEST_AUDIT: Final = 10.0
+"""Seconds after an answer until which its review is audited."""
+_LIVE: Final = frozenset(("/livez", "/healthz", "/health/liveness"))
+_READY: Final = frozenset(("/readyz", "/health/readiness"))
+_METRICS: Final = "/metrics"
+_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_OTHER: Final = "other"
+"""The label of other methods, and of all paths that name no policy."""
+_LONGEST_QUERY: Final = 256
+_LONGEST_REASON: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A review on its way. deadline: on the monotonic clock."""
+
+    path: str
+    judge: Judge
+    webhook: Webhook
+    chosen: Selection
+    review: Review
+    is_large: bool
+    headers: Mapping[bytes, bytes]
+    deadline: float
+
+    @property
+    def is_long(self) -> bool:
+        """Report whether work on it may take long enough to keep others waiting."""
+        return self.is_large or self.chosen.looks_around
+
+
+class Application:
+    """An ASGI application that answers reviews with the judge of a reloader."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        reloader: PolicyReloader,
+        log: Log,
+        metrics: Metrics,
+        reports: Reports,
+        spans: Spans,
+    ) -> None:
+        self._reloader = reloader
+        self._log = log
+        self._metrics = metrics
+        self._reports = reports
+        self._spans = spans
+        self._bounds = Bounds(settings)
+        self._connections = Connections(settings.port, settings.body_timeout, log)
+        self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="judge")
+        self._is_ending = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            path = scope["path"]
+            self._connections.hear(scope.get("client"))
+            with self._log.guarded("request", "a request was not answered", path=path) as guard:
+                await self._http(scope, receive, send)
+            if guard.is_failed:
+                await _respond(send, 500, b"a fault of the server: its log has it", TEXT)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._reloader.start()
+                self._metrics.start(self._log)
+                self._connections.start()
+                self._log.info("ready", policies=len(self._reloader.served.policies))
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                self._is_ending = True
+                self._reloader.stop()
+                self._metrics.stop()
+                self._connections.stop()
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(None, self._reports.close)
+                await loop.run_in_executor(None, self._spans.close)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        begun = time.perf_counter()
+        if path in _LIVE:
+            await _respond(send, 200, b"ok", TEXT)
+        elif path in _READY:
+            is_ready = not self._is_ending
+            await _respond(send, 200 if is_ready else 503, b"ok" if is_ready else b"ending", TEXT)
+        elif path == _METRICS:
+            text = await self._metrics.scraped()
+            await _respond(send, 200, text, self._metrics.content_type.encode())
+        else:
+            try:
+                await self._webhook(scope, receive, send)
+            except Refused as refused:
+                await self._refuse(scope, send, refused)
+            path = path if self._reloader.judge.remembers(path) else _OTHER
+            method = method if method in _METHODS else _OTHER
+            self._metrics.http(method, path, time.perf_counter() - begun)
+
+    async def _refuse(self, scope: Scope, send: Send, refused: Refused) -> None:
+        self._metrics.refused(refused.status)
+        level = self._log.error if refused.status >= 500 else self._log.warning
+        client = scope.get("client") or ("",)
+        level("request refused", status=refused.status, reason=refused.reason, client=client[0])
+        headers = [(b"retry-after", b"1")] if refused.status == 429 else []
+        reason = refused.reason[:_LONGEST_REASON].encode("utf-8", "replace")
+        await _respond(send, refused.status, reason, TEXT, headers)
+
+    async def _webhook(self, scope: Scope, receive: Receive, send: Send) -> None:
+        judge = self._reloader.judge
+        found = judge.find(scope["path"])
+        if found is None:
+            raise Refused(404, "no such path: webhooks are at /validate and /mutate")
+        if scope["method"] != "POST":
+            raise Refused(405, f"{scope['method']} is not a method of a webhook")
+        headers = dict(scope["headers"])
+        media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if media != JSON:
+            raise Refused(415, "invalid Content-Type, expected application/json")
+        deadline = time.monotonic() + _timeout((scope.get("query_string") or b"")[:_LONGEST_QUERY])
+        with self._bounds.slot() as slot:
+            content = await slot.read(headers, receive, deadline)
+            is_large = len(content) >= _LARGE
+            try:
+                review = await self._run(is_large, partial(parse_review, content))
+            except ReviewError as error:
+                raise Refused(400, str(error)) from None
+            call = _Call(scope["path"], judge, *found, review, is_large, headers, deadline)
+            await self._answer(call, send)
+
+    async def _answer(self, call: _Call, send: Send) -> None:
+        judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
+        begun, started = time.perf_counter(), time.time_ns()
+        verdict = await self._judged(call)
+        seconds = time.perf_counter() - begun
+        await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
+        if chosen.auditing:
+            with self._guarded("audit", review):
+                latest = time.monotonic() + _LONGEST_AUDIT
+                await self._run(call.is_long, partial(judge.audit, verdict, chosen, latest))
+        with self._guarded("metrics", review):
+            self._metrics.review(review, webhook, verdict, seconds)
+        with self._guarded("spans", review):
+            times = started, time.time_ns()
+            self._spans.add(review, webhook, verdict, call.headers, times)
+        with self._guarded("log", review):
+            self._say(review, webhook, verdict, seconds)
+        if webhook is Webhook.VALIDATING:
+            with self._guarded("reports", review):
+                self._reports.add(review, call.path, verdict, judge.served.facts)
+
+    def _guarded(self, part: str, review: Review) -> Guard:
+        return self._log.guarded(part, f"{part} of an answered review failed", uid=review.uid)
+
+    async def _judged(self, call: _Call) -> Verdict:
+        """Return the verdict; raise Refused where there is none before the deadline."""
+        judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
+        left = call.deadline - time.monotonic()
+        if left <= 0:
+            raise Refused(504, "the time of the request was over before it was judged")
+        try:
+            with Bugs(Location(f"review {review.uid}")):
+                work = partial(judge.judge, review, webhook, chosen)
+                verdict = await self._run(call.is_long, work, left)
+        except TimeoutError:
+            raise Refused(504, "the time of the request was over before the verdict") from None
+        except BugError as error:
+            raise Refused(500, str(error)) from None
+        except (ChartkitError, OSError) as error:
+            raise Refused(500, f"the policies could not be asked: {error}") from None
+        if time.monotonic() > call.deadline:
+            raise Refused(504, "the time of the request was over before the verdict")
+        return verdict
+
+    async def _run(self, is_long: bool, work: Callable[[], T], seconds: float | None = None) -> T:
+        """Return the result of work, done in a thread where it may take long; raise TimeoutError
+        after some seconds there."""
+        if not is_long:
+            return work()
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(seconds):
+            return await loop.run_in_executor(self._threads, work)
+
+    def _say(self, review: Review, webhook: Webhook, verdict: Verdict, seconds: float) -> None:
+        answer = verdict.answer
+        if answer.allowed and not self._log.is_debug:
+            return
+        say = self._log.debug if answer.allowed else self._log.info
+        say(
+            "allowed" if answer.allowed else "denied",
+            webhook=webhook.value,
+            operation=str(review.operation),
+            kind=review.kind.kind,
+            namespace=review.namespace,
+            name=review.name or review.subject.name,
+            user=review.user.get("username"),
+            uid=review.uid,
+            dryRun=review.is_dry_run,
+            milliseconds=round(seconds * 1000, 3),
+            reason=answer.message,
+        )
+
+
+@lru_cache(maxsize=64)
+def _timeout(query: bytes) -> float:
+    """Return the seconds that the API server waits, from `timeout` of the query."""
+    given = parse_qs(query.decode("latin-1")).get("timeout", [""])[0]
+    nanoseconds = duration_or_none(given) if given else None
+    if nanoseconds is None or nanoseconds <= 0:
+        return _DEFAULT_TIMEOUT
+    return min(nanoseconds / SECOND, LONGEST_TIMEOUT)
+
+
+async def _respond(
+    send: Send,
+    status: int,
+    content: bytes,
+    media: bytes,
+    headers: list[tuple[bytes, bytes]] | None = None,
+) -> None:
+    length = str(len(content)).encode("ascii")
+    own = [(b"content-type", media), (b"content-length", length), *(headers or ())]
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": content})
+
 
 HEADER_TIMEOUT: Final = 10_000
 """Milliseconds that a client may take to send the head of a request."""

@@ -19,16 +19,15 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from chartkit.addons.signatures.bundles.entries import REKOR_2, InclusionProof, LogEntry
-from chartkit.addons.signatures.bundles.reader import Bundle
+from chartkit.addons.signatures.bundles.reader import REKOR_2, Bundle, InclusionProof, LogEntry
 from chartkit.addons.signatures.bundles.signers import Signer, encode
 from chartkit.addons.signatures.trust.keys import PublicKey, key_der
-from chartkit.addons.signatures.trust.sigstore_library import (
+from chartkit.addons.signatures.trust.trusted_root import (
+    Log,
     verify_checkpoint,
     verify_inclusion,
     verify_promise,
 )
-from chartkit.addons.signatures.trust.trusted_root import Log
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Body
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, ssh_key_fingerprint
 
 from chartkit.addons.signatures.bundles.reader import Bundle, Envelope
-from chartkit.addons.signatures.cosign.payloads import encoded
+from chartkit.addons.signatures.cosign.layers import encoded
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.trust.certificates import (
     Identity,

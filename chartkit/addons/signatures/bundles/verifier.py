@@ -18,7 +18,7 @@ from chartkit.addons.signatures.bundles.log import LogTime, verify_entries
 from chartkit.addons.signatures.bundles.protojson import Message, MessageError, load
 from chartkit.addons.signatures.bundles.reader import Bundle, Envelope
 from chartkit.addons.signatures.bundles.signers import Signer, find_signer, match_identity, summary
-from chartkit.addons.signatures.cosign.payloads import IN_TOTO
+from chartkit.addons.signatures.cosign.layers import IN_TOTO
 from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.timestamps import (

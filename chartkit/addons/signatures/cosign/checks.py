@@ -1,4 +1,5 @@
-"""One signature against everything that is wanted of it, in cosign's order and words."""
+"""One signature against everything that is wanted of it, in cosign's order and words; signers of
+content at hand: the keys of certificates, and the names in them."""
 
 from __future__ import annotations
 
@@ -9,11 +10,15 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
 
-from chartkit.addons.signatures.cosign.layers import Layers, SignedLayer, from_base64
-from chartkit.addons.signatures.cosign.payloads import (
+from chartkit.addons.signatures.cosign.layers import (
+    Layers,
+    SignedLayer,
     check_claim,
     check_subject,
+    from_base64,
+    read_promise,
     verify_envelope,
     verify_signature,
 )
@@ -25,21 +30,27 @@ from chartkit.addons.signatures.trust.certificates import (
     alternative_names,
     certificate_pem,
     check_expiry,
+    extension,
     extension_values,
     public_key,
+    read_certificate,
     verify_chain,
 )
-from chartkit.addons.signatures.trust.keys import KeyVerifier, key_der, key_pem
-from chartkit.addons.signatures.trust.sigstore_library import (
-    certificate_timestamps,
-    verify_certificate_timestamp,
-    verify_promise,
-)
+from chartkit.addons.signatures.trust.keys import KeyVerifier, PublicKey, key_der, key_pem, read_pem
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
 from chartkit.addons.signatures.trust.timestamps import verify_timestamp as verify_stamp
-from chartkit.addons.signatures.trust.trusted_root import Log, Trust, verify_leaf, verify_sct
-from chartkit.engine.ports import SignatureError, VerificationRequest
+from chartkit.addons.signatures.trust.trusted_root import (
+    Log,
+    Trust,
+    certificate_timestamps,
+    verify_certificate_timestamp,
+    verify_leaf,
+    verify_promise,
+    verify_sct,
+)
+from chartkit.engine.ports import LoggedBlob, SignatureError, VerificationRequest
 from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import LookupFailed
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.network.registry.artifacts import Artifacts
 
@@ -406,3 +417,68 @@ def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.
             text = f"cert verification failed: {error.message}. {_NO_PATH}"
             raise SignatureError(text) from None
     return verify_leaf(certificate, checks.trust.authorities, at)
+
+
+_OPTIONS: Final = "failed to create cosign check options"
+
+
+def certified_key(text: str, chain: str) -> PublicKey:
+    """Return the key of a certificate that a policy names; chain: the certificates that must vouch
+    for it, the root last; empty for none. Raises SignatureError."""
+    what = "failed to load certificate"
+    try:
+        certificate = _first(text)
+        if chain:
+            what = "failed to load certificate chain"
+            blocks, has_more = read_pem(chain)
+            if not blocks or has_more:
+                raise SignatureError("error during PEM decoding")
+            *between, root = [read_certificate(block.content) for block in blocks]
+            what = "certificate chain validation failed"
+            checks = CheckOptions(roots=(root,), intermediates=between, ignores_sct=True)
+            verify_certificate(certificate, checks)
+        return public_key(certificate)
+    except SignatureError as error:
+        raise SignatureError(f"{_OPTIONS}: {what}; {error.message}") from None
+
+
+def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | None:
+    """Return the name in the certificate of who signed (`GetNameInfoFromX509Cert`): an e-mail
+    address, the common name, or else the last of its alternative names. None where the log promised
+    nothing of that, or another key signed than the one that is wanted. Raises LookupFailed for a
+    name that is not read."""
+    verifier = None if key is None else KeyVerifier(key)
+    checks = CheckOptions(verifier=verifier, ignores_sct=True, logs=trust.logs)
+    try:
+        certificate = _first(blob.certificate)
+        promise = read_promise(blob.entry)
+        layer = SignedLayer(blob.content, blob.signature, {}, certificate, (), promise)
+        if logged_at(layer, checks) is None:
+            return None
+    except SignatureError:
+        return None
+    try:
+        extended = extension(certificate, x509.SubjectAlternativeName)
+    except ValueError:
+        extended = None
+    names = [] if extended is None else list(extended.value)
+    found = [name.value for name in names if isinstance(name, x509.RFC822Name)]
+    subject = certificate.subject
+    found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
+    found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:]]
+    if any(found):
+        return next(filter(None, found))
+    if not names:
+        return ""
+    last = names[-1]
+    if isinstance(last, x509.DNSName | x509.UniformResourceIdentifier):
+        return last.value
+    raise LookupFailed("the signer is in a name of an unsupported kind")
+
+
+def _first(text: str) -> x509.Certificate:
+    """Return the certificate in the first block of a PEM text, whatever its label."""
+    blocks, _ = read_pem(text)
+    if not blocks:
+        raise SignatureError("x509: malformed certificate")
+    return read_certificate(blocks[0].content)

@@ -16,7 +16,7 @@ import cbor2
 from cryptography import x509
 
 from chartkit.addons.signatures.errors import within
-from chartkit.addons.signatures.notary.chain import LABELS, algorithm_of, holds
+from chartkit.addons.signatures.notary.chain import LABELS, SECOND, ZERO, algorithm_of, holds
 from chartkit.addons.signatures.notary.jws import (
     AUTHENTIC_TIME,
     EXPIRY,
@@ -30,7 +30,6 @@ from chartkit.addons.signatures.notary.jws import (
     check_length,
     not_critical,
 )
-from chartkit.addons.signatures.notary.words import SECOND, ZERO
 from chartkit.addons.signatures.trust.certificates import read_certificate
 from chartkit.engine.ports import SignatureError
 from chartkit.go.strconv import quote

@@ -13,11 +13,11 @@ from chartkit.addons.signatures.go_json import decode as decode_type
 from chartkit.addons.signatures.go_json import read, read_mapping
 from chartkit.addons.signatures.notary.chain import (
     ALGORITHMS,
+    ZERO,
     algorithm_of,
     check_code_signing,
     holds,
 )
-from chartkit.addons.signatures.notary.words import ZERO
 from chartkit.addons.signatures.trust.certificates import read_certificate
 from chartkit.engine.ports import SignatureError
 from chartkit.go.strconv import quote

@@ -1,37 +1,51 @@
-"""Verification of an envelope against a manifest, at notation's verification level `strict`.
+"""Verification of a manifest by its signatures, at notation's verification level `strict`.
 
-The steps, their order and words are those of notation-go's verifier: integrity, authenticity,
-expiry, an authentic time, revocation, and last what was signed.
+A registry has signatures as manifests of their own that refer to what they sign. The steps, their
+order and words are those of notation-go's verifier: integrity, authenticity, expiry, an authentic
+time, revocation, and last what was signed.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, NoReturn
 
 from cryptography import x509
 
-from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.errors import UndecidedError, within
 from chartkit.addons.signatures.go_json import decode, read
 from chartkit.addons.signatures.notary import cose, jws
-from chartkit.addons.signatures.notary.chain import asks_elsewhere, check_time_stamping
+from chartkit.addons.signatures.notary.chain import (
+    asks_elsewhere,
+    check_time_stamping,
+    line,
+    moment_of,
+    now,
+    shown,
+    subject,
+)
 from chartkit.addons.signatures.notary.jws import (
     PLUGIN,
     SIGNING_AUTHORITY,
     Content,
     check_content,
 )
-from chartkit.addons.signatures.notary.words import line, moment_of, now, shown, subject
 from chartkit.addons.signatures.trust.timestamps import (
     TimestampAuthority,
     verify_token,
 )
 from chartkit.engine.ports import SignatureError
+from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment
 from chartkit.go.types import GoTypes
+from chartkit.model import Body
+from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.client import Document, read_json
+from chartkit.network.registry.settings import RegistryError
 
 _PAYLOAD: Final = "application/vnd.cncf.notary.payload.v1+json"
 _NOBODY_ASKED: Final = "responders (OCSP) and revocation lists are not asked"
@@ -133,26 +147,22 @@ def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUn
     """Require the chain to be valid at the time of the signature, by a time stamp or else now.
     Raises SignatureError; returns what is unknown of the time stamp itself."""
     if trust.clocks:
-        return _check_stamp(content, trust.clocks)
+        if not content.time_stamp:
+            raise SignatureError(
+                "no timestamp countersignature was found in the signature envelope"
+            )
+        authority = TimestampAuthority(tuple(trust.clocks))
+        with within("failed to verify the timestamp countersignature with error"):
+            stamp = verify_token(content.time_stamp, content.signature, authority)
+        chain = _trusted_part(stamp.chain, trust.clocks)
+        with within("failed to validate the timestamping certificate chain with error"):
+            check_time_stamping(chain)
+        middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
+        accuracy = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
+        _check_validity(content.chain, middle - accuracy, middle + accuracy, "timestamp can be")
+        return _unasked(chain, "timestamping")
     _check_validity(content.chain, at.nanoseconds, at.nanoseconds, "verification time is")
     return None
-
-
-def _check_stamp(
-    content: Content, clocks: Sequence[x509.Certificate]
-) -> RevocationUnknownError | None:
-    if not content.time_stamp:
-        raise SignatureError("no timestamp countersignature was found in the signature envelope")
-    authority = TimestampAuthority(tuple(clocks))
-    with within("failed to verify the timestamp countersignature with error"):
-        stamp = verify_token(content.time_stamp, content.signature, authority)
-    chain = _trusted_part(stamp.chain, clocks)
-    with within("failed to validate the timestamping certificate chain with error"):
-        check_time_stamping(chain)
-    middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
-    accuracy = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
-    _check_validity(content.chain, middle - accuracy, middle + accuracy, "timestamp can be")
-    return _unasked(chain, "timestamping")
 
 
 def _check_validity(
@@ -187,3 +197,169 @@ def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownE
         if asks_elsewhere(certificate):
             return RevocationUnknownError(f"{kind} certificate with subject {subject(certificate)}")
     return None
+
+
+SIGNATURE: Final = "application/vnd.cncf.notary.signature"
+_MOST_ATTEMPTS: Final = 10
+_MOST_REFERRERS: Final = 50
+MOST_BYTES: Final = 10_000_000
+"""Kyverno's limits: signatures of one manifest, what refers to it, bytes of a layer."""
+_GZIP: Final = b"\x1f\x8b"
+_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer's content, unpacked, and what its manifest says it is."""
+
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository with signatures. is_single: whether an artifact has to have exactly one layer,
+    as for ImageValidatingPolicies."""
+
+    artifacts: Artifacts
+    place: RegistryReference
+    is_single: bool
+
+    def named(self, digest: str) -> str:
+        """Return a digest of the repository, as a reference."""
+        return f"{self.place.registry}/{self.place.repository}@{digest}"
+
+    def referrers(self, digest: str, artifact_type: str) -> Sequence[Body]:
+        """Return the descriptors of a type's artifacts that refer to a digest. Raises
+        SignatureError, or RegistryError for a registry without an answer."""
+        try:
+            listed = self.artifacts.referrers(self.place, digest)
+        except RegistryError as error:
+            refuse(error, error.message)
+        if len(listed) > _MOST_REFERRERS:
+            many = "to many" if self.is_single else "too many"
+            raise SignatureError(
+                f"failed to fetch referrers: {many} referrers found, max limit is {_MOST_REFERRERS}"
+            )
+        return [one for one in listed if one.get("artifactType") == artifact_type]
+
+    def manifest(self, digest: str) -> Body:
+        """Return a manifest; raises RegistryError."""
+        content = self.artifacts.manifest(self.place, digest).content
+        body = read_json(content, f"the manifest {digest}")
+        if not isinstance(body, dict):
+            raise RegistryError(f"the manifest {digest} is not an object")
+        return body
+
+    def layer(self, body: Body, what: str) -> Layer:
+        """Return the first layer of a manifest. what: its name in messages. Raises SignatureError
+        or RegistryError."""
+        layers = body.get("layers")
+        if self.is_single and (not isinstance(layers, list) or len(layers) != 1):
+            raise SignatureError("invalid referrer descriptor, must have only one layer")
+        first = layers[0] if isinstance(layers, list) and layers else None
+        if not isinstance(first, dict):
+            raise SignatureError("the manifest has no layers")
+        digest, size = first.get("digest"), first.get("size")
+        if not isinstance(digest, str) or type(size) is not int:
+            raise SignatureError("the manifest's layer has no digest or size")
+        if size > MOST_BYTES:
+            text = f"{what} size {size} exceeds {MOST_BYTES} for digest {digest}"
+            raise SignatureError(text)
+        try:
+            content = self.artifacts.blob(self.place, digest, size, MOST_BYTES)
+        except RegistryError as error:
+            # Without the manifest's size at hand Kyverno asks for the blob's first.
+            raise error if self.is_single else error.worded(by_head(error)) from None
+        return Layer(str(first.get("mediaType", "")), _unpacked(content))
+
+
+def target_of(document: Document) -> Target:
+    """Return the target of a signature that is a manifest."""
+    return Target(document.media_type, document.digest, len(document.content))
+
+
+def by_head(error: RegistryError) -> str:
+    """Return the error in the words of a HEAD request, which Kyverno sends where chartkit sends a
+    GET."""
+    return error.without_body or error.message
+
+
+def refuse(error: RegistryError, text: str) -> NoReturn:
+    """Raise a registry's answer as a verdict, and a missing answer as it is."""
+    if error.unanswered:
+        raise error.worded(text) from None
+    raise SignatureError(text, hint=error.hint) from None
+
+
+def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
+    """Require a trusted signature of a manifest, in notation's order.
+
+    Raises SignatureError in its words, UndecidedError where only a server that is not asked knows
+    of a revocation, and RegistryError for a registry without an answer.
+    """
+    place = repository.place
+    # Require a repository's name that notation accepts: it has no addresses of IPv6.
+    if place.registry.startswith("["):
+        scope = quote(f"{place.registry}/{place.repository}")
+        raise SignatureError(
+            f"registry scope {scope} is not valid, make sure it is a fully qualified repository "
+            "without the scheme, protocol or tag. For example domain.com/my/repository or a local "
+            "scope like local/myOCILayout"
+        )
+    signatures = repository.referrers(target.digest, SIGNATURE)
+    texts, failures = ["signature verification failed"], []
+    for descriptor in signatures[:_MOST_ATTEMPTS]:
+        digest = str(descriptor["digest"])
+        layer = _envelope(repository, digest, target)
+        try:
+            check_envelope(layer.content, layer.media_type, target, trust)
+        except SignatureError as error:
+            texts.append(f"failed to verify signature with digest {digest}, {error.message}")
+            failures.append(error)
+        else:
+            return
+    if any(isinstance(error, RevocationUnknownError) for error in failures):
+        raise UndecidedError("\n".join(texts))
+    if len(signatures) >= _MOST_ATTEMPTS:
+        raise SignatureError(
+            "signature evaluation stopped. The configured limit of "
+            f"{_MOST_ATTEMPTS} signatures to verify per artifact exceeded"
+        )
+    if not signatures:
+        raise SignatureError(
+            f"no signature is associated with {quote(repository.named(target.digest))}, make sure "
+            "the artifact was signed successfully"
+        )
+    raise SignatureError("\n".join(texts))
+
+
+def _envelope(repository: Repository, digest: str, target: Target) -> Layer:
+    where = (
+        f"unable to retrieve digital signature with digest {quote(digest)} associated with "
+        f"{quote(repository.named(target.digest))} from the Repository, error : "
+    )
+    try:
+        return repository.layer(repository.manifest(digest), "payload")
+    except RegistryError as error:
+        refuse(error, where + error.message)
+    except SignatureError as error:
+        raise SignatureError(where + error.message) from None
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Return a layer as it is, or what it holds where it is packed; raises RegistryError."""
+    if content.startswith(_ZSTANDARD):
+        raise RegistryError("a layer that is packed with Zstandard is not read", unanswered=True)
+    if not content.startswith(_GZIP):
+        return content
+    unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        found = unpacking.decompress(content, MOST_BYTES + 1)
+    except zlib.error:
+        raise RegistryError("gzip: invalid header") from None
+    if len(found) > MOST_BYTES:
+        raise RegistryError(f"a layer unpacks to more than {MOST_BYTES} bytes", unanswered=True)
+    if not unpacking.eof:
+        raise RegistryError("unexpected EOF")
+    return found

@@ -34,6 +34,7 @@ Kind = TypeVar("Kind", bound=x509.ExtensionType)
 
 CODE_SIGNING: Final = ExtendedKeyUsageOID.CODE_SIGNING
 TIME_STAMPING: Final = ExtendedKeyUsageOID.TIME_STAMPING
+_ANY_USAGE: Final = ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE
 
 _OTHER_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
 _UTF8: Final = 0x0C
@@ -168,8 +169,15 @@ def verify_chain(
     if not roots:
         raise SignatureError(_UNKNOWN)
     moment = at.astimezone(UTC).replace(tzinfo=None)
+
+    def check(
+        _policy: Policy, _certificate: x509.Certificate, given: x509.ExtendedKeyUsage | None
+    ) -> None:
+        if given is not None and not {usage, _ANY_USAGE}.intersection(given):
+            raise ValueError("not for this usage")
+
     try:
-        return _path(leaf, roots, intermediates, moment, _for(usage))
+        return _path(leaf, roots, intermediates, moment, check)
     except VerificationError:
         pass
     try:
@@ -182,19 +190,6 @@ def verify_chain(
 
 
 Check = Callable[[Policy, x509.Certificate, x509.ExtendedKeyUsage | None], None]
-
-
-def _for(usage: x509.ObjectIdentifier) -> Check:
-    def check(
-        _policy: Policy, _certificate: x509.Certificate, given: x509.ExtendedKeyUsage | None
-    ) -> None:
-        if given is not None and not {usage, _ANY_USAGE}.intersection(given):
-            raise ValueError("not for this usage")
-
-    return check
-
-
-_ANY_USAGE: Final = ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE
 
 
 def _check_signs(

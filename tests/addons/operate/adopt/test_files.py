@@ -374,7 +374,7 @@ def test_a_policy_in_cel_is_compared_with_that_of_its_name(
 def test_candidates_that_are_not_compared_have_a_row(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chartkit.addons.operate.adopt.meaning._MOST", 0)
+    monkeypatch.setattr("chartkit.addons.operate.adopt.meaning._CANDIDATES", 0)
     team.write(legacy__p=_HOST_PATH.replace("FORBIDDEN", "hostPath"))
     _, body = team.adopt("legacy", *VERSIONS)
     [message] = [each for _, each in team.rows(body, "note")]

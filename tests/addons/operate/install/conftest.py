@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.operate.install import run, waiting
+from chartkit.addons.operate.install import run, verify
 from chartkit.cli.main import main
 from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers
@@ -60,8 +60,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
         nonlocal passed
         passed += seconds
 
-    own = partial(waiting.Waiter, clock=lambda: passed, sleep=sleep)
-    monkeypatch.setattr(waiting, "Waiter", own)
+    own = partial(verify.Waiter, clock=lambda: passed, sleep=sleep)
+    monkeypatch.setattr(verify, "Waiter", own)
     monkeypatch.setattr(run, "Tools", partial(run.Tools, sleep=sleep))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.addons.operate.install.stored import without_others
+from chartkit.addons.operate.install.verify import without_others
 from chartkit.model import Body, Json
 
 _LEAF: Body = {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.addons.operate.install.stored import Difference, StoredObjects
+from chartkit.addons.operate.install.verify import Difference, StoredObjects
 from chartkit.model import Body, Json, Resource
 from chartkit.network.cluster.client import connect
 from tests.addons.operate.install.conftest import World

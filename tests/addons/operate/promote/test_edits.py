@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.operate.promote.edits import ProjectText, promoted
-from chartkit.addons.operate.promote.promotions import last_promotion, read_decisions, with_entry
+from chartkit.addons.operate.promote.files import (
+    ProjectText,
+    last_promotion,
+    promoted,
+    read_decisions,
+    with_entry,
+)
 from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body

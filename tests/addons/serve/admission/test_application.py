@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.addons.serve.admission.application import Application
-from chartkit.addons.serve.admission.judge import Judge
+from chartkit.addons.serve.admission.judge import Judge, PolicyReloader
 from chartkit.addons.serve.admission.limits import ServerSettings
 from chartkit.addons.serve.admission.metrics import Metrics
-from chartkit.addons.serve.admission.reloading import PolicyReloader
 from chartkit.addons.serve.admission.reports import Reports
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served
+from chartkit.addons.serve.admission.server import Application
 from chartkit.addons.serve.admission.telemetry import Log, NoSpans
 from chartkit.errors import InputError
 from tests.addons.serve.admission.bodies import AUDITED, CEL, POD, TEAM, changed, policies, review

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from chartkit.addons.serve.admission.denials import plain_name
 from chartkit.addons.serve.admission.judge import Judge, Verdict
 from chartkit.addons.serve.admission.review import ReviewError, RoleBindings, parse_review
-from chartkit.addons.serve.admission.selection import Webhook
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served, Webhook
 from chartkit.engine import Request
 from chartkit.model import Body, Resource
 from tests.addons.serve.admission.bodies import (

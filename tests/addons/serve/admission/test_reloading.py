@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.addons.serve.admission.judge import PolicyReloader
 from chartkit.addons.serve.admission.metrics import Metrics
-from chartkit.addons.serve.admission.reloading import PolicyReloader
 from chartkit.addons.serve.admission.review import parse_review
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served
 from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.errors import InputError
 from tests.addons.serve.admission.bodies import CEL, LABELS, TEAM, policies, review

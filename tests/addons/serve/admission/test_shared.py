@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.addons.serve.admission.judge import Judge, Verdict
 from chartkit.addons.serve.admission.review import parse_review
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.model import Body

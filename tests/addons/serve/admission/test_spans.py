@@ -7,8 +7,7 @@ import pytest
 from chartkit.addons.serve.admission import telemetry as module
 from chartkit.addons.serve.admission.judge import Judge
 from chartkit.addons.serve.admission.review import parse_review
-from chartkit.addons.serve.admission.selection import Webhook
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served, Webhook
 from chartkit.errors import InputError
 from tests.addons.serve.admission.bodies import CEL, TEAM, policies, review
 

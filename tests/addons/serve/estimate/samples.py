@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from chartkit.addons.serve.estimate import EstimateInput, estimate
 from chartkit.addons.serve.estimate.measurements import Estimate
-from chartkit.addons.serve.estimate.run import EstimateInput, estimate
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import Configuration, read_configuration
 from chartkit.engine.kubernetes.kinds import UNKNOWN

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.addons.serve.serving.policies import served
+from chartkit.addons.serve.serving import served
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import OFFLINE, read_configuration
 from chartkit.scan.environment import ProjectEnvironment

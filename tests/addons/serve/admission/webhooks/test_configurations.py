@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.addons.serve.admission.webhooks.cluster_policies import Scope, other_namespaces
-from chartkit.addons.serve.admission.webhooks.registration import Endpoint, webhook_configurations
+from chartkit.addons.serve.admission.registration import Endpoint, webhook_configurations
+from chartkit.addons.serve.admission.webhooks import Scope, other_namespaces
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind
 from chartkit.model import Body
 from tests.addons.serve.admission.bodies import CEL, LABELS, TEAM, policies

@@ -16,7 +16,7 @@ from chartkit.addons.satisfy.fields import completed, type_test
 from chartkit.addons.satisfy.formula import Formula, all_of, atoms, value_at
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, apply, with_value
 from chartkit.addons.satisfy.values import MISSING
-from chartkit.addons.satisfy.wants.rules import RuleKey, Want, key_of, location_of, wants_of
+from chartkit.addons.satisfy.wants import RuleKey, Want, key_of, location_of, wants_of
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.model import (

@@ -61,9 +61,8 @@ def witness(
     Exits 1 if no object was found: because rules exclude each other, which are named, or because
     the search came to no end.
     """
-    from chartkit.addons.satisfy.witness.report import report
-    from chartkit.addons.satisfy.witness.run import Starts, find
-    from chartkit.addons.satisfy.witness.skeletons import skeletons
+    from chartkit.addons.satisfy.fields import skeletons
+    from chartkit.addons.satisfy.witness import Starts, find, report
     from chartkit.errors import InputError
     from chartkit.model import Location, Severity
     from chartkit.scan.requests import load_requests

@@ -12,15 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.addons.serve.admission.judge import PolicyReloader, Source
 from chartkit.addons.serve.admission.limits import ServerSettings
-from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
-from chartkit.addons.serve.admission.selection import Webhook, admits
-from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.selection import Served, Webhook, admits
 from chartkit.addons.serve.admission.telemetry import Log
-from chartkit.addons.serve.admission.webhooks.cel_policies import cel_policy_webhooks
-from chartkit.addons.serve.admission.webhooks.cluster_policies import (
+from chartkit.addons.serve.admission.webhooks import (
     PolicyWebhook,
     Scope,
+    cel_policy_webhooks,
     cluster_policy_webhooks,
 )
 from chartkit.engine.kubernetes.kinds import ADMISSION_GROUP

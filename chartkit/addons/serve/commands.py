@@ -1,8 +1,11 @@
-"""`chartkit serve`: answer an API server's admission reviews."""
+"""`chartkit serve`: answer an API server's admission reviews; `chartkit estimate`: the load that
+policies put on a cluster."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,13 +22,15 @@ from chartkit.cli.options import (
     project_option,
     takes,
 )
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.request import takes_request
 from chartkit.errors import InputError
 
 if TYPE_CHECKING:
-    from chartkit.addons.serve.admission.reloading import Source
-    from chartkit.addons.serve.serving.run import ListenOptions
+    from chartkit.addons.serve.admission.judge import Source
+    from chartkit.addons.serve.serving import ListenOptions
     from chartkit.scan.requests import RequestOptions
+
 
 LISTEN_OPTIONS: Final = (
     policies_from_option(
@@ -163,7 +168,7 @@ LISTEN_OPTIONS: Final = (
 
 @click.command()
 @takes_request
-@takes("chartkit.addons.serve.serving.run:ListenOptions", *LISTEN_OPTIONS)
+@takes("chartkit.addons.serve.serving:ListenOptions", *LISTEN_OPTIONS)
 @environment_option
 @project_option
 def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path: Path) -> None:
@@ -176,7 +181,7 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
     """
     from chartkit.addons.serve.admission.server import require_server
     from chartkit.addons.serve.admission.telemetry import require_spans
-    from chartkit.addons.serve.serving.run import run
+    from chartkit.addons.serve.serving import run
 
     given = {
         "--userinfo": (options.world.userinfo, "a review names its user"),
@@ -198,7 +203,7 @@ def _source(
 ) -> Callable[[], Source]:
     """Return what makes the source of policies; raise InputError for options that do not go
     together."""
-    from chartkit.addons.serve.serving.policies import ClusterPolicies, FileSource
+    from chartkit.addons.serve.serving import ClusterPolicies, FileSource
     from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded
 
     given = listen.policies_from
@@ -212,3 +217,70 @@ def _source(
         return partial(FileSource, options)
     options.policies.require_none_named()
     return partial(FileSource, options, partial(project_environment, path, env))
+
+
+@click.command()
+@takes_request
+@click.option("--cluster", is_flag=True, help="Count the objects of a live cluster, read-only.")
+@context_option
+@number_option(
+    "--nodes",
+    (1, 100_000),
+    None,
+    "The nodes of the cluster, for DaemonSets; those among the objects if not given.",
+    unit="N",
+)
+@environment_option
+@project_option
+@reports()
+def estimate(
+    options: RequestOptions,
+    output: OutputOptions,
+    cluster: bool,
+    context: str | None,
+    nodes: int | None,
+    env: str | None,
+    path: Path,
+) -> None:
+    """Estimate the load of policies on a cluster with the objects at PATH: AdmissionReviews,
+    PolicyReports, etcd and memory.
+
+    Without PATH the objects are the workloads of --env. The engine counts requests and
+    reports; etcd and memory follow from upstream's measurements. The report says which figures are
+    measured, and names the values that reduce the load.
+
+    Exits 1 if something of a cluster cannot be read, or if a policy cannot be compiled.
+    """
+    from chartkit.addons.serve.estimate import estimate as estimated
+    from chartkit.addons.serve.estimate import open_input
+    from chartkit.addons.serve.estimate.report import report
+    from chartkit.scan.cluster_source import ClusterSource
+
+    output.parsed()
+    notes = Notes()
+    if context is not None and not cluster:
+        raise InputError("--context needs --cluster")
+    environment = None
+    if env is not None:
+        options.policies.require_none_named()
+        environment = project_environment(path, env)
+        if not options.inputs.paths and not cluster:
+            inputs = replace(options.inputs, paths=_workloads(path, env))
+            options = replace(options, inputs=inputs)
+    live = ClusterSource(context, namespace=options.inputs.only_namespace) if cluster else None
+    with open_input(options, live, environment, nodes, sys.stdin, notes) as (given, unread):
+        found = estimated(given)
+    show(report(found), output)
+    for line in unread:
+        click.echo(line, err=True)
+    raise SystemExit(notes.exit_code(bool(unread or given.policies.diagnostics)))
+
+
+def _workloads(path: Path, env: str) -> tuple[str, ...]:
+    """Return the paths of an environment's workloads."""
+    from chartkit.project.project import read_project
+
+    workloads = read_project(path).environment(env).workloads
+    if not workloads:
+        raise InputError(f"environment '{env}' has no workloads", hint="name PATHs, or --cluster")
+    return tuple(str(workload.path) for workload in workloads)

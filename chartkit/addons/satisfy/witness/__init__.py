@@ -1,1 +1,0 @@
-"""The smallest object that an environment accepts, found and shown."""

@@ -1,1 +1,0 @@
-"""The policies of an admission server, from the same options as those of a scan."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.catalog.coverage.standards import built_in_standards, read_standard
 from chartkit.catalog.entries import BUILT_IN, LibraryFolder, libraries
 from chartkit.catalog.index import read_index
 from chartkit.catalog.markdown import block, cell_code, code, link, prose
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import Details, details, does, needs_of
+from chartkit.catalog.standards import built_in_standards, read_standard
 from chartkit.charts.rbac.requirements import Permission
 from chartkit.documents.reader import read_file, resources
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml

@@ -3,7 +3,6 @@ README.md say of it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +11,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.kyverno import releases
 from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import Selection
-from chartkit.model import Body, Json, Resource, same
+from chartkit.model import Body, Resource, same
 from chartkit.output.write import GeneratedChart
 from chartkit.project.project import ChartMetadata
 
@@ -61,7 +60,6 @@ helm upgrade --install {name} charts/{name} --namespace kyverno --create-namespa
 are not an interface: set values instead. `values.schema.json` checks them, and Helm refuses a key
 that it does not know.
 """
-_LONG: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +150,6 @@ def chart_annotations(chart: str, annotations: Body) -> str:
     return dump_yaml({"annotations": {**_ANNOTATIONS[chart], **annotations}})
 
 
-def page(name: str, about: str, sections: Iterable[str]) -> str:
+def readme_page(name: str, about: str, sections: Iterable[str]) -> str:
     """Return README.md; about: a paragraph on the chart; sections: Markdown, each with its head."""
     return "\n".join([_HEAD.format(name=name, about=about), *sections])
-
-
-def prose(text: str) -> str:
-    """Return a description of the chart's own for a cell."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def code(value: Json) -> str:
-    """Return a value as JSON for a cell; a pointer to values.yaml for a long one."""
-    text = json.dumps(value, ensure_ascii=False)
-    if len(text) > _LONG or "`" in text:
-        return "see values.yaml"
-    return f"`{text}`".replace("|", "\\|")

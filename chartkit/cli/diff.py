@@ -157,7 +157,7 @@ def report() -> None:
 def merge(options: OutputOptions, files: Sequence[str]) -> None:
     """Merge the JSON reports FILE of `chartkit scan` into one, with NAME for the environment (the
     file's name if not given). `-o html` shows them side by side."""
-    from chartkit.catalog.coverage.standards import guidance
+    from chartkit.catalog.standards import guidance
     from chartkit.errors import InputError
     from chartkit.report.stored import merged, read_report
 
@@ -184,7 +184,7 @@ def diff_reports(options: OutputOptions, old: Path, new: Path) -> None:
     Findings are compared by policy, rule, object and field, not by lines. Exits 1 if there are new
     ones.
     """
-    from chartkit.catalog.coverage.standards import guidance
+    from chartkit.catalog.standards import guidance
     from chartkit.report.stored import changes, compared, read_report
 
     options.parsed()

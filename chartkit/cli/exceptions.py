@@ -43,7 +43,7 @@ def list_(options: OutputOptions, files: Sequence[Path], names: Sequence[str], p
     """List the exceptions at PATH, or those of the project's environments: what they are from, when
     they end, and what the project wants to know of each."""
     from chartkit.project.project import read_project
-    from chartkit.scan.exceptions.listing import listed_exceptions, listing
+    from chartkit.scan.exceptions.check import listed_exceptions, listing
 
     options.parsed()
     if files and names:
@@ -77,8 +77,7 @@ def check(
     such as of one that no object needs, fail nothing.
     """
     from chartkit.scan.exceptions.check import check as checked
-    from chartkit.scan.exceptions.check import needs_of
-    from chartkit.scan.exceptions.listing import check_report
+    from chartkit.scan.exceptions.check import check_report, needs_of
 
     output.parsed()
     notes = Notes()
@@ -101,8 +100,7 @@ def _subjects(
     from chartkit.project.project import FILE_NAME, ExceptionRules, read_project
     from chartkit.project.settings import NamedFile
     from chartkit.render.environment import project_exceptions
-    from chartkit.scan.exceptions.files import read_files
-    from chartkit.scan.exceptions.model import filed
+    from chartkit.scan.exceptions.model import filed, read_files
     from chartkit.scan.inputs import is_remote
 
     if env is None:

@@ -393,8 +393,8 @@ def coverage(options: OutputOptions, standard: str, project: Path | None) -> Non
     With a project: which of them each environment has in force, and whether a violation is
     reported (Audit) or refused (Enforce).
     """
-    from chartkit.catalog.coverage.coverage import coverage, report
-    from chartkit.catalog.coverage.standards import read_standard
+    from chartkit.catalog.coverage import coverage, report
+    from chartkit.catalog.standards import read_standard
     from chartkit.project.project import read_project
 
     options.parsed()

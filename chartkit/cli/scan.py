@@ -28,7 +28,7 @@ from chartkit.cli.terminal import progress, screen
 from chartkit.scan.gate import Threshold
 
 if TYPE_CHECKING:
-    from chartkit.catalog.coverage.standards import BuiltInStandards
+    from chartkit.catalog.standards import BuiltInStandards
     from chartkit.report.model import Guidance
     from chartkit.scan.options import ScanOptions
 
@@ -148,13 +148,13 @@ _SECTIONS: Final = {
 
 
 def _guidance(policies: Collection[str]) -> Mapping[str, Guidance]:
-    from chartkit.catalog.coverage.standards import guidance
+    from chartkit.catalog.standards import guidance
 
     return guidance(policies)
 
 
 def _standards() -> BuiltInStandards:
-    from chartkit.catalog.coverage.standards import BuiltInStandards
+    from chartkit.catalog.standards import BuiltInStandards
 
     return BuiltInStandards()
 

@@ -15,8 +15,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.project.environment import Environment
 from chartkit.render.model import Outcome, Row
-from chartkit.scan.exceptions.files import read_files
-from chartkit.scan.exceptions.model import FiledException
+from chartkit.scan.exceptions.model import FiledException, read_files
 from chartkit.suggestions import suggestion
 from chartkit.wording import abridged
 

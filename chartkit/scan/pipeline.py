@@ -153,8 +153,8 @@ def _scan_files(
         judges = load_judges(request, note, environment)
     is_whole = is_timed or any(each is not None for each in (installed, changes, time, fixer))
     if not is_whole and (run.executor is not None or not _are_small(request.inputs.paths)):
-        from chartkit.scan.parallel.copies import Copies
         from chartkit.scan.parallel.scanning import scan_stream
+        from chartkit.scan.parallel.streaming import Copies
 
         copies = Copies()
         if STDIN in request.inputs.paths and not run.is_json:

@@ -257,7 +257,7 @@ def exception_objects(
     without any."""
     resources: list[Resource] = []
     for path in paths:
-        from chartkit.scan.exceptions.files import exceptions_at
+        from chartkit.scan.exceptions.model import exceptions_at
 
         here = exceptions_at(existing(path), note)
         if not here:

@@ -21,7 +21,7 @@ from chartkit.charts.plan import (
     chart_fields,
     chart_version,
     layered,
-    page,
+    readme_page,
     values_file,
 )
 from chartkit.documents.yaml_dump import dump_yaml
@@ -203,7 +203,7 @@ def plan(
     files["values.schema.json"] = engine_values.schema_text(
         engine_values.values_schema(values_catalogue)
     )
-    files[README_FILE] = page(ENGINE, _ABOUT, engine_values.value_sections(values_catalogue))
+    files[README_FILE] = readme_page(ENGINE, _ABOUT, engine_values.value_sections(values_catalogue))
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     bodies = {
         name: merge(

@@ -21,12 +21,12 @@ from chartkit.charts.plan import (
     values_file,
 )
 from chartkit.charts.policies.installed import InstalledPolicy, installed
-from chartkit.charts.policies.readme import readme
 from chartkit.charts.policies.template_context import GUARDS_FILE, guard_templates, policy_context
 from chartkit.charts.policies.values import (
     base_values,
     environment_text,
     environment_values,
+    readme,
     values_text,
 )
 from chartkit.charts.policies.values_schema import (

@@ -278,7 +278,7 @@ def about_baseline(
 
 def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> bool:
     """Write a baseline in one step; return whether its text has changed. Raise InputError."""
-    from chartkit.scan.gate.baseline_text import baseline_text
+    from chartkit.scan.gate.baseline import baseline_text
 
     baseline = matcher.baseline
     text = baseline_text(baseline, matcher.updated(looked_at))

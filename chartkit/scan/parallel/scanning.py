@@ -12,12 +12,12 @@ from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.text.layout import grouped
 from chartkit.scan.environment import Completion, ProjectEnvironment, uncompleted
-from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.pool import can_fork, in_order
 from chartkit.scan.parallel.streaming import (
     LEAST,
     READ_AGAIN,
     Answer,
+    Copies,
     NotStreamable,
     PartJudge,
     Reading,

@@ -2,19 +2,23 @@
 
 What some objects say about others is read first, from the slices in which a search for a few words
 finds it: Namespaces and definitions of custom kinds. Where an object of those kinds shows up in
-another slice, or a policy asks about all objects, the inputs are read as a whole after all.
+another slice, or a policy asks about all objects, the inputs are read as a whole after all. Of
+inputs that cannot be read in parts as they are, standard input and what gzip compressed, copies
+are.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
-from chartkit.documents.input_files import is_file
+from chartkit.documents.input_files import GZIP_CHUNK, gunzipped, is_file
 from chartkit.documents.reader import Document
 from chartkit.documents.unread import exclusion, is_unread, unread
 from chartkit.engine import RunnablePolicy
@@ -46,7 +50,6 @@ from chartkit.scan.inputs import (
     walk,
     without_answers,
 )
-from chartkit.scan.parallel.copies import COMPRESSED_LEAST, Copies
 from chartkit.scan.parallel.judged import Judged, judged
 from chartkit.scan.parallel.partition import (
     NotAList,
@@ -60,9 +63,11 @@ from chartkit.scan.parallel.partition import (
 from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.requests import InputOptions
 from chartkit.scan.run import ScanContext, run_scan
+from chartkit.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from chartkit.scan.remote import RemotePaths
+
 
 READ_AGAIN: Final = 64 << 20
 """The most bytes of inputs that are read as a whole if something is wrong with them."""
@@ -74,6 +79,11 @@ _SHARED: Final = re.compile(
     + b"|".join(re.escape(group.encode()) for group in sorted(RELEASE_GROUPS))
     + rb")/"
 )
+LARGEST: Final = 4 << 30
+"""The most bytes of a copy."""
+COMPRESSED_LEAST: Final = 1 << 16
+"""The bytes of a compressed file from which it may hold enough for parts."""
+_CHUNK: Final = 1 << 20
 
 
 class NotStreamable(Exception):  # noqa: N818 - no error: the inputs are read as a whole
@@ -353,3 +363,68 @@ class Reading:
             if len(self.stream.paths) == 1:
                 raise no_object(path)
             self._notes.append(unread(no_object(path)))
+
+
+class Copies:
+    """The copies of one run. stdin: of standard input, None where it cannot be read in parts."""
+
+    def __init__(self) -> None:
+        self.stdin: Path | None = None
+        self._folder: TemporaryFolder | None = None
+        self._names: dict[str, str] = {}
+
+    def name(self, file: str) -> str:
+        """Return the name of a file in messages."""
+        return self._names.get(file, file)
+
+    def read_stdin(self, stdin: TextIO) -> TextIO:
+        """Copy standard input, and return its copy to be read in its place; itself where it is no
+        file of the system. Raise InputError where there is no room."""
+        try:
+            number = stdin.fileno()
+        except (OSError, ValueError):
+            return stdin
+        file = self._file("<stdin>")
+        if _copied(iter(lambda: os.read(number, _CHUNK), b""), file):
+            self.stdin = file
+        return file.open(encoding="utf-8")
+
+    def decompressed(self, compressed: Path) -> Path | None:
+        """Return a file with what gzip compressed; None where that is broken, too much, or of
+        another program. Raise InputError where there is no room."""
+        file = self._file(str(compressed))
+        try:
+            with compressed.open("rb") as stream:
+                pieces = iter(lambda: stream.read(GZIP_CHUNK), b"")
+                return file if _copied(gunzipped(pieces), file) else None
+        except (OSError, EOFError, zlib.error):
+            return None
+
+    def close(self) -> None:
+        """Remove the copies, which otherwise stay until the process ends."""
+        if self._folder is not None:
+            self._folder.close()
+
+    def _file(self, name: str) -> Path:
+        if self._folder is None:
+            self._folder = TemporaryFolder()
+        file = self._folder.path / str(len(self._names))
+        self._names[str(file)] = name
+        return file
+
+
+def _copied(chunks: Iterable[bytes], file: Path) -> bool:
+    """Copy what is read to a file; return whether all of it is there: no more than is copied, and
+    nothing that no text has."""
+    size = 0
+    with file.open("wb") as copy:
+        for chunk in chunks:
+            size += len(chunk)
+            try:
+                copy.write(chunk)
+            except OSError as error:
+                what = f"a temporary copy of the input cannot be written: {error.strerror or error}"
+                raise InputError(what, hint="set TMPDIR to a folder with room") from None
+            if size > LARGEST or b"\0" in chunk:
+                return False
+    return True

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.coverage.coverage import Coverage, State, coverage, report
-from chartkit.catalog.coverage.standards import CoverageLevel, read_standard
+from chartkit.catalog.coverage import Coverage, State, coverage, report
+from chartkit.catalog.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
 from tests.command_reports import in_format
 from tests.unit.catalog.test_standards import HEAD

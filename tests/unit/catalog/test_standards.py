@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir, standards_dir
-from chartkit.catalog.coverage.coverage import coverage
-from chartkit.catalog.coverage.standards import CoverageLevel, built_in_standards, read_standard
+from chartkit.catalog.coverage import coverage
+from chartkit.catalog.standards import CoverageLevel, built_in_standards, read_standard
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 import click
 import pytest
 
-from chartkit.catalog.coverage.standards import built_in_standards
 from chartkit.catalog.model import SEVERITIES, Kind
+from chartkit.catalog.standards import built_in_standards
 from chartkit.charts.plan import NAMES
 from chartkit.cli.main import cli
 from chartkit.engine.cel.environments import ENVIRONMENTS

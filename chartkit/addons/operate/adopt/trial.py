@@ -29,8 +29,13 @@ from chartkit.render.compare.risk import Level
 from chartkit.render.environment import Side, of_environment
 from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
-from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation, read_baseline
-from chartkit.scan.gate.baseline_text import baseline_text
+from chartkit.scan.gate.baseline import (
+    Baseline,
+    BaselineMatcher,
+    KnownViolation,
+    baseline_text,
+    read_baseline,
+)
 from chartkit.scan.gate.violation import VIOLATIONS, Violation, object_name, violations_of
 from chartkit.scan.run import run_scan
 from chartkit.temporary import temporary_folder

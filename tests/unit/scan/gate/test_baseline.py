@@ -14,10 +14,10 @@ from chartkit.scan.gate.baseline import (
     Baseline,
     BaselineMatcher,
     KnownViolation,
+    baseline_text,
     parse_baseline,
     read_baseline,
 )
-from chartkit.scan.gate.baseline_text import baseline_text
 from chartkit.scan.gate.violation import Violation
 
 TODAY = date(2027, 1, 31)

@@ -1,4 +1,4 @@
-"""scan.parallel.copies: what can be read only once becomes a file, within limits."""
+"""scan.parallel.streaming, Copies: what can be read only once becomes a file, within limits."""
 
 import gzip
 import io
@@ -9,10 +9,9 @@ from typing import cast
 
 import pytest
 
-from chartkit.scan.parallel import copies
-from chartkit.scan.parallel.copies import Copies
+from chartkit.scan.parallel import streaming
 from chartkit.scan.parallel.partition import Slice
-from chartkit.scan.parallel.streaming import Stream, open_stream
+from chartkit.scan.parallel.streaming import Copies, Stream, open_stream
 from chartkit.scan.requests import InputOptions
 
 _PADDING = "".join(f"{number * 7919 % 1000003}" for number in range(60_000))
@@ -75,7 +74,7 @@ def test_what_is_compressed_is_read_in_parts(tmp_path: Path, made: Copies) -> No
 
 
 def test_too_much_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Copies) -> None:
-    monkeypatch.setattr(copies, "LARGEST", 1 << 20)
+    monkeypatch.setattr(streaming, "LARGEST", 1 << 20)
     file = tmp_path / "a.yaml.gz"
     file.write_bytes(gzip.compress(b"#" * (3 << 20)))
     assert made.decompressed(file) is None

@@ -12,10 +12,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.coverage.standards import CoverageLevel, Standard, StandardControl
 from chartkit.catalog.entries import libraries, read_catalogue
 from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.catalog.model import Entry, Kind
+from chartkit.catalog.standards import CoverageLevel, Standard, StandardControl
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, LibraryPolicy

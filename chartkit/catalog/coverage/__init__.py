@@ -1,1 +1,0 @@
-"""The controls of standards, and the policies that cover them."""

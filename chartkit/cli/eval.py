@@ -48,7 +48,12 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     Exits 1 if the expression cannot be evaluated.
     """
     if listed:
-        show_text(_functions())
+        from chartkit.engine.jmespath.functions import FUNCTIONS
+
+        lines: list[str] = []
+        for spec in FUNCTIONS.values():
+            lines += [spec.signature, f"    {spec.doc}", f"    {spec.example}"]
+        show_text("\n".join(lines) + "\n")
         return
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")
@@ -245,15 +250,6 @@ def _rows(part: Part, indent: str) -> Iterator[tuple[str, str]]:
 
 def _short(text: str) -> str:
     return text if len(text) <= _VALUE_WIDTH else f"{text[: _VALUE_WIDTH - 1]}…"
-
-
-def _functions() -> str:
-    from chartkit.engine.jmespath.functions import FUNCTIONS
-
-    lines: list[str] = []
-    for spec in FUNCTIONS.values():
-        lines += [spec.signature, f"    {spec.doc}", f"    {spec.example}"]
-    return "\n".join(lines) + "\n"
 
 
 def _read(source: str | None) -> Json:

@@ -212,7 +212,20 @@ def _explain(
 ) -> tuple[Location, str, str | None]:
     refused = _SCHEMA_LINE.findall(text)
     if refused:
-        return _refused(refused, shown, values)
+        # The first thing that the schema refuses: of nested reasons, the one farthest in
+        tops = [at for at, (indent, _, _) in enumerate(refused) if not indent] or [0]
+        first = refused[tops[0] : tops[1] if len(tops) > 1 else None]
+        _, pointer, problem = max(first, key=lambda line: len(line[0]))
+        steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+        path: list[str | int] = [*map(path_step, steps)]
+        if problem.startswith("additional properties"):
+            path.extend(_SCHEMA_KEY.findall(problem)[:1])
+        location = values.locate(path) or Location(str(shown / "values.yaml"))
+        name = ".".join(map(str, path)) or "the values"
+        more = f"and {len(tops) - 1} more of the kind" if len(tops) > 1 else None
+        reason = _SCHEMA_REASON.fullmatch(problem)
+        why = reason[1] if reason else problem
+        return location, f"the chart's schema refuses '{name}': {why}", more
     places = _PLACE.finditer(text)
     match = next((place for place in places if (folder / place[2]).exists()), None)
     message = " ".join(text.split())
@@ -234,25 +247,6 @@ def _is_variable(message: str) -> bool:
     from chartkit.engine.jmespath.functions import FUNCTIONS
 
     return called[1] in FUNCTIONS or _GIVEN.fullmatch(called[1]) is not None
-
-
-def _refused(
-    refused: Sequence[tuple[str, str, str]], shown: Path, values: Values
-) -> tuple[Location, str, str | None]:
-    """The first thing that the schema refuses: of nested reasons, the one farthest in."""
-    tops = [at for at, (indent, _, _) in enumerate(refused) if not indent] or [0]
-    first = refused[tops[0] : tops[1] if len(tops) > 1 else None]
-    _, pointer, problem = max(first, key=lambda line: len(line[0]))
-    steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-    path: list[str | int] = [*map(path_step, steps)]
-    if problem.startswith("additional properties"):
-        path.extend(_SCHEMA_KEY.findall(problem)[:1])
-    location = values.locate(path) or Location(str(shown / "values.yaml"))
-    name = ".".join(map(str, path)) or "the values"
-    more = f"and {len(tops) - 1} more of the kind" if len(tops) > 1 else None
-    reason = _SCHEMA_REASON.fullmatch(problem)
-    why = reason[1] if reason else problem
-    return location, f"the chart's schema refuses '{name}': {why}", more
 
 
 def _warning(text: str, shown: Path) -> Diagnostic:

@@ -156,27 +156,24 @@ class ChartPlaces:
         """Return the values of the chart or subchart that a template is in."""
         scope = tuple(_SUBCHART.findall(template))
         if scope not in self._values:
-            self._values[scope] = self._scoped_values(scope)
+            inputs = self._inputs
+            layers = [(document, 0) for document in inputs.documents]
+            merged: Json = dict(inputs.values)
+            inside = ""
+            for above, name in enumerate(("", *scope)):
+                inside += f"charts/{name}/" if name else ""
+                merged = merged.get(name) if name else merged
+                values = f"{inside}values.yaml"
+                file = self._path(values)
+                for document in read_file(file)[:1] if is_file(file) else ():
+                    shown = Source(self.file(values), document.source.text)
+                    layers.insert(0, (replace(document, source=shown), above))
+                    if isinstance(document.body, dict):
+                        merged = merge(document.body, merged if isinstance(merged, dict) else {})
+                if not isinstance(merged, dict):
+                    break
+            self._values[scope] = ScopedValues(scope, merged, layers)
         return self._values[scope]
-
-    def _scoped_values(self, scope: tuple[str, ...]) -> ScopedValues:
-        inputs = self._inputs
-        layers = [(document, 0) for document in inputs.documents]
-        merged: Json = dict(inputs.values)
-        inside = ""
-        for above, name in enumerate(("", *scope)):
-            inside += f"charts/{name}/" if name else ""
-            merged = merged.get(name) if name else merged
-            values = f"{inside}values.yaml"
-            file = self._path(values)
-            for document in read_file(file)[:1] if is_file(file) else ():
-                shown = Source(self.file(values), document.source.text)
-                layers.insert(0, (replace(document, source=shown), above))
-                if isinstance(document.body, dict):
-                    merged = merge(document.body, merged if isinstance(merged, dict) else {})
-            if not isinstance(merged, dict):
-                break
-        return ScopedValues(scope, merged, layers)
 
     @cached_property
     def _templates(self) -> list[list[TemplateLine]]:

@@ -251,7 +251,13 @@ def check_rows(section: Section, known: Collection[str]) -> None:
     for index, row in enumerate(section.body.get("kyverno", ())):
         _require_row(section, index, row, row["version"] in known)
     for index, row in enumerate(section.body.get("faults", ())):
-        _require_ranges(section, index, row)
+        for at, given in enumerate(row["affected"]):
+            since, fixed = (_numbers(given.get(key, "")) for key in ("since", "fixed"))
+            if since and fixed and fixed <= since:
+                message = (
+                    f"{given['fixed']}, the release that fixes it, is not after {given['since']}"
+                )
+                raise InputError(message, section.locate("faults", index, "affected", at))
         _require_field(section, row.get("policies"), "faults", index, "policies")
     for key in ("kyverno", "announced"):
         for index, row in enumerate(section.body.get(key, ())):
@@ -296,14 +302,6 @@ def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
         if release.rpartition(".")[0] != version:
             message = f"{release} is not a release of Kyverno {version}"
             raise InputError(message, section.locate(*place, "releases", release))
-
-
-def _require_ranges(section: Section, index: int, row: Body) -> None:
-    for at, given in enumerate(row["affected"]):
-        since, fixed = (_numbers(given.get(key, "")) for key in ("since", "fixed"))
-        if since and fixed and fixed <= since:
-            message = f"{given['fixed']}, the release that fixes it, is not after {given['since']}"
-            raise InputError(message, section.locate("faults", index, "affected", at))
 
 
 def _numbers(release: str) -> tuple[int, ...]:

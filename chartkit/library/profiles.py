@@ -340,7 +340,15 @@ def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
     for holder in (schema, definitions["environment"]):
         holder["properties"]["policies"]["properties"] = named
     for name, policy in known.items():
-        definitions[f"policy-{name}"] = _policy(definitions["policy"], policy)
+        own: Body = copy.deepcopy(definitions["policy"])
+        own["description"] = policy.title or policy.name
+        own["properties"]["parameters"] = {
+            "description": "The policy's parameters.",
+            "type": "object",
+            "properties": {key: dict(value.schema) for key, value in policy.parameters.items()},
+            "additionalProperties": False,
+        }
+        definitions[f"policy-{name}"] = own
     definitions["environment"]["properties"]["parameters"]["properties"] = {
         parameter.name: dict(parameter.schema)
         for policy in known.values()
@@ -350,17 +358,3 @@ def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
     names = {"anyOf": [{"enum": built_in}, {"type": "string", "minLength": 1}]}
     definitions["profiles"]["items"] = names
     return schema
-
-
-def _policy(general: Body, policy: LibraryPolicy) -> Body:
-    """Return the schema of the settings of one policy."""
-    parameters = {name: dict(parameter.schema) for name, parameter in policy.parameters.items()}
-    own: Body = copy.deepcopy(general)
-    own["description"] = policy.title or policy.name
-    own["properties"]["parameters"] = {
-        "description": "The policy's parameters.",
-        "type": "object",
-        "properties": parameters,
-        "additionalProperties": False,
-    }
-    return own

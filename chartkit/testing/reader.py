@@ -224,6 +224,7 @@ def _read(path: Path, document: Document) -> TestFile:
             raise InputError(f"has no {key}", document.locate(key), f"write {key}: {wanted}")
     metadata = _decoded(document, body, "metadata", METADATA) or {}
     values = body.get("values")
+    single = body.get("jsonPayload")
     return TestFile(
         path=path,
         name=str(metadata.get("name") or ""),
@@ -232,7 +233,9 @@ def _read(path: Path, document: Document) -> TestFile:
         resources=_unique(body, "resources"),
         targets=_unique(body, "targetResources"),
         params=_unique(body, "paramResources"),
-        payloads=_payloads(body),
+        payloads=tuple(
+            dict.fromkeys([*([single] if single else []), *_unique(body, "jsonPayloads")])
+        ),
         other_payloads=_unique(body, "httpPayloads") + _unique(body, "envoyPayloads"),
         context=body.get("context") or "",
         exceptions=_unique(body, "exceptions"),
@@ -314,11 +317,6 @@ def _fits(value: Any, what: str) -> bool:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     types = {_TEXT: str, _OBJECTS: list, _OBJECT: dict, _FLAG: bool}
     return isinstance(value, types[what])
-
-
-def _payloads(body: Body) -> tuple[str, ...]:
-    single = body.get("jsonPayload")
-    return tuple(dict.fromkeys([*([single] if single else []), *_unique(body, "jsonPayloads")]))
 
 
 def _unique(body: Body, key: str) -> tuple[str, ...]:

@@ -50,7 +50,11 @@ def _text(results: Sequence[CaseResult], options: Options) -> Iterator[Block]:
                 yield from _row_lines(row)
             yield ""
     if options.coverage is not None:
-        yield from _coverage_lines(options.coverage)
+        yield f"coverage of {counted(len(options.coverage.rules), 'rule')}"
+        for title, rules in _gaps(options.coverage):
+            yield f"  {title}: {len(rules)}"
+            yield from (f"    {shown(name)}  {place}" for name, place in map(_names, rules))
+        yield ""
     yield _totals(results)
 
 
@@ -219,14 +223,6 @@ def _gaps(coverage: Coverage) -> list[tuple[str, list[RuleCoverage]]]:
 def _names(rule: RuleCoverage) -> tuple[str, str]:
     name = f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy
     return name, str(rule.location)
-
-
-def _coverage_lines(coverage: Coverage) -> list[str]:
-    lines = [f"coverage of {counted(len(coverage.rules), 'rule')}"]
-    for title, rules in _gaps(coverage):
-        lines.append(f"  {title}: {len(rules)}")
-        lines.extend(f"    {shown(name)}  {place}" for name, place in map(_names, rules))
-    return [*lines, ""]
 
 
 _FAILURES: Final = frozenset({Status.FAIL, Status.WARN})

@@ -17,7 +17,7 @@ from chartkit.documents.unread import UNREAD
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
 from chartkit.report.json_report import json_text
-from chartkit.report.model import Acceptance, AcceptedAs, ReportOptions
+from chartkit.report.model import AcceptedAs, ReportOptions
 from chartkit.report.spool import Spool
 
 _SCHEMA: Final = (
@@ -82,7 +82,11 @@ class SarifWriter(FindingFormat):
                 for each in finding.others
             ]
         if finding.acceptance is not None:
-            result["suppressions"] = [_suppression(finding.acceptance)]
+            body: Body = {"kind": _KINDS[finding.acceptance.state], "status": "accepted"}
+            reason = (
+                str(finding.acceptance) if finding.acceptance.until else finding.acceptance.reason
+            )
+            result["suppressions"] = [{**body, "justification": reason} if reason else body]
         said = {"result": finding.result, "action": finding.action, "field": finding.field}
         result["properties"] = {key: value for key, value in said.items() if value}
         self._spool.write(f",\n{json_text(result, None)}")
@@ -146,12 +150,6 @@ def _physical(file: str, location: Location | None) -> Body:
 def _uri(file: str) -> str:
     path = quote(file, errors="replace")
     return f"file://{path}" if file.startswith("/") else path
-
-
-def _suppression(acceptance: Acceptance) -> Body:
-    body: Body = {"kind": _KINDS[acceptance.state], "status": "accepted"}
-    reason = str(acceptance) if acceptance.until else acceptance.reason
-    return {**body, "justification": reason} if reason else body
 
 
 def _rule(rule: FindingRule, level: Severity) -> Body:

@@ -110,7 +110,11 @@ def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandR
     findings; guide: gives guidance for policies."""
     return CommandReport(
         text=lambda _width: _compared_text(found),
-        value=lambda: _compared_body(found),
+        value=lambda: {
+            "new": [_row(finding) for finding in found.new],
+            "fixed": [_row(finding) for finding in found.fixed],
+            "unchanged": found.unchanged,
+        },
         rows="new",
         own={"html": lambda: _compared_page(found, guide)},
         findings=lambda: found.new,
@@ -201,14 +205,6 @@ def _compared_text(found: ReportChanges) -> Iterator[str]:
             place = "  ".join(filter(None, (str(finding.location), shown(finding.field))))
             yield f"{word}  {shown(finding.rule.id)}  {shown(finding.subject)}  {place}"
     yield f"new: {len(found.new)}, fixed: {len(found.fixed)}, unchanged: {found.unchanged}"
-
-
-def _compared_body(found: ReportChanges) -> Body:
-    return {
-        "new": [_row(finding) for finding in found.new],
-        "fixed": [_row(finding) for finding in found.fixed],
-        "unchanged": found.unchanged,
-    }
 
 
 def _row(finding: Finding) -> Body:

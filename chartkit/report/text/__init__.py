@@ -70,7 +70,15 @@ class TextWriter:
         """Add one resource's results."""
         for result in results:
             if result.generated or result.updated or result.unmade:
-                self._note_made(resource, result)
+                by = f"by {shown(rule_id(result))} for {shown(resource_id(resource))}"
+                for head, bodies in (
+                    ("would be generated:", result.generated),
+                    ("would be overwritten:", result.updated),
+                ):
+                    for body in bodies:
+                        self._note(head, f"{shown(resource_id(Resource(body)))} {by}")
+                if result.unmade:
+                    self._note("nothing would come of it:", f"{by}: {single_line(result.unmade)}")
         self._accepted.update(each.state for each in accepted.values())
         lines: list[str] = []
         found: list[tuple[RuleResult, PolicyFacts]] = []
@@ -148,17 +156,6 @@ class TextWriter:
         parts = [totals, *filter(None, (accepted,))]
         parts += [INCOMPLETE] if self._options.course.is_incomplete else []
         yield fold(f"{'; '.join(parts)}\n", self._options.width)
-
-    def _note_made(self, resource: Resource, result: RuleResult) -> None:
-        by = f"by {shown(rule_id(result))} for {shown(resource_id(resource))}"
-        for head, bodies in (
-            ("would be generated:", result.generated),
-            ("would be overwritten:", result.updated),
-        ):
-            for body in bodies:
-                self._note(head, f"{shown(resource_id(Resource(body)))} {by}")
-        if result.unmade:
-            self._note("nothing would come of it:", f"{by}: {single_line(result.unmade)}")
 
     def _note(self, head: str, line: str) -> None:
         self._made.setdefault(head, Spool()).write(fold(f"  {line}\n", self._options.width))

@@ -21,6 +21,12 @@ def library_dir() -> Path:
     return profiles_dir() / "policies"
 
 
+def short_name(file: str) -> str:
+    """Return the name of a file of a built-in profile in reports, wherever chartkit is installed:
+    `profiles/policies/…`."""
+    return Path(file).relative_to(profiles_dir().parent).as_posix()
+
+
 def standards_dir() -> Path:
     """Return the folder of standards and guides: their controls, and the policies that cover
     them."""

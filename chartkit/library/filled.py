@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -109,7 +110,15 @@ def fill(selection: Selection, form: PolicyType, kyverno: str) -> Iterator[Resou
         for key, value in general.items():
             check_for_policy(key, value, policy, given.location)
         values = policy.defaults | general | dict(given.parameters)
+        if policy.library == bundled.LIBRARY:
+            policy = replace(
+                policy, template=_shown(policy.template), cel=policy.cel and _shown(policy.cel)
+            )
         yield from _Filling(policy, values, form, kyverno, version).objects()
+
+
+def _shown(source: Source) -> Source:
+    return replace(source, file=bundled.short_name(source.file))
 
 
 def filled_folder(

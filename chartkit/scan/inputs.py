@@ -343,6 +343,11 @@ _LEFT_OUT: Final = "correct it, or leave it out by --exclude"
 
 def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents that the user names; raise InputError for anything else."""
+    for each in documents:
+        file = Path(each.source.file)
+        if file.name == CHART_FILE and isinstance(each.body, dict) and "kind" not in each.body:
+            hint = f"scan its folder, {file.parent}"
+            raise InputError("is a chart's metadata", each.location, hint)
     for gap in incomplete_lists(documents):
         note(gap)
     return without_answers(resources(documents), is_named=True, note=note)

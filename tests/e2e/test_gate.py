@@ -190,6 +190,15 @@ def test_run_in_which_nothing_matches_is_named(folder: Path) -> None:
     assert "error CK604: no policy matched any object" in failing.err
 
 
+def test_built_in_policies_have_short_names_in_reports(folder: Path) -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    (folder / "config.yaml").write_text(config)
+    done = chartkit(folder, "scan", "config.yaml", "-p", "pss-restricted")
+    assert ", profiles/policies/baseline/" in done.err
+    done = chartkit(folder, "why", "pods/a.yaml", "disallow-capabilities", "-p", "pss-restricted")
+    assert "\n      profiles/policies/baseline/disallow-capabilities/policy.yaml:" in done.out
+
+
 @pytest.mark.parametrize(
     ("options", "rules"),
     [

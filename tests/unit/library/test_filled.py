@@ -21,6 +21,13 @@ _LIBRARY = read_library([bundled.library_dir()])
 _OF_KYVERNO = ("kyverno.io", "admissionregistration.k8s.io")
 
 
+def test_places_are_named_alike_wherever_chartkit_is_installed() -> None:
+    for policy in filled_profile("pss-restricted", {}, PolicyType.BOTH):
+        file = policy.location.within("/spec").file
+        assert file.startswith("profiles/policies/")
+        assert (bundled.profiles_dir().parent / file).is_file()
+
+
 def _profile(folder: Path, policies: list[FolderPolicy]) -> Path:
     body = {
         "apiVersion": "chartkit.dev/v1",

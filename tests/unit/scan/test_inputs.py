@@ -76,6 +76,16 @@ def test_quoted_patterns_are_what_they_match(tmp_path: Path) -> None:
         _names([f"{tmp_path}/z.yaml"])
 
 
+def test_the_metadata_of_a_chart_is_no_manifest(tmp_path: Path) -> None:
+    file = tmp_path / "Chart.yaml"
+    file.write_text("apiVersion: v2\nname: shop\nversion: 0.1.0\n")
+    with pytest.raises(InputError) as raised:
+        _names([str(file)])
+    assert str(raised.value) == f"{file}:1: is a chart's metadata (scan its folder, {tmp_path})"
+    file.write_text(POD)
+    assert _names([str(file)]) == ["web"]
+
+
 def test_compressed_files_and_ndjson_of_a_folder_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml.gz").write_bytes(gzip.compress(POD.encode()))
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}

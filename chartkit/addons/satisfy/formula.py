@@ -112,32 +112,28 @@ FALSE: Final = Any(())
 
 def all_of(*parts: Formula) -> Formula:
     """Return the formula of all parts, in its shortest form."""
-    flat: list[Formula] = []
-    for part in parts:
-        if isinstance(part, All):
-            flat += part.parts
-        elif isinstance(part, Any) and not part.parts:
-            return FALSE
-        else:
-            flat.append(part)
-    if not flat:
-        return TRUE
-    return flat[0] if len(flat) == 1 else All(tuple(flat))
+    return _flat(All, parts, TRUE, FALSE)
 
 
 def any_of(*parts: Formula) -> Formula:
     """Return the formula of any part, in its shortest form."""
+    return _flat(Any, parts, FALSE, TRUE)
+
+
+def _flat(
+    kind: type[All | Any], parts: tuple[Formula, ...], neutral: Formula, decisive: All | Any
+) -> Formula:
     flat: list[Formula] = []
     for part in parts:
-        if isinstance(part, Any):
-            flat += part.parts
-        elif isinstance(part, All) and not part.parts:
-            return TRUE
-        else:
+        if not isinstance(part, All | Any) or (part.parts and not isinstance(part, kind)):
             flat.append(part)
+        elif isinstance(part, kind):
+            flat += part.parts
+        else:
+            return decisive
     if not flat:
-        return FALSE
-    return flat[0] if len(flat) == 1 else Any(tuple(flat))
+        return neutral
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
 def every(variable: str, place: Place, part: Formula) -> Formula:

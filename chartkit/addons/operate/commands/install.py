@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chartkit.addons.operate.install.releases import Releases
     from chartkit.addons.operate.install.run import Tools
     from chartkit.network.cluster.client import Cluster
-    from chartkit.network.cluster.source import CutShortError
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -86,7 +85,6 @@ def install(
     """
     from chartkit.addons.operate.install import run
     from chartkit.addons.operate.install.plan import plan, plan_text
-    from chartkit.network.cluster.source import CutShortError
     from chartkit.project.project import read_project
 
     project = read_project(path)
@@ -99,13 +97,8 @@ def install(
     if not yes:
         click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
         return
-    tools = _tools(
-        cluster, releases, timeout, stale_after, _again(), force_conflicts or take_ownership
-    )
-    try:
-        run.install(found, tools)
-    except CutShortError as error:
-        _fail(error)
+    force = force_conflicts or take_ownership
+    _carry_out(partial(run.install, found), cluster, releases, timeout, stale_after, force)
     click.echo(run.running_text(found, cluster), nl=False)
 
 
@@ -125,7 +118,6 @@ def uninstall(
     definitions stay without --crds. Exits 1 where a step fails.
     """
     from chartkit.addons.operate.install import run
-    from chartkit.network.cluster.source import CutShortError
     from chartkit.project.project import read_project
 
     chosen = read_project(path).environment(environment)
@@ -135,10 +127,7 @@ def uninstall(
     if not found.needed or not yes:
         click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
         return
-    try:
-        run.uninstall(found, chosen.engine, _tools(cluster, releases, timeout, 0, _again()))
-    except CutShortError as error:
-        _fail(error)
+    _carry_out(partial(run.uninstall, found, chosen.engine), cluster, releases, timeout)
 
 
 def connected(
@@ -155,19 +144,27 @@ def connected(
     return cluster, Releases(cluster, NAMESPACE, timeout, force_conflicts, take_ownership)
 
 
-def _tools(
+def _carry_out(
+    act: Callable[[Tools], None],
     cluster: Cluster,
     releases: Releases,
     timeout: int,
-    stale: float,
-    again: str,
+    stale: float = 0,
     force: bool = False,
-) -> Tools:
-    from chartkit.addons.operate.install.run import Tools
+) -> None:
+    from chartkit.addons.operate.install.run import Tools, failure_lines
     from chartkit.addons.operate.install.verify import Waiter
+    from chartkit.network.cluster.source import CutShortError
 
     say: Callable[[str], Any] = partial(click.echo)
-    return Tools(cluster, releases, Waiter(cluster, timeout), say, stale, again, force)
+    try:
+        act(Tools(cluster, releases, Waiter(cluster, timeout), say, stale, _again(), force))
+    except CutShortError as error:
+        for line in failure_lines(error):
+            click.echo(line, err=True)
+        raise SystemExit(
+            error.exit_code if error.by is None else boundary.exit_code(error.by)
+        ) from None
 
 
 def _again() -> str:
@@ -179,11 +176,3 @@ def _again() -> str:
         if isinstance(option, click.Option) and value not in (None, False, option.default):
             given += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
     return shlex.join(given)
-
-
-def _fail(error: CutShortError) -> None:
-    from chartkit.addons.operate.install.run import failure_lines
-
-    for line in failure_lines(error):
-        click.echo(line, err=True)
-    raise SystemExit(error.exit_code if error.by is None else boundary.exit_code(error.by))

@@ -331,6 +331,14 @@ def renamed(body: Body, old: str, new: str) -> Body:
     return {new if name == old else name: value for name, value in body.items()}
 
 
+def gathered(pairs: Iterable[tuple[T, R]]) -> dict[T, list[R]]:
+    """Return the values of each key, in their order."""
+    found: dict[T, list[R]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
 def same(left: Json, right: Json) -> bool:
     """Report whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
     if left is right:

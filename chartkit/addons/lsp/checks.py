@@ -30,7 +30,7 @@ from chartkit.helm.kustomize import NAMES
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.library.policies import METADATA_FILE
-from chartkit.model import Diagnostic, Resource, Severity, list_of, mapping_at
+from chartkit.model import Diagnostic, Resource, Severity, gathered, list_of, mapping_at
 from chartkit.project.project import FILE_NAME
 from chartkit.scan import DEFAULT_NAMESPACE
 from chartkit.scan.ineffective import RULE
@@ -178,9 +178,7 @@ def _of_templates(
     if not is_isolated(requests) or requests.custom is not None:
         around = (around, hash(tuple(rendered.texts.values())))
     texts = {name.partition("/")[2]: text for name, text in rendered.texts.items()}
-    templates: dict[str, list[Resource]] = {}
-    for resource in requests.objects:
-        templates.setdefault(resource.location.file, []).append(resource)
+    templates = gathered((resource.location.file, resource) for resource in requests.objects)
     before = dict(verdicts)
     verdicts.clear()
     judged: list[Resource] = []

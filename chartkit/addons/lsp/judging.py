@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.documents.input_files import read_text
 from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status, gathered
 from chartkit.report.finding import FAILED
 from chartkit.report.model import field_text
 from chartkit.scan.environment import ProjectEnvironment
@@ -177,9 +177,7 @@ def note(code: str, message: str, file: str) -> Problem:
 def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
     """Return problems by their files, each once. file: the one that was checked, which those of
     no file are in, too."""
-    names: dict[str, list[Problem]] = {}
-    for each in dict.fromkeys(found):
-        names.setdefault(each.location.file, []).append(each)
+    names = gathered((each.location.file, each) for each in dict.fromkeys(found))
     files: dict[str, list[Problem]] = {file: []}
     for name, problems in names.items():
         is_file = not name.startswith("<") and Path(name).is_file()

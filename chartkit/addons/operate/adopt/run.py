@@ -55,6 +55,7 @@ from chartkit.model import (
     Resource,
     Severity,
     Track,
+    gathered,
     mapping_at,
     mappings_at,
     single_line,
@@ -426,9 +427,7 @@ def report(adoption: Adoption) -> CommandReport:
 
 def _merged(rows: Sequence[Row]) -> list[Row]:
     """Return the rows, those that several environments have as one."""
-    found: dict[Row, list[str]] = {}
-    for row in rows:
-        found.setdefault(replace(row, environment=""), []).append(row.environment)
+    found = gathered((replace(row, environment=""), row.environment) for row in rows)
     return [
         replace(row, environment=", ".join(dict.fromkeys(filter(None, names))))
         for row, names in found.items()

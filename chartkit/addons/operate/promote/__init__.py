@@ -48,7 +48,7 @@ from chartkit.documents.reader import read_file, read_source, read_text
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.library.profiles import resolve_environment
-from chartkit.model import Body, Json, Location, mapping_at, mappings_at
+from chartkit.model import Body, Json, Location, gathered, mapping_at, mappings_at
 from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import write_together
 from chartkit.project.environment import Environment
@@ -176,10 +176,9 @@ def _enforced(project: Project, options: PromoteOptions, scope: Scope) -> frozen
 
 def _joined(name: str, plans: Sequence[Plan]) -> Plan:
     """Return the plan of an environment with clusters: a policy is held back where one holds it."""
-    by_name: dict[str, list[PlannedPolicy]] = {}
-    for plan in plans:
-        for policy in plan.policies:
-            by_name.setdefault(policy.candidate.name, []).append(policy)
+    by_name = gathered(
+        (policy.candidate.name, policy) for plan in plans for policy in plan.policies
+    )
     sources = [(f"{plan.environment}: {source}", n) for plan in plans for source, n in plan.sources]
     notes = [f"{plan.environment}: {note}" for plan in plans for note in plan.notes]
     policies = tuple(_of_clusters(planned_policies) for planned_policies in by_name.values())

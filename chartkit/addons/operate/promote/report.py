@@ -11,7 +11,7 @@ from chartkit.addons.operate.promote import Promotion
 from chartkit.addons.operate.promote.decision import counted, owners_of
 from chartkit.addons.operate.promote.files import evidence_body
 from chartkit.addons.operate.promote.model import PlannedPolicy, Verdict, Violation
-from chartkit.model import Body, Diagnostic, Severity, single_line
+from chartkit.model import Body, Diagnostic, Severity, gathered, single_line
 from chartkit.report.command_report import Block, CommandReport, Heading, Items, Markup, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
@@ -109,10 +109,9 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator
 
 def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
     """Yield what evidence cannot show, each once, after the policies of which it holds."""
-    names: dict[str, list[str]] = {}
-    for policy in planned:
-        for caveat in policy.candidate.caveats:
-            names.setdefault(caveat, []).append(policy.candidate.name)
+    names = gathered(
+        (caveat, policy.candidate.name) for policy in planned for caveat in policy.candidate.caveats
+    )
     if names:
         yield from ("", "not in the evidence:")
     for caveat, those in names.items():

@@ -45,7 +45,7 @@ from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.match import compile_kinds
 from chartkit.engine.kubernetes.kinds import POD_SPECS, kind_of
-from chartkit.model import Body, Location, Resource, RuleResult
+from chartkit.model import Body, Location, Resource, RuleResult, gathered
 
 _MOST_STEPS: Final = 2_000
 _MOST_PAIRS: Final = 400
@@ -266,10 +266,7 @@ def _groups(wants: Sequence[Want]) -> Iterator[tuple[Sequence[Want], Sequence[Wa
     everywhere = [want for want in wants if want.applies is TRUE]
     if len(everywhere) > 1:
         yield (), everywhere
-    narrow: dict[str, list[Want]] = {}
-    for want in wants:
-        if want.applies is not TRUE:
-            narrow.setdefault(_match_text(want), []).append(want)
+    narrow = gathered((_match_text(want), want) for want in wants if want.applies is not TRUE)
     for group in narrow.values():
         yield everywhere, group
 
@@ -316,10 +313,12 @@ def _pairs(
     near: Sequence[Want], new: AbstractSet[int], fields: Mapping[int, Fields]
 ) -> Iterator[tuple[Want, Want]]:
     """Yield the pairs of rules that speak of a field both, of which the second one is new."""
-    speaking: dict[tuple[str, ...], list[int]] = {}
-    for number, want in enumerate(near):
-        for path in fields[id(want)] if id(want) in new else ():
-            speaking.setdefault(path, []).append(number)
+    speaking = gathered(
+        (path, number)
+        for number, want in enumerate(near)
+        if id(want) in new
+        for path in fields[id(want)]
+    )
     for number, want in enumerate(near):
         others = {other for path in fields[id(want)] for other in speaking.get(path, ())}
         yield from ((want, near[other]) for other in sorted(others) if other > number)
@@ -376,9 +375,7 @@ def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> list[list
             for above in (path, *(path[:end] for end in range(1, len(path)))):
                 if above in spoken:
                     parents[top(above)] = top(first)
-    found: dict[tuple[str, ...], list[Want]] = {}
-    for want in wants:
-        found.setdefault(top(next(iter(fields[id(want)]))), []).append(want)
+    found = gathered((top(next(iter(fields[id(want)]))), want) for want in wants)
     return [near for near in found.values() if len(near) > 1]
 
 

@@ -24,7 +24,7 @@ from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.helm.kustomize.places import BuiltPlaces
 from chartkit.helm.template_places import TemplatePlaces
-from chartkit.model import Location, single_line
+from chartkit.model import Location, gathered, single_line
 from chartkit.report.model import resource_id
 from chartkit.report.outputs import Output
 from chartkit.safe_text import shown
@@ -167,9 +167,7 @@ class FixRun:
 
     def batches(self, subjects: Sequence[Subject]) -> list[Batch]:
         """Return the edits by what is written together, without those that cannot be made."""
-        by_places: dict[type[object], list[Subject]] = {}
-        for subject in subjects:
-            by_places.setdefault(type(subject.given.location.places), []).append(subject)
+        by_places = gathered((type(subject.given.location.places), subject) for subject in subjects)
         files, objects = self._files, self._requests.objects
         plain = by_places.pop(Document, [])
         rendered = by_places.pop(TemplatePlaces, [])
@@ -282,9 +280,7 @@ def _lines(subjects: Sequence[Subject], is_decision: bool) -> Iterator[str]:
 
 
 def _by_file(rows: Sequence[tuple[str, str, Location]]) -> Iterator[str]:
-    files: dict[str, list[str]] = {}
-    for name, _, location in rows:
-        files.setdefault(location.file, []).append(name)
+    files = gathered((location.file, name) for name, _, location in rows)
     for file, names in files.items():
         objects = counted(len(set(names)), "object")
         yield f"    {shown(file)}: {counted(len(names), 'violation')} of {objects}"

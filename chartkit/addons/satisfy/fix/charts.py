@@ -37,7 +37,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.syntax import OPEN
 from chartkit.helm.template_places import FieldPlace, TemplatePlaces
-from chartkit.model import Json, Location, Resource, pointed_at, pointer_steps, same
+from chartkit.model import Json, Location, Resource, gathered, pointed_at, pointer_steps, same
 from chartkit.report.model import resource_id
 
 
@@ -160,10 +160,7 @@ class ChartEdits:
             path, text = self.files.text(document.source)
             after = with_documents(text, name, {0: bodies[name]})
             texts.append(FileText(name, path, text, after))
-        lines: dict[str, list[TemplateEdit]] = {}
-        for each in units:
-            if isinstance(each, TemplateEdit):
-                lines.setdefault(each.file, []).append(each)
+        lines = gathered((each.file, each) for each in units if isinstance(each, TemplateEdit))
         for name, edits in lines.items():
             chart = places_of(edits[0].users[0][0].given).chart
             source = Source(name, chart.text(edits[0].template))

@@ -30,6 +30,7 @@ from chartkit.model import (
     Json,
     Location,
     Resource,
+    gathered,
     mapping_at,
     pointed_at,
     pointer_of,
@@ -49,9 +50,7 @@ def manifest_batches(
 ) -> Iterator[Batch]:
     """Yield the edits of each file; subjects: objects that manifests have. Edits that cannot be
     made are left out, and open."""
-    by_file: dict[str, list[Subject]] = {}
-    for subject in subjects:
-        by_file.setdefault(subject.given.location.file, []).append(subject)
+    by_file = gathered((subject.given.location.file, subject) for subject in subjects)
     for same_file in by_file.values():
         try:
             yield _batch(same_file, files, confirm)
@@ -69,9 +68,9 @@ def _batch(subjects: Sequence[Subject], files: SourceFiles, confirm: Confirm) ->
     # Line ends and a mark at the beginning may be others on the disk, not the documents.
     starts = [each.start for each in documents_of(first.source.text, name)]
     documents = documents_of(text, name)
-    by_number: dict[int, list[Subject]] = {}
-    for subject in subjects:
-        by_number.setdefault(starts.index(_document(subject.given).start), []).append(subject)
+    by_number = gathered(
+        (starts.index(_document(subject.given).start), subject) for subject in subjects
+    )
     wanted: dict[int, Json] = {}
     for number, objects in by_number.items():
         _DocumentEdits(text.removeprefix(BOM), documents[number], objects).settle(confirm)

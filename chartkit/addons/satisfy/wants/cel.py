@@ -67,7 +67,7 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Json
 
 _MAPS: Final = frozenset(
-    (*("labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests"),)
+    ("labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests")
 )
 _EQUALITY: Final = ("==", "!=")
 _PASSED_ON: Final = frozenset(("dyn", "string", "int", "double"))
@@ -129,20 +129,19 @@ class _Translation:
             case Call():
                 return self._call(expr, wanted)
             case Select() | Index() | Ident():
-                inner = self._variable(expr)
-                if inner is not None:
-                    return inner.truth(inner.definition, wanted)
+                if (inner := self._variable(expr)) is not None:
+                    return inner[0].truth(inner[1], wanted)
                 return self._compared(self.term(expr), "==", wanted)
             case _:
                 raise NotReadError
 
-    def _variable(self, expr: Expr) -> _Inner | None:
-        """Return the definition of one of the policy's variables."""
+    def _variable(self, expr: Expr) -> tuple[_Translation, Expr] | None:
+        """Return the definition of one of the policy's variables, with what translates it."""
         if isinstance(expr, Select) and expr.operand == Ident("variables"):
             text = self.variables.get(expr.field)
             if text is None or self.depth > _MOST_VARIABLES:
                 raise NotReadError
-            return _Inner(self.source, self.variables, {}, self.depth + 1, _parsed(text))
+            return replace(self, bound={}, depth=self.depth + 1), _parsed(text)
         return None
 
     def term(self, expr: Expr) -> Term:
@@ -166,9 +165,8 @@ class _Translation:
                     return self.bound[expr.name]
                 raise NotReadError
             case Select():
-                inner = self._variable(expr)
-                if inner is not None:
-                    return inner.term(inner.definition)
+                if (inner := self._variable(expr)) is not None:
+                    return inner[0].term(inner[1])
                 if expr == Select(Ident("request"), "namespace"):
                     return FieldTerm(Place("request", ("metadata", "namespace")))
                 return self._child(self.term(expr.operand), expr.field)
@@ -264,10 +262,10 @@ class _Translation:
         if not isinstance(name, Ident):
             raise NotReadError
         body = expr.args[1]
-        parts = []
-        for part in self._listed(self.term(target)).parts:
-            parts.append(self._narrowed(part, name.name, body, expr.function))
-        return ListTerm(tuple(parts))
+        listed = self._listed(self.term(target))
+        return ListTerm(
+            tuple(self._narrowed(part, name.name, body, expr.function) for part in listed.parts)
+        )
 
     def _narrowed(self, part: Part, name: str, body: Expr, function: str) -> Part:
         if function == "map":
@@ -283,28 +281,26 @@ class _Translation:
         return replace(part, condition=condition)
 
     def _relation(self, expr: Binary, wanted: bool) -> Formula:
-        left, right, operator = expr.left, expr.right, expr.operator
-        compared = bare(left)
+        operator = expr.operator if wanted else OPPOSITES[expr.operator]
+        compared = bare(expr.left)
         if isinstance(compared, Call) and compared.function == "compareTo":
-            against = self.term(right)
-            if against != Constant(0) or compared.target is None or len(compared.args) != 1:
+            target, args = compared.target, compared.args
+            if self.term(expr.right) != Constant(0) or target is None or len(args) != 1:
                 raise NotReadError
-            if not wanted:
-                operator = OPPOSITES[operator]
-            return self._sizes(self.term(compared.target), operator, self.term(compared.args[0]))
+            return self._sizes(target, operator, args[0])
+        return self._against(self.term(expr.left), operator, self.term(expr.right))
+
+    def _sizes(self, left: Expr, operator: str, right: Expr) -> Formula:
         one, other = self.term(left), self.term(right)
+        if not isinstance(one, FieldTerm) and not isinstance(other, FieldTerm):
+            raise NotReadError
+        return self._against(one, operator, other)
+
+    def _against(self, one: Term, operator: str, other: Term) -> Formula:
+        """Return when two values, of which one is constant, are in a relation."""
         if isinstance(one, Constant) and not isinstance(other, Constant):
             one, other, operator = other, one, FLIPPED[operator]
         if not isinstance(other, Constant):
-            raise NotReadError
-        if not wanted:
-            operator = OPPOSITES[operator]
-        return self._compared(one, operator, other.value)
-
-    def _sizes(self, one: Term, operator: str, other: Term) -> Formula:
-        if isinstance(one, Constant) and not isinstance(other, Constant):
-            one, other, operator = other, one, FLIPPED[operator]
-        if not isinstance(one, FieldTerm) or not isinstance(other, Constant):
             raise NotReadError
         return self._compared(one, operator, other.value)
 
@@ -391,23 +387,19 @@ class _Translation:
 
     def _call(self, expr: Call, wanted: bool) -> Formula:
         name, target, args = expr.function, expr.target, expr.args
-        if name == "has" and target is None:
-            term = self.term(args[0])
+        if name == ("has" if target is None else "hasValue"):
+            term = self.term(target or args[0])
             if isinstance(term, FieldTerm):
                 return self._atom(term.place, present() if wanted else absent())
         elif target is None:
             raise NotReadError
-        elif name == "hasValue" and not args:
-            term = self.term(target)
-            if isinstance(term, FieldTerm):
-                return self._atom(term.place, present() if wanted else absent())
         elif name in ("all", "exists") and len(args) == 2:
             return self._quantified(expr, target, wanted)
         elif name == "orValue":
             return self._compared(self.term(expr), "==", wanted)
         elif name in _QUANTITIES and len(args) == 1:
             operator = _QUANTITIES[name] if wanted else OPPOSITES[_QUANTITIES[name]]
-            return self._sizes(self.term(target), operator, self.term(args[0]))
+            return self._sizes(target, operator, args[0])
         elif name in (*_TEXTS, "matches") and len(args) == 1:
             subject, argument = self.term(target), self.term(expr.args[0])
             if isinstance(subject, ListTerm) or not isinstance(argument, Constant):
@@ -445,8 +437,3 @@ class _Translation:
 
 
 _MOST_VARIABLES: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Inner(_Translation):
-    definition: Expr = field(default_factory=lambda: Literal(None))

@@ -147,9 +147,7 @@ class Reader:
 
     def key(self, text: Json) -> Reading:
         """Return what a condition's key reads. Raises NotReadError."""
-        if not isinstance(text, str):
-            return Reading(constant=text)
-        variables = find_variables(text)
+        variables = find_variables(text) if isinstance(text, str) else []
         if not variables:
             return Reading(constant=text)
         if not is_whole(variables, text):

@@ -8,6 +8,6 @@ LSP = Addon(
         "lsp": (
             "chartkit.addons.lsp.command:lsp",
             "Serve an editor: diagnostics, hover, completion and fixes (Language Server Protocol).",
-        ),
+        )
     },
 )

@@ -8,6 +8,6 @@ MCP = Addon(
         "mcp": (
             "chartkit.addons.mcp.command:mcp",
             "Offer chartkit to agents by the Model Context Protocol.",
-        ),
+        )
     },
 )

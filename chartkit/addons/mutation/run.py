@@ -17,14 +17,7 @@ from typing import Final
 from chartkit.addons.mutation.mutants import LITERAL, Change, changes
 from chartkit.catalog.authoring.check import EQUAL_FILE, SURVIVOR, MutationResult
 from chartkit.documents.reader import Source, read_file, read_text, resources
-from chartkit.engine import (
-    NO_ATTACHMENTS,
-    Cleaner,
-    Operation,
-    RunnablePolicy,
-    World,
-    sorted_out,
-)
+from chartkit.engine import NO_ATTACHMENTS, Cleaner, Operation, RunnablePolicy, World, sorted_out
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.library.parameters import filled
 from chartkit.library.policies import Examples, FolderPolicy, Parameter, read_policy

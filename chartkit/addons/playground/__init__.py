@@ -8,7 +8,7 @@ PLAYGROUND = Addon(
         "playground": (
             "chartkit.addons.playground.server:playground",
             "Serve the page in which policies run in the browser.",
-        ),
+        )
     },
     ports={"links": "chartkit.addons.playground.link:links"},
 )

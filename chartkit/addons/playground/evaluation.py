@@ -9,11 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from chartkit.addons.playground.inputs import (
-    Problems,
-    objects_of,
-    typed,
-)
+from chartkit.addons.playground.inputs import Problems, objects_of, typed
 from chartkit.documents.yaml_dump import dump_yaml, in_order
 from chartkit.engine import Operation, Request, User, explain, is_exception, misnamed
 from chartkit.engine import read_exceptions as exceptions_among

@@ -9,7 +9,7 @@ SATISFY = Addon(
         "witness": (
             "chartkit.addons.satisfy.command:witness",
             "Print the smallest object that all policies accept.",
-        ),
+        )
     },
     ports={
         "fix": "chartkit.addons.satisfy.fix:prepare",

@@ -76,10 +76,7 @@ class Solver:
     """
 
     def __init__(
-        self,
-        body: Json,
-        kind: GroupVersionKind | None = None,
-        most_steps: int = _MOST_STEPS,
+        self, body: Json, kind: GroupVersionKind | None = None, most_steps: int = _MOST_STEPS
     ) -> None:
         self._body = body
         self._kind = kind

@@ -213,10 +213,7 @@ def _entry(found: Found) -> Body:
         "kind": found.start.kind,
         "object": None if witness is None else witness.body,
         "wants": [
-            {
-                "pointer": pointer_of(*path),
-                "rules": [_reason(each) for each in given],
-            }
+            {"pointer": pointer_of(*path), "rules": [_reason(each) for each in given]}
             for path, given in reasons.items()
             if given
         ],

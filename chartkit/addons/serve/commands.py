@@ -35,23 +35,13 @@ if TYPE_CHECKING:
 LISTEN_OPTIONS: Final = (
     policies_from_option(
         "Take the policies, exceptions, namespaces and roles of the live cluster, which is "
-        "watched, or of a recording of one.",
+        "watched, or of a recording of one."
     ),
     click.option(
         "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
     ),
-    number_option(
-        "--port",
-        (1, 65535),
-        9443,
-        "The port to listen at.",
-    ),
-    number_option(
-        "--workers",
-        (1, 64),
-        1,
-        "The number of processes that judge.",
-    ),
+    number_option("--port", (1, 65535), 9443, "The port to listen at."),
+    number_option("--workers", (1, 64), 1, "The number of processes that judge."),
     click.option(
         "--tls-cert",
         type=click.Path(path_type=Path),

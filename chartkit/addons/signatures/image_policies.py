@@ -220,9 +220,7 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
     is_keyless = bool(body.get("keyless"))
     ignores_log = bool(log.get("insecureIgnoreTlog"))
     checks = CheckOptions(
-        ignores_log=ignores_log,
-        ignores_sct=bool(log.get("insecureIgnoreSCT")),
-        asks_log=bool(log),
+        ignores_log=ignores_log, ignores_sct=bool(log.get("insecureIgnoreSCT")), asks_log=bool(log)
     )
     if is_keyless or not ignores_log:
         checks = replace(checks, trust=_trust(body, log, trust))

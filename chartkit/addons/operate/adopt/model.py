@@ -26,11 +26,7 @@ _MARKS: Final = frozenset(
         "argocd.argoproj.io/tracking-id",
     )
 )
-_MARK_PREFIXES: Final = (
-    "meta.helm.sh/",
-    "kustomize.toolkit.fluxcd.io/",
-    "helm.toolkit.fluxcd.io/",
-)
+_MARK_PREFIXES: Final = ("meta.helm.sh/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
 
 
 class Outcome(StrEnum):

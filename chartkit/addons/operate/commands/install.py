@@ -28,11 +28,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             help="Carry out the plan; without this option it is only printed.",
         ),
         number_option(
-            "--timeout",
-            (1, 7200),
-            300,
-            "The time limit of each step that waits.",
-            unit="SECONDS",
+            "--timeout", (1, 7200), 300, "The time limit of each step that waits.", unit="SECONDS"
         ),
         project_option,
         helm_option(),
@@ -131,10 +127,7 @@ def uninstall(
 
 
 def connected(
-    context: str | None,
-    timeout: int,
-    force_conflicts: bool = False,
-    take_ownership: bool = False,
+    context: str | None, timeout: int, force_conflicts: bool = False, take_ownership: bool = False
 ) -> tuple[Cluster, Releases]:
     from chartkit.addons.operate.install.releases import Releases
     from chartkit.charts.engine.chart import NAMESPACE

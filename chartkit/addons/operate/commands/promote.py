@@ -77,13 +77,7 @@ if TYPE_CHECKING:
         is_flag=True,
         help="Promote, with an exception for each object that would be refused.",
     ),
-    number_option(
-        "--exception-days",
-        (1, 3650),
-        90,
-        "How long the exceptions hold.",
-        unit="N",
-    ),
+    number_option("--exception-days", (1, 3650), 90, "How long the exceptions hold.", unit="N"),
     click.option("--back", is_flag=True, help="Take the last promotion of the policies back."),
     click.option(
         "--write",

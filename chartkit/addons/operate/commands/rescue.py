@@ -38,12 +38,7 @@ _SHOWN = 10
 )
 @reports()
 def rescue(
-    options: OutputOptions,
-    context: str | None,
-    yes: bool,
-    restore: bool,
-    force: bool,
-    record: Path,
+    options: OutputOptions, context: str | None, yes: bool, restore: bool, force: bool, record: Path
 ) -> None:
     """Find what locks a cluster whose Kyverno does not answer, and open it.
 

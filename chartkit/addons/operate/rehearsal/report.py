@@ -39,11 +39,7 @@ from chartkit.wording import abridged, counted
 _ISSUE: Final = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
 _SAME: Final = re.compile(r"(([\w.-]+/[\w.-]+)#\d+), \2#")
 """Two issues of one repository."""
-_LEVELS: Final = {
-    "critical": Severity.ERROR,
-    "high": Severity.ERROR,
-    "medium": Severity.WARNING,
-}
+_LEVELS: Final = {"critical": Severity.ERROR, "high": Severity.ERROR, "medium": Severity.WARNING}
 
 
 def report(rehearsal: Rehearsal) -> CommandReport:

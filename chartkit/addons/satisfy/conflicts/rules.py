@@ -30,15 +30,7 @@ from chartkit.addons.satisfy.formula import (
 from chartkit.addons.satisfy.search import Search, Witness
 from chartkit.addons.satisfy.solver import SearchLimitError, Solver, with_value
 from chartkit.addons.satisfy.wants import Want, key_of, wants_of
-from chartkit.engine import (
-    ENFORCE,
-    OFFLINE,
-    Phase,
-    Request,
-    RunnablePolicy,
-    as_submitted,
-    evaluate,
-)
+from chartkit.engine import ENFORCE, OFFLINE, Phase, Request, RunnablePolicy, as_submitted, evaluate
 from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
@@ -286,10 +278,7 @@ def _wanted(want: Want) -> Formula:
 
 
 def _among(
-    resource: Resource,
-    near: Sequence[Want],
-    pairs: Iterable[tuple[Want, Want]],
-    budget: _Budget,
+    resource: Resource, near: Sequence[Want], pairs: Iterable[tuple[Want, Want]], budget: _Budget
 ) -> Iterator[Conflict | Undecided]:
     """Yield the conflicts of rules: first those of two, which a search through all of them together
     may not come to."""

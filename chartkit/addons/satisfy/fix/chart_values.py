@@ -11,14 +11,7 @@ from typing import Final
 from weakref import finalize
 
 from chartkit.addons.satisfy.changes import DELETE
-from chartkit.addons.satisfy.fix.model import (
-    Edit,
-    NoPlaceError,
-    Reason,
-    Steps,
-    Subject,
-    changed,
-)
+from chartkit.addons.satisfy.fix.model import Edit, NoPlaceError, Reason, Steps, Subject, changed
 from chartkit.charts.plan import difference
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import in_namespace

@@ -28,14 +28,7 @@ from chartkit.addons.satisfy.values import Test, one_of, present
 from chartkit.addons.satisfy.wants.cel import cel_formula
 from chartkit.addons.satisfy.wants.comparisons import NotReadError
 from chartkit.addons.satisfy.wants.conditions import conditions_formula
-from chartkit.addons.satisfy.wants.paths import (
-    Names,
-    Reader,
-    Reading,
-    Stream,
-    images_of,
-    names_of,
-)
+from chartkit.addons.satisfy.wants.paths import Names, Reader, Reading, Stream, images_of, names_of
 from chartkit.addons.satisfy.wants.pattern import pattern_formula
 from chartkit.addons.satisfy.wants.pod_security import pod_security_formula
 from chartkit.engine import Phase, Request, RunnablePolicy

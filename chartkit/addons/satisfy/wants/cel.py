@@ -270,8 +270,7 @@ class _Translation:
     def _narrowed(self, part: Part, name: str, body: Expr, function: str) -> Part:
         if function == "map":
             return replace(
-                part,
-                element=lambda place: self.with_name(name, part.element(place)).term(body),
+                part, element=lambda place: self.with_name(name, part.element(place)).term(body)
             )
 
         def condition(place: Place) -> Formula:

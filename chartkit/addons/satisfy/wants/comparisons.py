@@ -17,11 +17,7 @@ from chartkit.addons.satisfy.texts import (
     shortest,
 )
 from chartkit.addons.satisfy.values import MISSING, Test, in_words, negated
-from chartkit.engine.scalars.image_reference import (
-    ImageReference,
-    ImageReferenceError,
-    parse_image,
-)
+from chartkit.engine.scalars.image_reference import ImageReference, ImageReferenceError, parse_image
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go import GoError
 from chartkit.go.quantity import quantity_or_none

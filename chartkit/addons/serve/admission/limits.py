@@ -112,10 +112,7 @@ class Slot:
         self.size = 0
 
     async def read(
-        self,
-        headers: Mapping[bytes, bytes],
-        receive: Receive,
-        deadline: float,
+        self, headers: Mapping[bytes, bytes], receive: Receive, deadline: float
     ) -> bytes:
         """Return a request's body; raise Refused for one that is too long or too slow."""
         declared = headers.get(b"content-length", b"")

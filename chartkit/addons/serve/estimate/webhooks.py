@@ -7,12 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.serve.admission.registration import policy_webhooks
-from chartkit.addons.serve.admission.webhooks import (
-    VALIDATING,
-    PolicyWebhook,
-    Scope,
-    filters_of,
-)
+from chartkit.addons.serve.admission.webhooks import VALIDATING, PolicyWebhook, Scope, filters_of
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy, read_constraints

@@ -13,11 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from chartkit.addons.signatures.bundles.protojson import MessageError, load
-from chartkit.addons.signatures.bundles.reader import (
-    Bundle,
-    Envelope,
-    read_bundle,
-)
+from chartkit.addons.signatures.bundles.reader import Bundle, Envelope, read_bundle
 from chartkit.addons.signatures.bundles.signers import Signer, check_identity
 from chartkit.addons.signatures.bundles.verifier import BundlePolicy, Clock, verify
 from chartkit.addons.signatures.cosign import verifier_of

@@ -90,11 +90,7 @@ class Message:
     """One message: what it has of the fields that it may have."""
 
     def __init__(
-        self,
-        value: Json,
-        path: str,
-        names: Collection[str],
-        one_of: Sequence[Collection[str]] = (),
+        self, value: Json, path: str, names: Collection[str], one_of: Sequence[Collection[str]] = ()
     ) -> None:
         """Read a message. names: of its fields, in camel case; one_of: groups of which one may be
         set. Raises MessageError for what is not an object, unknown or set twice."""

@@ -410,11 +410,7 @@ def _key(verifier: bytes) -> PublicKey:
         return read_key_der(verifier)
 
 
-_READERS: Final = {
-    _DSSE: _dsse,
-    _IN_TOTO: _in_toto,
-    _HASHED: _hashedrekord,
-}
+_READERS: Final = {_DSSE: _dsse, _IN_TOTO: _in_toto, _HASHED: _hashedrekord}
 
 
 def _octets(text: Json) -> bytes:

@@ -21,9 +21,7 @@ from chartkit.addons.signatures.bundles.signers import Signer, find_signer, matc
 from chartkit.addons.signatures.cosign.layers import IN_TOTO
 from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
-from chartkit.addons.signatures.trust.timestamps import (
-    verify_timestamp,
-)
+from chartkit.addons.signatures.trust.timestamps import verify_timestamp
 from chartkit.addons.signatures.trust.trusted_root import Authority, Trust, verify_leaf, verify_sct
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Json
@@ -205,15 +203,7 @@ def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:
     return None
 
 
-_RESOURCE = (
-    "name",
-    "uri",
-    "digest",
-    "content",
-    "downloadLocation",
-    "mediaType",
-    "annotations",
-)
+_RESOURCE = ("name", "uri", "digest", "content", "downloadLocation", "mediaType", "annotations")
 
 
 def _check_statement(envelope: Envelope, digest: str) -> Json:

@@ -27,16 +27,8 @@ from chartkit.addons.signatures.notary.chain import (
     shown,
     subject,
 )
-from chartkit.addons.signatures.notary.jws import (
-    PLUGIN,
-    SIGNING_AUTHORITY,
-    Content,
-    check_content,
-)
-from chartkit.addons.signatures.trust.timestamps import (
-    TimestampAuthority,
-    verify_token,
-)
+from chartkit.addons.signatures.notary.jws import PLUGIN, SIGNING_AUTHORITY, Content, check_content
+from chartkit.addons.signatures.trust.timestamps import TimestampAuthority, verify_token
 from chartkit.engine.ports import SignatureError
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.go.strconv import quote

@@ -31,14 +31,8 @@ from sigstore.errors import Error
 from sigstore.models import TransparencyLogEntry
 from sigstore_models.common.v1 import LogId, PublicKeyDetails
 from sigstore_models.common.v1 import PublicKey as ListedKey
-from sigstore_models.rekor.v1 import (
-    Checkpoint,
-    InclusionProof,
-    KindVersion,
-)
-from sigstore_models.rekor.v1 import (
-    TransparencyLogEntry as ListedEntry,
-)
+from sigstore_models.rekor.v1 import Checkpoint, InclusionProof, KindVersion
+from sigstore_models.rekor.v1 import TransparencyLogEntry as ListedEntry
 
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.trust.certificates import (

@@ -250,14 +250,9 @@ def _require_enforced(
     edited = parse_project(read_text(text.text, str(project.file))[0], project.file)
     for environment in _targets(edited, plan.environment):
         for name in names:
-            settings = next(
-                (
-                    policy_settings
-                    for key, policy_settings in environment.policies.items()
-                    if key.rpartition("/")[2] == name
-                ),
-                None,
-            )
+            named = environment.policies.items()
+            found = (each for key, each in named if key.rpartition("/")[2] == name)
+            settings = next(found, None)
             enforced = settings is not None and settings.action is Action.ENFORCE
             if not plan.namespaces and not enforced:
                 location = settings.action_at if settings else None

@@ -41,25 +41,15 @@ _CONTENT: Final = ("messageSignature", "dsseEnvelope")
 _KEYS: Final = ("publicKey", "x509CertificateChain", "certificate")
 _MATERIAL_FIELDS: Final = (*_KEYS, "tlogEntries", "timestampVerificationData")
 _HASHES: Final = {
+    "HASH_ALGORITHM_UNSPECIFIED": "",
     "SHA2_256": "sha256",
     "SHA2_384": "sha384",
     "SHA2_512": "sha512",
     "SHA3_256": "",
     "SHA3_384": "",
-    "HASH_ALGORITHM_UNSPECIFIED": "",
 }
-"""Algorithms by name; empty: known and not supported."""
-_HASH_NUMBERS: Final = tuple(
-    _HASHES[name]
-    for name in (
-        "HASH_ALGORITHM_UNSPECIFIED",
-        "SHA2_256",
-        "SHA2_384",
-        "SHA2_512",
-        "SHA3_256",
-        "SHA3_384",
-    )
-)
+"""Algorithms by name, in the order of their numbers; empty: known and not supported."""
+_HASH_NUMBERS: Final = tuple(_HASHES.values())
 
 
 @dataclass(frozen=True, slots=True)

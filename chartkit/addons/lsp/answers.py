@@ -27,6 +27,15 @@ from chartkit.scan.why.report import rule_lines
 
 Root = Callable[[Cursor], Shape | None]
 """Gives the shape of the document that a place is in."""
+_MOST: Final = 3
+JMESPATH: Final = "jmespath"
+_CEL_KEYS: Final = {"cel", "celPreconditions", "matchConditions", "variables"} | {
+    "expression", "messageExpression", "valueExpression",
+}  # fmt: skip
+_VARIABLES: Final = (
+    *("request.object", "request.oldObject", "request.operation", "request.namespace"),
+    *("request.userInfo", "element", "elementIndex", "images", "serviceAccountName"),
+)
 
 
 def completions(cursor: Cursor, root: Root) -> Iterator[types.CompletionItem]:
@@ -73,9 +82,6 @@ def _types(cursor: Cursor) -> Iterator[types.CompletionItem]:
 
 def _markdown(text: str) -> types.MarkupContent | None:
     return types.MarkupContent(types.MarkupKind.Markdown, text) if text else None
-
-
-_MOST: Final = 3
 
 
 def of_place(cursor: Cursor, root: Root) -> str:
@@ -132,16 +138,6 @@ def _why(violation: Violation) -> Iterator[str]:
         if rule.is_about(result):
             yield from rule_lines(rule.decision, request.resource)
             return
-
-
-JMESPATH: Final = "jmespath"
-_CEL_KEYS: Final = {"cel", "celPreconditions", "matchConditions", "variables"} | {
-    "expression", "messageExpression", "valueExpression",
-}  # fmt: skip
-_VARIABLES: Final = (
-    *("request.object", "request.oldObject", "request.operation", "request.namespace"),
-    *("request.userInfo", "element", "elementIndex", "images", "serviceAccountName"),
-)
 
 
 class Function(NamedTuple):

@@ -44,6 +44,8 @@ _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _CHART_PARTS: Final = ("templates", "crds", "charts")
 
 Found = dict[str, list[Problem]]
+_Verdicts = dict[str, tuple[Hashable, list[Problem]]]
+"""The problems of a chart's templates, each with what they were made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,6 @@ class Subject:
 
     root: Path
     run: Callable[[Token], Found]
-
-
-_Verdicts = dict[str, tuple[Hashable, list[Problem]]]
-"""The problems of a chart's templates, each with what they were made of."""
 
 
 @dataclass(slots=True)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 SECONDS: Final = 20.0
 """The time after which a check stops, and shows what it has found."""
 _MOST_FIELDS: Final = 6
+MOST: Final = 500
+"""The problems of one file that are sent to the editor."""
+_CONTENT: Final = re.compile(r"\S.*?(?=\s+#|\s*$)")
 
 
 class CancelledError(Exception):
@@ -132,11 +135,6 @@ def violation_problem(violation: Violation) -> Problem:
     severity = Severity.WARNING if result.status is Status.WARN else Severity.ERROR
     code = "/".join(filter(None, (result.policy, result.rule)))
     return Problem(places[0][0], severity, code, result.message, tuple(places[1:]), violation)
-
-
-MOST: Final = 500
-"""The problems of one file that are sent to the editor."""
-_CONTENT: Final = re.compile(r"\S.*?(?=\s+#|\s*$)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,22 @@ _CUTS: Final = 20
 """The most notes of what was left out."""
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _POD: Final = b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a}]}}"
+_LONGEST: Final = 200
+_LEAST: Final = 200
+"""The room without which a member of an object is left out."""
+_WANTED: Final = {
+    "scan": (
+        *("", "results", "[?result!='pass' && result!='skip']"),
+        "pass or are skipped (`detailed` gives them)",
+    ),
+    "test": ("cases", "rows", "[?result!='Pass']", "are as expected (`detailed` gives them)"),
+    "why": (
+        *("objects", "rules", "[?result!='pass' && !(result=='none' && decision.field=='/kind')]"),
+        "pass or are about other kinds (name a `policy`)",
+    ),
+}
+"""The list of a document's parts, or of the document itself, that has results, which of these are
+wanted, and what the others are."""
 
 
 def main(parent: str, folder: str) -> None:
@@ -143,9 +159,6 @@ def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, st
     return code, out, err
 
 
-_LONGEST: Final = 200
-
-
 def placed(
     tool: Tool, values: Mapping[str, list[str]], roots: Sequence[str], folder: Path
 ) -> dict[str, list[str]]:
@@ -187,10 +200,6 @@ def _checked(text: str, roots: Sequence[str]) -> str:
     return text if path in (None, paths[0]) else path
 
 
-_LEAST: Final = 200
-"""The room without which a member of an object is left out."""
-
-
 def text_of(value: Json) -> str:
     """Return a value as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -214,21 +223,6 @@ def without_passes(output: str, document: Json, notes: list[str]) -> Mapping[str
     if output == "scan" and [row.pop("fields") for row in document["results"] if "fields" in row]:
         notes.append("left out: further fields of results (`detailed` gives them)")
     return {key: wanted}
-
-
-_WANTED: Final = {
-    "scan": (
-        *("", "results", "[?result!='pass' && result!='skip']"),
-        "pass or are skipped (`detailed` gives them)",
-    ),
-    "test": ("cases", "rows", "[?result!='Pass']", "are as expected (`detailed` gives them)"),
-    "why": (
-        *("objects", "rules", "[?result!='pass' && !(result=='none' && decision.field=='/kind')]"),
-        "pass or are about other kinds (name a `policy`)",
-    ),
-}
-"""The list of a document's parts, or of the document itself, that has results, which of these are
-wanted, and what the others are."""
 
 
 def bounded(

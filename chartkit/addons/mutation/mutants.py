@@ -35,6 +35,41 @@ _LONGEST: Final = 70
 """The most characters of an expression in the words of a change."""
 _AROUND: Final = 25
 """The characters around an operator of JMESPath in the words of a change."""
+_SAYING: Final = frozenset(("message", "messageExpression", "valueExpression"))
+_NAMED: Final = re.compile(r"\bvariables\.(\w+)")
+_EXPRESSIONS: Final = frozenset(("expression", "schedule"))
+_FLIPPED: Final = {
+    "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "in": "=="
+}  # fmt: skip
+_FUNCTIONS: Final = {
+    "all": "exists", "exists": "all", "startsWith": "endsWith", "endsWith": "contains",
+    "contains": "startsWith", "exists_one": "exists", "lowerAscii": "upperAscii",
+}  # fmt: skip
+_LISTS: Final = ("matchConditions", "validations", "generate", "conditions")
+_IDLE: Final = frozenset(
+    (
+        *("name", "message", "failureAction", "validationFailureAction", "skipBackgroundRequests"),
+        *("allowExistingViolations", "generateExisting", "mutateExistingOnPolicyUpdate"),
+        *("synchronize",),
+        *("orphanDownstreamOnPolicyDelete", "operations", "uid", "attestors", "order"),
+    )
+)
+"""Keys of rules that decide nothing about an object that is created."""
+_ANCHORED: Final = re.compile(r"(?P<anchor>[=^X+<]?)\((?P<key>.+)\)")
+_OPERATORS: Final = {
+    "Equals": "NotEquals", "NotEquals": "Equals", "Equal": "NotEquals", "NotEqual": "Equals",
+    "In": "NotIn", "NotIn": "In", "AnyIn": "AnyNotIn", "AnyNotIn": "AnyIn",
+    "AllIn": "AllNotIn", "AllNotIn": "AllIn",
+    "GreaterThan": "GreaterThanOrEquals", "GreaterThanOrEquals": "GreaterThan",
+    "LessThan": "LessThanOrEquals", "LessThanOrEquals": "LessThan",
+}  # fmt: skip
+_LEADING: Final = {">=": ">", "<=": "<", ">": ">=", "<": "<=", "!": ""}
+_VARIABLE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_JMESPATH: Final = re.compile(r"==|!=|>=|<=|&&|\|\||`true`|`false`|(?<=\[\?)!|>|<|`(\d+)`")
+_IN_JMESPATH: Final = {
+    "==": "!=", "!=": "==", ">=": ">", "<=": "<", ">": ">=", "<": "<=", "&&": "||", "||": "&&",
+    "`true`": "`false`", "`false`": "`true`", "!": "",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +116,6 @@ def changes(body: Body) -> Iterator[Change]:
         return
     for index, rule in enumerate(mappings_at(spec, "rules")):
         yield from _rule(rule, ("spec", "rules", index))
-
-
-_SAYING: Final = frozenset(("message", "messageExpression", "valueExpression"))
-_NAMED: Final = re.compile(r"\bvariables\.(\w+)")
-_EXPRESSIONS: Final = frozenset(("expression", "schedule"))
-_FLIPPED: Final = {
-    "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "in": "=="
-}  # fmt: skip
-_FUNCTIONS: Final = {
-    "all": "exists", "exists": "all", "startsWith": "endsWith", "endsWith": "contains",
-    "contains": "startsWith", "exists_one": "exists", "lowerAscii": "upperAscii",
-}  # fmt: skip
-_LISTS: Final = ("matchConditions", "validations", "generate", "conditions")
 
 
 def _settings(spec: Body) -> Iterator[Change]:
@@ -206,32 +228,6 @@ def _replaced(expr: Expr) -> Iterator[tuple[str, str, Expr]]:
             yield "element", said, dataclasses.replace(expr, elements=expr.elements[1:])
         case _:
             return
-
-
-_IDLE: Final = frozenset(
-    (
-        *("name", "message", "failureAction", "validationFailureAction", "skipBackgroundRequests"),
-        *("allowExistingViolations", "generateExisting", "mutateExistingOnPolicyUpdate"),
-        *("synchronize",),
-        *("orphanDownstreamOnPolicyDelete", "operations", "uid", "attestors", "order"),
-    )
-)
-"""Keys of rules that decide nothing about an object that is created."""
-_ANCHORED: Final = re.compile(r"(?P<anchor>[=^X+<]?)\((?P<key>.+)\)")
-_OPERATORS: Final = {
-    "Equals": "NotEquals", "NotEquals": "Equals", "Equal": "NotEquals", "NotEqual": "Equals",
-    "In": "NotIn", "NotIn": "In", "AnyIn": "AnyNotIn", "AnyNotIn": "AnyIn",
-    "AllIn": "AllNotIn", "AllNotIn": "AllIn",
-    "GreaterThan": "GreaterThanOrEquals", "GreaterThanOrEquals": "GreaterThan",
-    "LessThan": "LessThanOrEquals", "LessThanOrEquals": "LessThan",
-}  # fmt: skip
-_LEADING: Final = {">=": ">", "<=": "<", ">": ">=", "<": "<=", "!": ""}
-_VARIABLE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_JMESPATH: Final = re.compile(r"==|!=|>=|<=|&&|\|\||`true`|`false`|(?<=\[\?)!|>|<|`(\d+)`")
-_IN_JMESPATH: Final = {
-    "==": "!=", "!=": "==", ">=": ">", "<=": "<", ">": ">=", "<": "<=", "&&": "||", "||": "&&",
-    "`true`": "`false`", "`false`": "`true`", "!": "",
-}  # fmt: skip
 
 
 def _rule(rule: Body, path: FieldPath) -> Iterator[Change]:

@@ -33,6 +33,14 @@ _LARGEST_SIGNATURE: Final = 1024 * 1024
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 """A chart's name as Helm takes it. It becomes part of a file's name, and a stranger may have
 written it."""
+_LARGEST_KEY: Final = 1024 * 1024
+_LIMIT_SECONDS: Final = 300
+_REMOTE: Final = re.compile(r"oci://[A-Za-z0-9.\-\[\]:]+(/[a-z0-9]+([._/-]+[a-z0-9]+)*)?/?")
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+_MISSING: Final = re.compile(
+    r"not found|\b404\b|NAME_UNKNOWN|MANIFEST_UNKNOWN|does not exist|unable to locate any tags",
+    re.IGNORECASE,
+)
 
 
 class PublishError(ChartkitError):
@@ -128,9 +136,6 @@ def _identity(metadata: str, place: Path) -> tuple[str, str]:
     return name, version
 
 
-_LARGEST_KEY: Final = 1024 * 1024
-
-
 @dataclass(frozen=True, slots=True)
 class Key:
     """A secret OpenPGP key in a file, and the file of its passphrase."""
@@ -176,15 +181,6 @@ def _signer(key: Key) -> PySigner:
 def _reason(error: RuntimeError) -> str:
     """Return the first line: the library adds a stack of its own."""
     return str(error).partition("\n")[0]
-
-
-_LIMIT_SECONDS: Final = 300
-_REMOTE: Final = re.compile(r"oci://[A-Za-z0-9.\-\[\]:]+(/[a-z0-9]+([._/-]+[a-z0-9]+)*)?/?")
-_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_MISSING: Final = re.compile(
-    r"not found|\b404\b|NAME_UNKNOWN|MANIFEST_UNKNOWN|does not exist|unable to locate any tags",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)

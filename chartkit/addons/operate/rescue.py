@@ -31,6 +31,23 @@ _PAGE: Final = 500
 _PAGES: Final = 40
 _PROBE: Final = "chartkit-rescue-probe"
 _FAILURE: Final = ("ReplicaFailure", "True")
+FAIL: Final = "Fail"
+IGNORE: Final = "Ignore"
+KINDS: Final = {
+    "ValidatingWebhookConfiguration": VALIDATING,
+    "MutatingWebhookConfiguration": MUTATING,
+}
+_MANAGED: Final = "webhook.kyverno.io/managed-by"
+_OWN_GROUPS: Final = frozenset(
+    ("kyverno.io", "policies.kyverno.io", "reports.kyverno.io", "wgpolicyk8s.io", "openreports.io")
+)
+_BY_NAME: Final = ("kubernetes.io/metadata.name", "NotIn")
+_NO_ENDPOINTS: Final = "no ready endpoints"
+_SHOWN: Final = 3
+_SERVICES: Final = Collection("", "v1", "services")
+_SLICES: Final = Collection("discovery.k8s.io", "v1", "endpointslices")
+_KEYS: Final = ("kind", "configuration", "uid", "webhook", "failurePolicy")
+_HINT: Final = "`chartkit rescue --yes` writes it"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -198,21 +215,6 @@ def diagnose(cluster: Cluster) -> Diagnosis:
     return Diagnosis(cluster.shown, tuple(webhooks), silent, refused, opening, asked.notes)
 
 
-FAIL: Final = "Fail"
-IGNORE: Final = "Ignore"
-KINDS: Final = {
-    "ValidatingWebhookConfiguration": VALIDATING,
-    "MutatingWebhookConfiguration": MUTATING,
-}
-_MANAGED: Final = "webhook.kyverno.io/managed-by"
-_OWN_GROUPS: Final = frozenset(
-    ("kyverno.io", "policies.kyverno.io", "reports.kyverno.io", "wgpolicyk8s.io", "openreports.io")
-)
-_BY_NAME: Final = ("kubernetes.io/metadata.name", "NotIn")
-_NO_ENDPOINTS: Final = "no ready endpoints"
-_SHOWN: Final = 3
-
-
 @dataclass(frozen=True, slots=True)
 class Service:
     """A webhook's server, in the cluster."""
@@ -286,10 +288,6 @@ def _exempt(selector: Body) -> Iterator[str]:
             yield from map(str, list_of(expression.get("values")))
 
 
-_SERVICES: Final = Collection("", "v1", "services")
-_SLICES: Final = Collection("discovery.k8s.io", "v1", "endpointslices")
-
-
 def unanswered(cluster: Cluster, service: Service) -> str:
     """Return why nothing answers for a service, empty where an endpoint is ready."""
     if cluster.get(_SERVICES.path(service.namespace, service.name)) is None:
@@ -302,10 +300,6 @@ def unanswered(cluster: Cluster, service: Service) -> str:
             if ready and list_of(endpoint.get("addresses")):
                 return ""
     return _NO_ENDPOINTS
-
-
-_KEYS: Final = ("kind", "configuration", "uid", "webhook", "failurePolicy")
-_HINT: Final = "`chartkit rescue --yes` writes it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ _SECONDS: Final = 10.0
 line."""
 _MOST_POLICIES: Final = 20
 _KEPT: Final = 8
+_TEXTS: Final = {
+    Verdict.EQUAL: "both forms gave the same answer to every request",
+    Verdict.UNDECIDED: "no request made either form decide",
+    Verdict.UNPROVED: "nothing was proved",
+}
 
 
 def migrate(given: Body) -> Body:
@@ -63,13 +68,6 @@ def _migrated(text: str) -> tuple[tuple[MigratedObject, ...], str, tuple[Any, ..
     shown = [replace(each, allowed="shown with its proof") for each in found]
     text = Migration(inventory, shown).text
     return tuple(found), text, tuple(inventory.findings)
-
-
-_TEXTS: Final = {
-    Verdict.EQUAL: "both forms gave the same answer to every request",
-    Verdict.UNDECIDED: "no request made either form decide",
-    Verdict.UNPROVED: "nothing was proved",
-}
 
 
 def _verdict(found: tuple[MigratedObject, ...]) -> Body:

@@ -15,22 +15,6 @@ from chartkit.cli.options import number_option
 from chartkit.errors import InputError
 from chartkit.model import Location
 
-
-@click.command()
-@click.argument("folder", default="build/site/playground", type=click.Path(path_type=Path))
-@number_option("--port", (0, 65535), 8000, "The port of 127.0.0.1 to listen at; 0 takes any.")
-def playground(folder: Path, port: int) -> None:
-    """Serve the playground, a page in which chartkit's engine runs policies in the browser, from
-    the FOLDER that it was built in (build/site/playground if not given) to this machine alone.
-
-    Ctrl-C ends it.
-    """
-
-    with serving(pages(folder), port) as server:
-        click.echo(f"the playground is at http://{HOST}:{server.server_port}/ (Ctrl-C ends it)")
-        server.serve_forever()
-
-
 HOST: Final = "127.0.0.1"
 POLICY: Final = "; ".join(
     [
@@ -66,6 +50,21 @@ _HEADERS: Final = {
 }
 _HASHED: Final = re.compile(r"/[\w-]+-[0-9a-f]{12}[/.]")
 _SECONDS: Final = 30
+
+
+@click.command()
+@click.argument("folder", default="build/site/playground", type=click.Path(path_type=Path))
+@number_option("--port", (0, 65535), 8000, "The port of 127.0.0.1 to listen at; 0 takes any.")
+def playground(folder: Path, port: int) -> None:
+    """Serve the playground, a page in which chartkit's engine runs policies in the browser, from
+    the FOLDER that it was built in (build/site/playground if not given) to this machine alone.
+
+    Ctrl-C ends it.
+    """
+
+    with serving(pages(folder), port) as server:
+        click.echo(f"the playground is at http://{HOST}:{server.server_port}/ (Ctrl-C ends it)")
+        server.serve_forever()
 
 
 def pages(folder: Path) -> Mapping[str, Path]:

@@ -45,6 +45,7 @@ _TYPES: Final[dict[str, tuple[_Types, tuple[Json, ...]]]] = {
     "int-or-string": (lambda value: type(value) in (int, str), (1, "1")),
 }
 """By the type in the table of kinds: its test, and values of it."""
+_SIZES: Final = frozenset(("int", "double", "quantity"))
 
 
 @lru_cache(maxsize=16_384)
@@ -122,9 +123,6 @@ def _typed(
         is_positive=is_size or name == "string",
         shapes=tuple(shape for shape in (list, dict) if isinstance(values[0], shape)),
     )
-
-
-_SIZES: Final = frozenset(("int", "double", "quantity"))
 
 
 def completed(kind: GroupVersionKind, body: Body, before: Body) -> Body:

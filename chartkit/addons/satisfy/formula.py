@@ -13,6 +13,12 @@ from typing import Final, TypeAlias
 from chartkit.addons.satisfy.values import MISSING, Test, negated, removable
 from chartkit.model import FieldPath, Json
 
+Scope: TypeAlias = Mapping[str, FieldPath]
+"""The path of the element that each variable names."""
+_ABSENT: Final = Test(
+    "not set", lambda value: value is MISSING or value is None, (MISSING,), is_closed=True
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -24,10 +30,6 @@ class Place:
     def child(self, *steps: str | int) -> Place:
         """Return the place of a field below."""
         return Place(self.variable, (*self.steps, *steps))
-
-
-Scope: TypeAlias = Mapping[str, FieldPath]
-"""The path of the element that each variable names."""
 
 
 def resolved(place: Place, scope: Scope) -> FieldPath:
@@ -162,11 +164,6 @@ def opposite(formula: Formula) -> Formula:
             return every(formula.variable, formula.place, opposite(formula.part))
         case Unknown():
             return formula
-
-
-_ABSENT: Final = Test(
-    "not set", lambda value: value is MISSING or value is None, (MISSING,), is_closed=True
-)
 
 
 def lenient(formula: Formula) -> Formula:

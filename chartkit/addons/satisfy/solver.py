@@ -29,6 +29,9 @@ from chartkit.model import FieldPath, Json, same
 _MOST_STEPS: Final = 20_000
 
 Goal = tuple[Formula, Scope]
+_IDENTITY: Final = (("apiVersion",), ("kind",))
+"""The fields whose change would make another object."""
+_RANKS: Final = {True: 0, False: 1, None: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,11 +283,6 @@ class Solver:
 
 def _has_container(test: Test) -> bool:
     return any(isinstance(value, dict | list) for value in test.probes)
-
-
-_IDENTITY: Final = (("apiVersion",), ("kind",))
-"""The fields whose change would make another object."""
-_RANKS: Final = {True: 0, False: 1, None: 2}
 
 
 @lru_cache(maxsize=2048)

@@ -21,6 +21,22 @@ from chartkit.go.duration import duration_or_none
 from chartkit.go.quantity import quantity_or_none
 from chartkit.model import Json, same
 
+Holds = Callable[[Json], bool]
+_OPPOSITES: Final = (
+    ("set", "not set"),
+    ("less than ", "at least "),
+    ("greater than ", "at most "),
+    ("none of ", "one of "),
+)
+_MOST_TRIED: Final = 40
+_EXAMPLES: Final[tuple[Json, ...]] = (
+    *("example", "other", "example/example:1.0", "example-1", "example.com/example:1.0"),
+    *(1, 2, True, False),
+)
+EITHER: Final = "either"
+"""The order of what is a duration and a quantity, such as `90m`: it depends on the value."""
+_LARGEST_EXPONENT: Final = 64
+
 
 class _Missing(Enum):
     MISSING = auto()
@@ -31,8 +47,6 @@ class _Missing(Enum):
 
 MISSING: Final = _Missing.MISSING
 """The value of a field that is not there."""
-
-Holds = Callable[[Json], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +86,6 @@ class Test:
     def offers(self) -> list[Json]:
         """The probes that it takes."""
         return [probe for probe in self.probes if self.holds(probe)]
-
-
-_OPPOSITES: Final = (
-    ("set", "not set"),
-    ("less than ", "at least "),
-    ("greater than ", "at most "),
-    ("none of ", "one of "),
-)
 
 
 def opposite_words(wants: str) -> str:
@@ -242,9 +248,6 @@ def _tried(tests: Sequence[Test], current: Json) -> Iterator[Json]:
     yield from _EXAMPLES
 
 
-_MOST_TRIED: Final = 40
-
-
 def _variants(test: Test, value: Json) -> Iterator[Json]:
     """Yield texts made of another one that a test refuses, which the test may take."""
     if test.derive is not None:
@@ -256,12 +259,6 @@ def _variants(test: Test, value: Json) -> Iterator[Json]:
     if isinstance(value, str) and speaks_of_tags:
         name, _, tag = value.rpartition(":")
         yield f"{value if '/' in tag else name}:1.0"
-
-
-_EXAMPLES: Final[tuple[Json, ...]] = (
-    *("example", "other", "example/example:1.0", "example-1", "example.com/example:1.0"),
-    *(1, 2, True, False),
-)
 
 
 def filled(wildcard: str, current: Json) -> Iterator[str]:
@@ -276,10 +273,6 @@ def filled(wildcard: str, current: Json) -> Iterator[str]:
         yield text.replace("*", end, 1).replace("*", "")
 
 
-EITHER: Final = "either"
-"""The order of what is a duration and a quantity, such as `90m`: it depends on the value."""
-
-
 def size_of(text: Json, order: str) -> Fraction | None:
     """Return a size as a number: of a quantity, or of a duration in nanoseconds."""
     shown = str(text) if isinstance(text, str | int | float) else ""
@@ -290,9 +283,6 @@ def size_of(text: Json, order: str) -> Fraction | None:
     if amount is None or abs(amount.exponent) > _LARGEST_EXPONENT:
         return None
     return Fraction(amount.unscaled) * Fraction(10) ** amount.exponent
-
-
-_LARGEST_EXPONENT: Final = 64
 
 
 def sizes_around(points: Iterable[str], order: str) -> Iterator[Json]:

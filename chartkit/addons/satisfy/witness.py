@@ -40,6 +40,14 @@ from chartkit.scan.inputs import Note, read_inputs
 from chartkit.scan.requests import Requests
 from chartkit.wording import counted
 
+_ASKING: Final = re.compile(
+    r'"(apiCall|globalReference|configMap|imageRegistry|paramRef)"|\b(resource|globalContext|http)\.'
+)
+"""The parts of a policy's text that ask for other objects, services or registries."""
+_UNDECIDED = "witness"
+_COLUMN = 40
+"""The column at which comments begin, where the line leaves room."""
+
 
 @dataclass(frozen=True, slots=True)
 class Starts:
@@ -105,12 +113,6 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
     return _without(start, ended, tuple(unasked.values()))
 
 
-_ASKING: Final = re.compile(
-    r'"(apiCall|globalReference|configMap|imageRegistry|paramRef)"|\b(resource|globalContext|http)\.'
-)
-"""The parts of a policy's text that ask for other objects, services or registries."""
-
-
 def _asks(policy: RunnablePolicy) -> bool:
     text = json.dumps(policy.policy.resource.body.get("spec"), default=str)
     return policy.looks_around and _ASKING.search(text) is not None
@@ -126,11 +128,6 @@ def _without(start: Resource, ended: NotDecided, unasked: tuple[RuleResult, ...]
         if isinstance(each, Conflict) and each.kind in kinds
     ]
     return Found(start, None, tuple(found), ended.left, unasked)
-
-
-_UNDECIDED = "witness"
-_COLUMN = 40
-"""The column at which comments begin, where the line leaves room."""
 
 
 def report(found: Sequence[Found]) -> CommandReport:

@@ -56,6 +56,13 @@ from chartkit.scan.requests import RequestOptions, Requests, load_requests, load
 if TYPE_CHECKING:
     from chartkit.network.cluster.live import Watches
 
+_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+_ANY: Final = ("0.0.0.0", "::")
+IN_CLUSTER: Final = "cluster"
+"""The value of `--reports` for the cluster."""
+Signature = Mapping[str, tuple[int, ...]]
+"""The time, size and identity of each file."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenOptions:
@@ -88,12 +95,6 @@ class ListenOptions:
     webhook_service: str | None
     excluded: tuple[str, ...]
     context: str | None
-
-
-_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
-_ANY: Final = ("0.0.0.0", "::")
-IN_CLUSTER: Final = "cluster"
-"""The value of `--reports` for the cluster."""
 
 
 def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str], object]) -> None:
@@ -295,10 +296,6 @@ def _not_carried_out(policies: PolicySet) -> Iterable[str]:
             yield f"{policy.policy.id}: nothing is generated, and nothing that exists is mutated"
     for cleaner in policies.cleanup:
         yield f"{cleaner.resource.name}: nothing is deleted on a schedule"
-
-
-Signature = Mapping[str, tuple[int, ...]]
-"""The time, size and identity of each file."""
 
 
 @dataclass

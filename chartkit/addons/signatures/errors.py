@@ -13,6 +13,12 @@ from chartkit.network.registry.settings import RegistryError
 
 _JOINED: Final = 50
 """The maximum of messages that are joined: an image may have a thousand signatures."""
+_LIBRARIES: Final = frozenset(
+    ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
+)
+_NOT_INSTALLED: Final = (
+    f"the libraries that verify signatures are not installed: {extra('signatures')}"
+)
 
 
 class UndecidedError(LookupFailed):
@@ -64,14 +70,6 @@ def within(
             raise error.worded(text) from None
         kind = UndecidedError if isinstance(error, UndecidedError) else SignatureError
         raise kind(text, hint=error.hint) from None
-
-
-_LIBRARIES: Final = frozenset(
-    ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
-)
-_NOT_INSTALLED: Final = (
-    f"the libraries that verify signatures are not installed: {extra('signatures')}"
-)
 
 
 @contextmanager

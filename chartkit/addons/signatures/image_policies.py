@@ -60,6 +60,11 @@ _SHORT_NAMES: Final[Mapping[str, str]] = {
 """Cosign's own names of predicate types."""
 
 Annotations = Mapping[str, str]
+_NONE: Final[Annotations] = {SIGNATURE: ""}
+"""The media type that cosign gives an attestation of a bundle."""
+_OPTIONS: Final = "failed to build cosign verification opts"
+_LARGEST: Final = 1 << 20
+"""Bytes of a trusted root that stands in a policy, at most."""
 
 
 def check_signature(artifacts: Artifacts, image: str, attestor: Body, trust: TrustedRoots) -> None:
@@ -117,10 +122,6 @@ def fetch_statement(
     raise SignatureError(f"required predicate type {kind} not found, found [{' '.join(types)}]")
 
 
-_NONE: Final[Annotations] = {SIGNATURE: ""}
-"""The media type that cosign gives an attestation of a bundle."""
-
-
 def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Body] | None:
     """Return the statements of the bundles that hold; None where an image has no bundles."""
     digest, found = asked(lambda: bundles.find_bundles(artifacts, image, wanted.repository))
@@ -169,11 +170,6 @@ def _mismatch(given: Annotations, wanted: Annotations) -> str:
                 f"annotations mismatch: {found} does not match expected value {value} for key {key}"
             )
     return ""
-
-
-_OPTIONS: Final = "failed to build cosign verification opts"
-_LARGEST: Final = 1 << 20
-"""Bytes of a trusted root that stands in a policy, at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ _RELEASE: Final = "meta.helm.sh/release-name"
 _NAMESPACE: Final = "meta.helm.sh/release-namespace"
 _PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
 """The first line of what `helm get values` prints."""
+_EKS: Final = "-eks"
+FOLDER: Final = "engine"
+_SUBJECT: Final = "engine values"
 
 
 def is_engine(resource: Resource) -> bool:
@@ -133,9 +136,6 @@ def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
             document = written_document(values, f"{file} ({key}:)")
             return EngineValues(document, _version(str(dependency.get("version"))))
     return None
-
-
-_EKS: Final = "-eks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +254,6 @@ def _kubernetes(
     message = f"the API server is {estate.cluster_version}"
     rows.append(_row(estate, subject, message))
     return version, _EKS in estate.cluster_version
-
-
-FOLDER: Final = "engine"
-_SUBJECT: Final = "engine values"
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,18 @@ _DIGITS: Final = 18
 _WILDCARD: Final = re.compile(r"[*?]")
 _WORDS: Final = frozenset(("message",))
 """Keys of rules whose values are for people alone."""
+_Frozen = str | int | float | bool | None | tuple["_Frozen", ...]
+BUDGET: Final = 2_500
+"""The steps of the proof of one candidate, about a second of processor time; time itself would
+decide otherwise on a busy machine."""
+_TOTAL: Final = 12_500
+"""The steps of the proofs of all candidates, which share them."""
+_CANDIDATES: Final = 100
+"""The most candidates that are compared."""
+_PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
+"""A policy means the same whatever its messages and actions are."""
+_VALIDATING: Final = "ValidatingPolicy"
+_TITLE: Final = "policies.kyverno.io/title"
 
 
 def substitute(variants: Mapping[str, Piece], library: Library) -> Substitute | None:
@@ -76,9 +88,6 @@ def _settings(body: Body) -> Body | None:
     if actions is None or excluded is None:
         return None
     return actions | ({"exclude": excluded} if excluded else {})
-
-
-_Frozen = str | int | float | bool | None | tuple["_Frozen", ...]
 
 
 def _differing(values: Sequence[Json]) -> Iterator[tuple[_Frozen, ...]]:
@@ -219,19 +228,6 @@ def _equal(
         if not means_the_same(alike, RenderedPolicy(policy, rendered.text, (body,)), objects):
             return None
     return found
-
-
-BUDGET: Final = 2_500
-"""The steps of the proof of one candidate, about a second of processor time; time itself would
-decide otherwise on a busy machine."""
-_TOTAL: Final = 12_500
-"""The steps of the proofs of all candidates, which share them."""
-_CANDIDATES: Final = 100
-"""The most candidates that are compared."""
-_PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
-"""A policy means the same whatever its messages and actions are."""
-_VALIDATING: Final = "ValidatingPolicy"
-_TITLE: Final = "policies.kyverno.io/title"
 
 
 def compare_meanings(

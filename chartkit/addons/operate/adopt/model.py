@@ -27,6 +27,7 @@ _MARKS: Final = frozenset(
     )
 )
 _MARK_PREFIXES: Final = ("meta.helm.sh/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
+DEFAULT_ENVIRONMENT: Final = "prd"
 
 
 class Outcome(StrEnum):
@@ -144,9 +145,6 @@ def plain(body: Body) -> Body:
 def text_of(piece: Piece) -> str:
     """Return the text of an object for a file of the project."""
     return piece.text or dump_yaml(plain(piece.resource.body))
-
-
-DEFAULT_ENVIRONMENT: Final = "prd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

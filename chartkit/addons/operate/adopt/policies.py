@@ -33,6 +33,15 @@ from chartkit.wording import abridged, counted
 
 _NARROWING: Final = frozenset(("namespaces", "kinds", "names", "selector", "namespaceSelector"))
 """The fields of Kyverno's resource descriptions that `exclude` of chartkit.yaml takes."""
+LIBRARY: Final = "policies"
+"""The folder of the project that has the policies, each in a folder of its name."""
+SubstituteFinder = Callable[[Mapping[str, Piece]], Substitute | None]
+"""Finds the policy of a library that means the same as each environment's variant."""
+_OF_SPEC: Final = ("validationFailureAction", "validationFailureActionOverrides")
+_OF_RULE: Final = ("failureAction", "failureActionOverrides")
+_WHERE: Final = frozenset(("namespaces", "namespaceSelector"))
+_OVERRIDE: Final = _WHERE | {"action"}
+_OF_CEL: Final = "validationActions"
 
 
 def settings_for(base: Body, variant: Body) -> Body | None:
@@ -124,14 +133,6 @@ def _blocks(rule: Body) -> list[Body] | None:
 def _is_setting(block: Body) -> bool:
     resources = mapping_at(block, "resources")
     return block.keys() == {"resources"} and bool(resources) and resources.keys() <= _NARROWING
-
-
-LIBRARY: Final = "policies"
-"""The folder of the project that has the policies, each in a folder of its name."""
-
-
-SubstituteFinder = Callable[[Mapping[str, Piece]], Substitute | None]
-"""Finds the policy of a library that means the same as each environment's variant."""
 
 
 @dataclass(slots=True)
@@ -370,13 +371,6 @@ def settings_of(
         elif own := policy.settings[environment]:
             settings[policy.name] = dict(own)
     return settings
-
-
-_OF_SPEC: Final = ("validationFailureAction", "validationFailureActionOverrides")
-_OF_RULE: Final = ("failureAction", "failureActionOverrides")
-_WHERE: Final = frozenset(("namespaces", "namespaceSelector"))
-_OVERRIDE: Final = _WHERE | {"action"}
-_OF_CEL: Final = "validationActions"
 
 
 def without_actions(body: Body) -> Body:

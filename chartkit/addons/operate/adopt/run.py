@@ -75,6 +75,24 @@ from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN
 
 _DEPLOYMENT: Final = ("apps", "Deployment")
+_EXCEPTIONS: Final = "exceptions"
+_PART: Final = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_NAME: Final = re.compile(f"{_PART}(?:/{_PART})?")
+_COLOURS: Final = {
+    Outcome.TAKEN: "green",
+    Outcome.CHANGED: "yellow",
+    Outcome.NOTE: "cyan",
+    Outcome.LEFT: "red",
+    Outcome.UNREAD: "red",
+}
+_SEVERITIES: Final = {
+    Outcome.UNREAD: Severity.ERROR,
+    Outcome.LEFT: Severity.WARNING,
+    Outcome.CHANGED: Severity.NOTE,
+    Outcome.NOTE: Severity.NOTE,
+    Outcome.TAKEN: Severity.NOTE,
+}
+_WIDTH: Final = max(map(len, Outcome))
 
 
 def read_cluster(estate: Estate, reader: Reader) -> None:
@@ -140,9 +158,6 @@ def _unknown_values(
         hint = "save `helm get values RELEASE -o yaml` to a file, and name it with --values"
         message = f"its values are not known: {reason}"
         yield Row(Outcome.LEFT, subject, message, deployment.location, hint, estate.name)
-
-
-_EXCEPTIONS: Final = "exceptions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +237,6 @@ def _has(rules: set[str], name: str) -> bool:
 def _rules(policy: Resource) -> list[str]:
     names: list[Json] = [rule.get("name") for rule in mappings_at(policy.body, "spec", "rules")]
     return [str(name) for name in names]
-
-
-_PART: Final = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
-_NAME: Final = re.compile(f"{_PART}(?:/{_PART})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,23 +407,6 @@ def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource
         if environment in policy.variants:
             yield policy.variants[environment].resource
             yield from (binding.resource for binding in policy.bindings)
-
-
-_COLOURS: Final = {
-    Outcome.TAKEN: "green",
-    Outcome.CHANGED: "yellow",
-    Outcome.NOTE: "cyan",
-    Outcome.LEFT: "red",
-    Outcome.UNREAD: "red",
-}
-_SEVERITIES: Final = {
-    Outcome.UNREAD: Severity.ERROR,
-    Outcome.LEFT: Severity.WARNING,
-    Outcome.CHANGED: Severity.NOTE,
-    Outcome.NOTE: Severity.NOTE,
-    Outcome.TAKEN: Severity.NOTE,
-}
-_WIDTH: Final = max(map(len, Outcome))
 
 
 def report(adoption: Adoption) -> CommandReport:

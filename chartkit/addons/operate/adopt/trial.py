@@ -41,6 +41,14 @@ from chartkit.scan.run import run_scan
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted
 
+_METADATA: Final = (("metadata", "labels"), ("metadata", "annotations"))
+_SHOWN: Final = 6
+_WORDS: Final = {
+    What.ADDED: "is not in use, and the charts have it",
+    What.REMOVED: "is in use, and the charts do not have it",
+    What.CHANGED: "is otherwise in the charts",
+}
+
 
 @dataclass(slots=True)
 class _Known:
@@ -104,15 +112,6 @@ def _scan_cluster(
     compiled = compiled_set(installed)
     objects = survey.objects(compiled.policies, track=track)
     run_scan(compiled.policies, objects, known.add, survey.context(compiled))
-
-
-_METADATA: Final = (("metadata", "labels"), ("metadata", "annotations"))
-_SHOWN: Final = 6
-_WORDS: Final = {
-    What.ADDED: "is not in use, and the charts have it",
-    What.REMOVED: "is in use, and the charts do not have it",
-    What.CHANGED: "is otherwise in the charts",
-}
 
 
 def try_out(

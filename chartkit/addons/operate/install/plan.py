@@ -39,6 +39,7 @@ from chartkit.render.compare.risk import Level, risk
 from chartkit.render.environment import written_values
 
 _SHOWN = 5
+_OWNER = "meta.helm.sh/release-name"
 
 
 class Action(StrEnum):
@@ -287,9 +288,6 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
                 f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
             )
     return notes
-
-
-_OWNER = "meta.helm.sh/release-name"
 
 
 def names_of(release: str) -> list[str]:

@@ -38,6 +38,11 @@ _DRIVERS: Final = {
     "configmap": "config_map",
     "configmaps": "config_map",
 }
+_OBJECT: Final = "server-side apply failed for object "
+"""Helm's words before each object that failed."""
+_LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a release: more than any that fits into a Secret comes to."""
+_POLICY: Final = "helm.sh/resource-policy"
 
 
 class Status(StrEnum):
@@ -82,10 +87,6 @@ class Release:
     def resources(self) -> list[Resource]:
         """The objects of its manifest."""
         return resources(read_text(self.manifest, f"release {self.name}"))
-
-
-_OBJECT: Final = "server-side apply failed for object "
-"""Helm's words before each object that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +230,6 @@ def _time(text: Any) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
 
 
-_LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of a release: more than any that fits into a Secret comes to."""
-
-
 def deployed_objects(
     cluster: Cluster, namespace: str, release: str, revision: int
 ) -> list[Resource]:
@@ -281,9 +278,6 @@ def packed(body: Body, kind: str) -> str:
     content = gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
     encoded = base64.b64encode(content)
     return (base64.b64encode(encoded) if kind == "secret" else encoded).decode()
-
-
-_POLICY: Final = "helm.sh/resource-policy"
 
 
 def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: int) -> int:

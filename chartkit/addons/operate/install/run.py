@@ -64,6 +64,12 @@ _LATE = ("failed calling webhook", "context deadline exceeded")
 
 _LOOK_SECONDS = 2
 """The interval between looks at an operation that may still run."""
+PODS: Final = "app.kubernetes.io/part-of=kyverno"
+_OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+_HELM: Final = "app.kubernetes.io/managed-by=Helm"
+_ENDED: Final = ("Succeeded", "Failed")
+_SETTLED: Final = 2
+"""The times in a row that no webhook must be found: a running engine writes them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,14 +269,6 @@ def _left(release: Release, tools: Tools) -> float:
         hint = f"chartkit treats it as interrupted {FOREIGN_SECONDS // 60} minutes after its start"
         raise ReleaseError(text, None, hint)
     return 0
-
-
-PODS: Final = "app.kubernetes.io/part-of=kyverno"
-_OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
-_HELM: Final = "app.kubernetes.io/managed-by=Helm"
-_ENDED: Final = ("Succeeded", "Failed")
-_SETTLED: Final = 2
-"""The times in a row that no webhook must be found: a running engine writes them again."""
 
 
 @dataclass(frozen=True, slots=True)

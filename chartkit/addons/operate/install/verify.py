@@ -40,6 +40,12 @@ _SERVER_FAILS: Final = 500
 _SHOWN: Final = 3
 
 _PROBES: Final = Path(__file__).with_name("probes.yaml")
+_EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})
+_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations"})
+_REFUSING: Final = ("Policy", "PolicyBinding", "PolicyException")
+_LONGEST: Final = 60
+_SELF: Final = "."
+"""The key for a field itself, next to those below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +209,6 @@ def _is_ready(body: Body) -> bool:
 def _condition(body: Body, kind: str) -> bool:
     conditions = (body.get("status") or {}).get("conditions") or []
     return any(each.get("type") == kind and each.get("status") == "True" for each in conditions)
-
-
-_EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})
-_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations"})
-_REFUSING: Final = ("Policy", "PolicyBinding", "PolicyException")
-_LONGEST: Final = 60
-_SELF: Final = "."
-"""The key for a field itself, next to those below it."""
 
 
 @dataclass(frozen=True, slots=True)

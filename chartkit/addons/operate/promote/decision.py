@@ -37,6 +37,16 @@ _PARTS: Final = ("-ephemeral", "-controllers", "-cronjobs")
 """The ends of the names of policies that are made of another one, for objects of their own."""
 _FILTERED_USER: Final = ("roles", "clusterRoles", "subjects")
 _OPERATION: Final = re.compile(r"request\.operation|request\.oldObject|\boldObject\b")
+_JUDGED: Final = (RuleType.VALIDATION, RuleType.IMAGE_VERIFY)
+_BLOCKING: Final = frozenset((Status.FAIL, Status.WARN))
+_PHASES: Final = (Phase.IMAGES, Phase.VALIDATE)
+_ENDS: Final = frozenset(("audit", "enforce", "ephemeral", "controllers", "cronjobs"))
+"""The ends of the names of policies that one policy of the library comes to."""
+_ELSEWHERE: Final = "\uffff"
+"""A namespace that no pattern names but those that match every name."""
+Labels = Mapping[str, Mapping[str, str]]
+Passed = tuple[str, ObjectName, str]
+"""A policy, an object that it lets pass, and the rule."""
 
 
 def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
@@ -209,18 +219,6 @@ def counted(found: Iterable[Violation]) -> str:
 def owners_of(found: Iterable[Violation]) -> list[str]:
     """Return the owners of violations that are known, sorted."""
     return sorted({violation.owner for violation in found if violation.owner})
-
-
-_JUDGED: Final = (RuleType.VALIDATION, RuleType.IMAGE_VERIFY)
-_BLOCKING: Final = frozenset((Status.FAIL, Status.WARN))
-_PHASES: Final = (Phase.IMAGES, Phase.VALIDATE)
-_ENDS: Final = frozenset(("audit", "enforce", "ephemeral", "controllers", "cronjobs"))
-"""The ends of the names of policies that one policy of the library comes to."""
-_ELSEWHERE: Final = "\uffff"
-"""A namespace that no pattern names but those that match every name."""
-Labels = Mapping[str, Mapping[str, str]]
-Passed = tuple[str, ObjectName, str]
-"""A policy, an object that it lets pass, and the rule."""
 
 
 @dataclass(slots=True)

@@ -23,6 +23,16 @@ _POLICIES: Final = "policies"
 _EXCEPTIONS: Final = "exceptions"
 KEPT: Final = (_ACTION, _ACTIONS)
 """The keys of a policy's settings that a promotion changes, and its way back restores."""
+FILE_NAME: Final = "promotions.yaml"
+_LIST: Final = "promotions"
+_HEAD: Final = """\
+# What was promoted to Enforce, by what evidence, and what it was before: `chartkit promote --back`
+# reads it. `chartkit promote --write` adds to it.
+apiVersion: chartkit.dev/v1
+kind: Promotions
+promotions:
+"""
+_BACK: Final = "back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +125,6 @@ def _remove(environment: Body, path: str) -> None:
     environment[_EXCEPTIONS] = listed
     if not listed:
         del environment[_EXCEPTIONS]
-
-
-FILE_NAME: Final = "promotions.yaml"
-_LIST: Final = "promotions"
-_HEAD: Final = """\
-# What was promoted to Enforce, by what evidence, and what it was before: `chartkit promote --back`
-# reads it. `chartkit promote --write` adds to it.
-apiVersion: chartkit.dev/v1
-kind: Promotions
-promotions:
-"""
-_BACK: Final = "back"
 
 
 def read_decisions(file: Path) -> list[Body]:

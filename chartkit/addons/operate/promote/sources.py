@@ -48,6 +48,10 @@ KINDS: Final = frozenset(
 )
 _BLOCKING: Final = frozenset(("fail", "warn"))
 _DECIDED: Final = frozenset(("pass", "skip"))
+_PAGE: Final = 500
+_MOST: Final = 2_000
+"""The most pages that are read of one policy: a million results."""
+_PATHS: Final = ("v1/namespaced-resources/results", "v1/cluster-resources/results")
 
 
 def is_report(resource: Resource) -> bool:
@@ -165,12 +169,6 @@ class ReportJudge:
         """Report whether the object passes by now, which it alone decides."""
         passes = (candidate.name, result.subject, result.rule) in self.passed
         return passes and asks_for_objects_alone(candidate)
-
-
-_PAGE: Final = 500
-_MOST: Final = 2_000
-"""The most pages that are read of one policy: a million results."""
-_PATHS: Final = ("v1/namespaced-resources/results", "v1/cluster-resources/results")
 
 
 def reporter_results(

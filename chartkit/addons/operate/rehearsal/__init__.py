@@ -69,6 +69,14 @@ from chartkit.scan.run import ScanContext, run_scan
 
 RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 """Numbers that order severities, 0 for the gravest."""
+_EXCEPTIONS: Final = re.compile(r"(?:policy exceptions? ?)?([a-z0-9.-]+/[a-z0-9.-]+)(?:, |$)")
+"""The exceptions in the message about a rule that is skipped; Kyverno puts no blank before them."""
+_POLICY: Final = "generate.kyverno.io/policy-name"
+_NAMESPACE: Final = "generate.kyverno.io/policy-namespace"
+_DECIDED: Final = frozenset((Status.PASS, Status.FAIL, Status.WARN))
+_ENGINE: Final = "kyverno"
+Values = Sequence[Document]
+"""The values of one release of Kyverno's chart; the last document wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +212,6 @@ class _Asked:
             yield resource
 
 
-_EXCEPTIONS: Final = re.compile(r"(?:policy exceptions? ?)?([a-z0-9.-]+/[a-z0-9.-]+)(?:, |$)")
-"""The exceptions in the message about a rule that is skipped; Kyverno puts no blank before them."""
-_POLICY: Final = "generate.kyverno.io/policy-name"
-_NAMESPACE: Final = "generate.kyverno.io/policy-namespace"
-
-
 class Act(StrEnum):
     """An effect of a policy; those whose end costs most come first."""
 
@@ -222,7 +224,6 @@ class Act(StrEnum):
     EXEMPT = "exempting objects"
 
 
-_DECIDED: Final = frozenset((Status.PASS, Status.FAIL, Status.WARN))
 _OF_TYPES: Final = {
     RuleType.IMAGE_VERIFY: Act.VERIFY,
     RuleType.GENERATION: Act.GENERATE,
@@ -304,11 +305,6 @@ class Acts:
         if act is Act.GENERATE and generated:
             return f"{act} ({generated} there, unsynchronized)"
         return f"{act} ({count})" if count else str(act)
-
-
-_ENGINE: Final = "kyverno"
-Values = Sequence[Document]
-"""The values of one release of Kyverno's chart; the last document wins."""
 
 
 @dataclass(slots=True, eq=False)

@@ -40,6 +40,13 @@ _ISSUE: Final = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pul
 _SAME: Final = re.compile(r"(([\w.-]+/[\w.-]+)#\d+), \2#")
 """Two issues of one repository."""
 _LEVELS: Final = {"critical": Severity.ERROR, "high": Severity.ERROR, "medium": Severity.WARNING}
+_APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
+_LIBRARY: Final = "kyverno-policies"
+"""The chart of a project's policies, whose `policyType` is the form of each."""
+_NEW_KINDS: Final = Version(1, 17)
+"""The first Kyverno that has all kinds of policies.kyverno.io, as v1."""
+_LONGEST: Final = 70
+"""The columns of a line of a command."""
 
 
 def report(rehearsal: Rehearsal) -> CommandReport:
@@ -189,15 +196,6 @@ def _findings(rehearsal: Rehearsal) -> Iterator[Finding]:
             diagnostic = Diagnostic(f"upgrade/{step.after}", level, text, location, change.advice)
             yield diagnostic_finding(diagnostic)
     yield from map(diagnostic_finding, rehearsal.faults)
-
-
-_APPLY: Final = frozenset((Tool.ARGO_CD, Tool.FLUX, Tool.HELM, Tool.CHART))
-_LIBRARY: Final = "kyverno-policies"
-"""The chart of a project's policies, whose `policyType` is the form of each."""
-_NEW_KINDS: Final = Version(1, 17)
-"""The first Kyverno that has all kinds of policies.kyverno.io, as v1."""
-_LONGEST: Final = 70
-"""The columns of a line of a command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,11 @@ from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext, namespaces_among
 from chartkit.wording import counted
 
+_MOST: Final = 1_000
+"""The most lines of reasons."""
+_MOST_ALONE: Final = 2
+"""The violations with one reason that have lines of their own."""
+
 
 def prepare(
     options: ScanOptions, console: Console, stderr: TextIO, is_diff: bool
@@ -224,12 +229,6 @@ class FixRun:
     def _judging_of(self, requests: Requests) -> Judging:
         completion = requests.completion(self._environment)
         return Judging(requests.policies.policies, self._context_of(requests), completion)
-
-
-_MOST: Final = 1_000
-"""The most lines of reasons."""
-_MOST_ALONE: Final = 2
-"""The violations with one reason that have lines of their own."""
 
 
 def _batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:

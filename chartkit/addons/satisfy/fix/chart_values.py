@@ -31,6 +31,7 @@ _EMPTY: Final[tuple[Json, ...]] = (None, "", {}, [])
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 Bodies = Mapping[str, Json]
 """The values files that are edited, by their names."""
+WRITTEN: Final = "the chart's template decides it, and no value of the chart"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,9 +220,6 @@ class Chart:
             for document, above in values.layers:
                 layers.setdefault(document.source.file, (document, values.scope[:above]))
         return sorted(layers.values(), key=lambda layer: -len(layer[1]))
-
-
-WRITTEN: Final = "the chart's template decides it, and no value of the chart"
 
 
 def written(subject: Subject, steps: Steps) -> Reason:

@@ -40,6 +40,10 @@ from chartkit.helm.template_places import FieldPlace, TemplatePlaces
 from chartkit.model import Json, Location, Resource, gathered, pointed_at, pointer_steps, same
 from chartkit.report.model import resource_id
 
+_ITEM: Final = 2
+_COMMENT: Final = re.compile(r"\s*#")
+_BLOCK: Final = ("|", ">", "&", "*", "!")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateEdit:
@@ -200,11 +204,6 @@ def _in_use(units: Sequence[_Unit]) -> list[_Unit]:
         for unit in units
         if any(edit.steps in {each.steps for each in subject.edits} for subject, edit in unit.users)
     ]
-
-
-_ITEM: Final = 2
-_COMMENT: Final = re.compile(r"\s*#")
-_BLOCK: Final = ("|", ">", "&", "*", "!")
 
 
 def template_edits(subject: Subject, edits: Iterable[Edit]) -> list[TemplateEdit]:

@@ -43,6 +43,12 @@ from chartkit.output.yaml_edit import NOT_EDITABLE, rewritten
 _Unit = tuple[Subject, Edit]
 Confirm = Callable[[Subject], bool]
 """A function that reports whether the edits of an object that are left do what they should."""
+_MOST_BYTES: Final = 16 << 20
+BOM: Final = "\ufeff"
+"""The byte order mark, which is part of no document."""
+_LONG: Final = 2_000
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def manifest_batches(
@@ -154,14 +160,6 @@ def _object(document: Document, given: Resource) -> Resource:
     # Items of a list of one kind need not name it.
     typed = {key: given.body[key] for key in ("apiVersion", "kind") if key not in own}
     return Resource({**typed, **own}, document.locate(*steps))
-
-
-_MOST_BYTES: Final = 16 << 20
-BOM: Final = "\ufeff"
-"""The byte order mark, which is part of no document."""
-_LONG: Final = 2_000
-_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-_WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,32 @@ from chartkit.scan.run import ScanContext, as_changed, run_scan
 from chartkit.wording import abridged
 
 FIXABLE: Final = frozenset({Status.FAIL, Status.WARN})
+_ROUNDS: Final = 40
+"""The most times that a rule is asked again: each answer may be about one container."""
+_MOST_EDITS: Final = 400
+_MOST_VALUES: Final = 5_000
+"""The values of the largest object that is fixed: its rules are judged once for each change."""
+_Edits = tuple[Edit, ...]
+_VALUES: Final[Mapping[tuple[str, str], Json]] = {
+    ("securityContext", "allowPrivilegeEscalation"): False,
+    ("securityContext", "privileged"): False,
+    ("securityContext", "readOnlyRootFilesystem"): True,
+    ("securityContext", "runAsNonRoot"): True,
+    ("securityContext", "runAsUser"): DELETE,
+    ("securityContext", "capabilities"): {"drop": ["ALL"]},
+    ("securityContext", "seccompProfile"): {"type": "RuntimeDefault"},
+    ("capabilities", "drop"): ["ALL"],
+    ("seccompProfile", "type"): "RuntimeDefault",
+    ("spec", "automountServiceAccountToken"): False,
+    ("spec", "hostIPC"): False,
+    ("spec", "hostNetwork"): False,
+    ("spec", "hostPID"): False,
+}
+"""By the last two steps of a field (https://kubernetes.io/docs/concepts/security/pod-security-standards/)."""
+_ADDED: Final = ("capabilities", "add")
+_IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+_OS: Final = (("spec", "os"), ("spec", "os", "name"))
+"""The last steps of the fields by which a Pod is one for Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +110,6 @@ class Judging:
 
         run_scan(self.policies, resources, sink, self.context)
         return verdicts
-
-
-_ROUNDS: Final = 40
-"""The most times that a rule is asked again: each answer may be about one container."""
-_MOST_EDITS: Final = 400
-_MOST_VALUES: Final = 5_000
-"""The values of the largest object that is fixed: its rules are judged once for each change."""
-_Edits = tuple[Edit, ...]
 
 
 def solve(subject: Subject, judging: Judging, policies: Mapping[str, RunnablePolicy]) -> None:
@@ -247,30 +265,6 @@ def _in_order(change: Change) -> tuple[int, list[int]]:
     if change.value is not DELETE:
         return 0, []
     return 1, [-(item_number(step) or 0) for step in pointer_steps(change.pointer)]
-
-
-_VALUES: Final[Mapping[tuple[str, str], Json]] = {
-    ("securityContext", "allowPrivilegeEscalation"): False,
-    ("securityContext", "privileged"): False,
-    ("securityContext", "readOnlyRootFilesystem"): True,
-    ("securityContext", "runAsNonRoot"): True,
-    ("securityContext", "runAsUser"): DELETE,
-    ("securityContext", "capabilities"): {"drop": ["ALL"]},
-    ("securityContext", "seccompProfile"): {"type": "RuntimeDefault"},
-    ("capabilities", "drop"): ["ALL"],
-    ("seccompProfile", "type"): "RuntimeDefault",
-    ("spec", "automountServiceAccountToken"): False,
-    ("spec", "hostIPC"): False,
-    ("spec", "hostNetwork"): False,
-    ("spec", "hostPID"): False,
-}
-"""By the last two steps of a field (https://kubernetes.io/docs/concepts/security/pod-security-standards/)."""
-
-
-_ADDED: Final = ("capabilities", "add")
-_IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
-_OS: Final = (("spec", "os"), ("spec", "os", "name"))
-"""The last steps of the fields by which a Pod is one for Windows."""
 
 
 def _is_dodge(repair: Repair) -> bool:

@@ -52,6 +52,9 @@ from chartkit.model import Body, Location, Resource, RuleResult, pointer_of, poi
 
 RuleKey = tuple[str, str]
 """The ID of a policy and the name of a rule, as results have them."""
+_PREFIXES: Final = tuple(tuple(template.split(".")) for template in (CRON_TEMPLATE, TEMPLATE))
+REQUEST = "request"
+"""The variable of places that no rule for pod controllers moves."""
 
 
 def key_of(result: RuleResult) -> RuleKey:
@@ -211,9 +214,6 @@ def _iteration(body: Body, place: Place, source: Source, names: Names) -> Formul
     return any_of(wants, opposite(met))
 
 
-_PREFIXES: Final = tuple(tuple(template.split(".")) for template in (CRON_TEMPLATE, TEMPLATE))
-
-
 def _as_written(atom: Atom) -> Atom:
     """Return an atom whose source names the rule as it was written, without the template that
     Kyverno puts around a pattern for pod controllers."""
@@ -276,10 +276,6 @@ def _of_form(policy: CompiledCelPolicy, form: CelPolicy) -> Want:
     elif kind != "ValidatingPolicy":
         passes = Unknown(kind)
     return Want(policy, policy.policy.id, rule, all_of(*applies), conditions, passes, source)
-
-
-REQUEST = "request"
-"""The variable of places that no rule for pod controllers moves."""
 
 
 def match_formula(rule: Rule, kind: GroupVersionKind, source: Source, namespace: str) -> Formula:

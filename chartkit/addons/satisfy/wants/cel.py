@@ -73,6 +73,7 @@ _EQUALITY: Final = ("==", "!=")
 _PASSED_ON: Final = frozenset(("dyn", "string", "int", "double"))
 _TEXTS: Final = {"startsWith": "starts_with", "endsWith": "ends_with", "contains": "contains"}
 _QUANTITIES: Final = {"isLessThan": "<", "isGreaterThan": ">"}
+_MOST_VARIABLES: Final = 20
 
 
 def cel_formula(text: str, variables: Mapping[str, str], source: Source) -> Formula:
@@ -433,6 +434,3 @@ class _Translation:
         if (expr.function == "all") is wanted:
             return all_of(*(self._every(part, of(part)) for part in parts))
         return any_of(*(self._some(part, of(part)) for part in parts))
-
-
-_MOST_VARIABLES: Final = 20

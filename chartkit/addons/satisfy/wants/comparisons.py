@@ -24,11 +24,6 @@ from chartkit.go.quantity import quantity_or_none
 from chartkit.go.regexp import compile_regex
 from chartkit.model import Json, same
 
-
-class NotReadError(Exception):
-    """An expression that does more than read fields."""
-
-
 FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 """The relations with both sides exchanged."""
 OPPOSITES: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -46,6 +41,15 @@ _WORDS: Final = {
     "==": "",
     "!=": "not ",
 }
+PARTS: Final = frozenset(("registry", "path", "name", "tag", "digest"))
+_DIGEST: Final = f"sha256:{'0' * 64}"
+_EXAMPLE: Final = ImageReference("registry.example", "app", "1.0", "")
+_DEFAULT: Final = "docker.io"
+"""The registry of an image that names none."""
+
+
+class NotReadError(Exception):
+    """An expression that does more than read fields."""
 
 
 def relation_words(sign: str, value: Json) -> str:
@@ -115,13 +119,6 @@ def function_test(name: str, argument: str) -> Test:
         languages=(Language(shape.format(argument)),),
         is_positive=True,
     )
-
-
-PARTS: Final = frozenset(("registry", "path", "name", "tag", "digest"))
-_DIGEST: Final = f"sha256:{'0' * 64}"
-_EXAMPLE: Final = ImageReference("registry.example", "app", "1.0", "")
-_DEFAULT: Final = "docker.io"
-"""The registry of an image that names none."""
 
 
 def _parsed(image: Json) -> ImageReference | None:

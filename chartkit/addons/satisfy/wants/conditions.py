@@ -48,6 +48,16 @@ _OF_SOME: Final = frozenset(("AnyIn", "AnyNotIn", "NotIn"))
 """Operators for lists: which of the elements they ask about."""
 _EQUALS: Final = frozenset(("Equal", "Equals", "In", "AnyIn", "AllIn"))
 _DIFFERS: Final = frozenset(("NotEqual", "NotEquals", "NotIn", "AnyNotIn", "AllNotIn"))
+_LISTING: Final = ("AnyIn", "AllIn", "AnyNotIn", "AllNotIn")
+_LISTS: Final = frozenset(
+    ("add", "drop", "args", "command", "accessModes", "verbs", "resources", "apiGroups", "hosts")
+)
+_ORDERS: Final = {
+    "GreaterThanOrEquals": "at least",
+    "GreaterThan": "greater than",
+    "LessThanOrEquals": "at most",
+    "LessThan": "less than",
+}
 
 
 def conditions_formula(body: Json, source: Source, names: Names) -> Formula:
@@ -117,12 +127,6 @@ def condition_formula(condition: Condition, source: Source, names: Names) -> For
         return Unknown(str(condition.key))
 
 
-_LISTING: Final = ("AnyIn", "AllIn", "AnyNotIn", "AllNotIn")
-_LISTS: Final = frozenset(
-    ("add", "drop", "args", "command", "accessModes", "verbs", "resources", "apiGroups", "hosts")
-)
-
-
 def _is_list_like(place: Place) -> bool:
     """Report whether a field is a list of texts in Kubernetes' own kinds."""
     return bool(place.steps) and place.steps[-1] in _LISTS
@@ -186,14 +190,6 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
         is_positive=order not in ("", EITHER) and not holds(MISSING),
         needs_value=needs_value,
     )
-
-
-_ORDERS: Final = {
-    "GreaterThanOrEquals": "at least",
-    "GreaterThan": "greater than",
-    "LessThanOrEquals": "at most",
-    "LessThan": "less than",
-}
 
 
 def _words(operator: str, values: Sequence[Json]) -> str:

@@ -40,6 +40,14 @@ from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import Comparator, parse
 from chartkit.model import Body, Json
 
+_BOOLEAN: Final = frozenset(("contains", "starts_with", "ends_with", "regex_match"))
+_SIGNS: Final = dict(zip(Comparator, FLIPPED, strict=True))
+_tree: Final = lru_cache(maxsize=2048)(parse)
+_ALL_IMAGES: Final = "images"
+_IMAGES: Final = "images of a list"
+_IMAGE: Final = "image"
+_FULL: Final = Test("set", lambda value: value is not MISSING and not is_false(value))
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -130,12 +138,7 @@ Names = Mapping[str, Reading]
 """The readings behind names of expressions: `element`, and entries of the context."""
 
 _OBJECT: Final = Reading((Stream((), Place()),))
-_BOOLEAN: Final = frozenset(("contains", "starts_with", "ends_with", "regex_match"))
 _OF_REQUEST: Final = {"object": _OBJECT, "operation": Reading(constant="CREATE")}
-
-
-_SIGNS: Final = dict(zip(Comparator, FLIPPED, strict=True))
-_tree: Final = lru_cache(maxsize=2048)(parse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,11 +364,6 @@ def _plain(reading: Reading) -> tuple[Stream, ...]:
     return reading.streams
 
 
-_ALL_IMAGES: Final = "images"
-_IMAGES: Final = "images of a list"
-_IMAGE: Final = "image"
-
-
 def images_of(spec: tuple[str, ...]) -> Reading:
     """Return what the name `images` reads; spec: the path of the Pod's specification."""
     return Reading((Stream((), Place("request", spec)),), function=_ALL_IMAGES)
@@ -414,9 +412,6 @@ def _child(reading: Reading, name: str | int) -> Reading:
         raise NotReadError
     streams = tuple(each.child(name) for each in _plain(reading))
     return Reading(streams, is_list=reading.is_list)
-
-
-_FULL: Final = Test("set", lambda value: value is not MISSING and not is_false(value))
 
 
 def _with_default(test: Test, default: Json) -> Test:

@@ -45,17 +45,15 @@ from chartkit.go.strconv import mark_literals
 from chartkit.model import Json, pointer_of
 
 _names: Final = count()
+_SAFE: Final = (
+    *("false", "!true", "!privileged", "RuntimeDefault", "RuntimeDefault | Localhost"),
+    *("Localhost | RuntimeDefault", "runtime/default", "ALL", "Default"),
+)
 
 
 def fresh(name: str = "element") -> str:
     """Return the name of a variable that no other loop has."""
     return f"{name}#{next(_names)}"
-
-
-_SAFE: Final = (
-    *("false", "!true", "!privileged", "RuntimeDefault", "RuntimeDefault | Localhost"),
-    *("Localhost | RuntimeDefault", "runtime/default", "ALL", "Default"),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,11 @@ from chartkit.engine.kubernetes.kinds import POD_SPECS
 from chartkit.model import Body, Json, list_of
 
 _Control = Callable[["_Pod", int], Formula]
+_NOT_ROOT: Final = Test("not 0", lambda value: value is None or value != 0, (MISSING, 1000))
+_WINDOWS: Final = frozenset(
+    ("allowPrivilegeEscalation", "capabilities_restricted", "seccompProfile_restricted")
+)
+"""Checks of which Pods for Windows are free."""
 
 
 class _Pod:
@@ -76,9 +81,6 @@ def _unset(*values: Json) -> Test:
     return Test(
         "not set", lambda value: value is MISSING or not value, probes, is_closed=True, is_safe=True
     )
-
-
-_NOT_ROOT: Final = Test("not 0", lambda value: value is None or value != 0, (MISSING, 1000))
 
 
 def _containers(test: Test, *steps: str) -> _Control:
@@ -230,11 +232,6 @@ _CONTROLS: Final[dict[str, _Control]] = {
     "windowsHostProcess": _owners(_unset(False), "windowsOptions", "hostProcess"),
 }
 """By the check's id, as in the engine's `podsecurity/checks`."""
-
-_WINDOWS: Final = frozenset(
-    ("allowPrivilegeEscalation", "capabilities_restricted", "seccompProfile_restricted")
-)
-"""Checks of which Pods for Windows are free."""
 
 
 def pod_security_formula(body: Body, kind: str, source: Source) -> Formula:

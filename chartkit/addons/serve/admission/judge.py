@@ -44,6 +44,20 @@ from chartkit.model import Body, FieldPath, Json, Location, RuleResult, Status, 
 if TYPE_CHECKING:
     from chartkit.addons.serve.admission.telemetry import Log
 
+_MOST_PATHS = 1000
+"""The paths whose policies are remembered."""
+_ALL_POLICIES = frozenset(("/validate", "/mutate"))
+_KYVERNOS_OWN = frozenset(
+    (
+        "AdmissionReport",
+        "ClusterAdmissionReport",
+        "BackgroundScanReport",
+        "ClusterBackgroundScanReport",
+        "UpdateRequest",
+    )
+)
+"""The kinds that Kyverno never judges."""
+
 
 def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
     """Yield operations that make one value of another; none where they are equal.
@@ -77,21 +91,6 @@ def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
             yield {"op": "add", "path": pointer_of(*path, first + index), "value": new[index]}
     elif not same(before, after):
         yield {"op": "replace", "path": pointer_of(*path), "value": after}
-
-
-_MOST_PATHS = 1000
-"""The paths whose policies are remembered."""
-_ALL_POLICIES = frozenset(("/validate", "/mutate"))
-_KYVERNOS_OWN = frozenset(
-    (
-        "AdmissionReport",
-        "ClusterAdmissionReport",
-        "BackgroundScanReport",
-        "ClusterBackgroundScanReport",
-        "UpdateRequest",
-    )
-)
-"""The kinds that Kyverno never judges."""
 
 
 @dataclass(frozen=True, slots=True)

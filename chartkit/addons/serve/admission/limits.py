@@ -19,6 +19,20 @@ from typing import Any, Final, NamedTuple, NoReturn
 from chartkit.addons.serve.admission.telemetry import Log
 
 MEGABYTE: Final = 1 << 20
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+_PASSED_OVER: Final = 8
+"""A body that is too long is read to its end up to this multiple of the longest one, for the client
+to read the answer."""
+MOST_CONNECTIONS: Final = 4096
+"""The connections that a worker has at once; others wait until one of these ends."""
+SHORT_PATIENCE: Final = 2.0
+"""Seconds until the first request where a worker has half of its connections."""
+_EVERY: Final = 1.0
+_BETWEEN_LINES: Final = 10.0
+_OPEN_FILES: Final = ("/proc/self/fd", "/dev/fd")
+Peer = tuple[str, int]
+"""The address and port of a client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +63,6 @@ class ServerSettings:
     metrics_folder: Path = Path()
     poll: float = 1.0
     traces: bool = False
-
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-_PASSED_OVER: Final = 8
-"""A body that is too long is read to its end up to this multiple of the longest one, for the client
-to read the answer."""
-MOST_CONNECTIONS: Final = 4096
-"""The connections that a worker has at once; others wait until one of these ends."""
-SHORT_PATIENCE: Final = 2.0
-"""Seconds until the first request where a worker has half of its connections."""
-_EVERY: Final = 1.0
-_BETWEEN_LINES: Final = 10.0
-_OPEN_FILES: Final = ("/proc/self/fd", "/dev/fd")
-
-Peer = tuple[str, int]
-"""The address and port of a client."""
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of the server

@@ -77,6 +77,18 @@ _CEL_NAMES: Final = {
     CelKind.IMAGE_VALIDATING: "image_validating_policy",
 }
 """Kinds of CEL policies as their metrics name them."""
+_REVIEWS, _HTTP, _RULES, _REFUSED, _RELOADS, _FAILURES, _UNCOUNTED = range(7)
+_OF_CEL: Final = {kind: _UNCOUNTED + 1 + number for number, kind in enumerate(_CEL_NAMES)}
+_FROM_USERS: Final = frozenset((_REVIEWS, _HTTP, _RULES, *_OF_CEL.values()))
+Key = tuple[int, tuple[str, ...]]
+"""The number of a family, and the values of its labels."""
+Series = dict[Key, list[float]]
+"""Of each series the count, the sum of seconds, and the count of each bucket."""
+_FASTEST: Final = 2
+"""The place of the first bucket."""
+_Repeated = tuple[Findings, str, str, str, str]
+"""The labels that equal reviews share, and those of their own: the kind and namespace of
+the object, the operation, whether it is a dry run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +137,6 @@ def _families() -> Iterator[_Family]:
 
 
 _ALL: Final = tuple(_families())
-_REVIEWS, _HTTP, _RULES, _REFUSED, _RELOADS, _FAILURES, _UNCOUNTED = range(7)
-_OF_CEL: Final = {kind: _UNCOUNTED + 1 + number for number, kind in enumerate(_CEL_NAMES)}
-_FROM_USERS: Final = frozenset((_REVIEWS, _HTTP, _RULES, *_OF_CEL.values()))
-Key = tuple[int, tuple[str, ...]]
-"""The number of a family, and the values of its labels."""
-Series = dict[Key, list[float]]
-"""Of each series the count, the sum of seconds, and the count of each bucket."""
-_FASTEST: Final = 2
-"""The place of the first bucket."""
-_Repeated = tuple[Findings, str, str, str, str]
-"""The labels that equal reviews share, and those of their own: the kind and namespace of
-the object, the operation, whether it is a dry run."""
 
 
 @dataclass(frozen=True, slots=True)

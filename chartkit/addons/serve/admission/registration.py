@@ -32,6 +32,11 @@ NAME: Final = "chartkit-serve"
 MANAGER: Final = "chartkit-serve"
 """The field manager of what a server writes."""
 MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "chartkit"}
+_PATH: Final = f"/apis/{ADMISSION_GROUP}/v1/"
+_PAUSE: Final = 0.1
+_RETRY: Final = 5.0
+_LONGEST_END: Final = 5.0
+_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +102,6 @@ def hook_of(webhook: PolicyWebhook, endpoint: Endpoint) -> Body:
         "objectSelector": webhook.objects,
         **webhook.settings,
     }
-
-
-_PATH: Final = f"/apis/{ADMISSION_GROUP}/v1/"
-_PAUSE: Final = 0.1
-_RETRY: Final = 5.0
-_LONGEST_END: Final = 5.0
-_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Registration:

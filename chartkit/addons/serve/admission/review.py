@@ -30,6 +30,12 @@ KIND: Final = "AdmissionReview"
 _NOWHERE: Final = Location("<review>")
 _HEAD: Final = f'{{"apiVersion":"{VERSION}","kind":"{KIND}","response":{{'
 _quoted: Final = encode_basestring
+_FIELDS: Final = (
+    *("uid", "kind", "resource", "subResource", "requestKind", "requestResource"),
+    *("requestSubResource", "name", "namespace", "operation", "userInfo", "dryRun"),
+)
+GROUP: Final = "rbac.authorization.k8s.io"
+_KINDS: Final = ("RoleBinding", "ClusterRoleBinding")
 
 
 class ReviewError(InputError):
@@ -145,12 +151,6 @@ def _fields(request: Body) -> Body:
     return {**found, "options": request.get("options")}
 
 
-_FIELDS: Final = (
-    *("uid", "kind", "resource", "subResource", "requestKind", "requestResource"),
-    *("requestSubResource", "name", "namespace", "operation", "userInfo", "dryRun"),
-)
-
-
 def _texts(request: Body, key: str, name: str) -> tuple[str, str, str]:
     """Return the group, the version and the name of a type."""
     body = mapping_at(request, key)
@@ -196,10 +196,6 @@ def _object(request: Body, key: str, kind: GroupVersionKind, namespace: str) -> 
     elif place and there != place:
         body = {**body, "metadata": {**(metadata or {}), "namespace": place}}
     return Resource(body, _NOWHERE)
-
-
-GROUP: Final = "rbac.authorization.k8s.io"
-_KINDS: Final = ("RoleBinding", "ClusterRoleBinding")
 
 
 def is_role_binding(resource: Resource) -> bool:

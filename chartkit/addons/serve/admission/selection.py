@@ -27,6 +27,14 @@ from chartkit.report.model import PolicyFacts
 
 FAIL: Final = "Fail"
 IGNORE: Final = "Ignore"
+ALLOWED: Final = Answer(allowed=True)
+DENY: Final = "Deny"
+WARN: Final = "Warn"
+_MOST_KINDS = 256
+FINE_GRAINED: Final = "finegrained"
+_FAILURES: Final = {"fail": FAIL, "ignore": IGNORE}
+_LONGEST: Final = 16_384
+"""Characters of a path. The path of a webhook names its policies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +94,6 @@ def _is_enforce(action: Json) -> bool:
 def is_cel(policy: RunnablePolicy) -> bool:
     """Report whether a policy is one of policies.kyverno.io."""
     return isinstance(policy.policy, CelPolicy)
-
-
-ALLOWED: Final = Answer(allowed=True)
-DENY: Final = "Deny"
-WARN: Final = "Warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +169,6 @@ def acts(found: Evaluated, action: str) -> bool:
     return action in (actions or (DENY,))
 
 
-_MOST_KINDS = 256
-
-
 class Shared:
     """Policies that validate, and what they found. Several threads may use it."""
 
@@ -228,12 +228,6 @@ def _asker(request: Request) -> Hashable:
         return None
     extra = json.dumps(user.extra, sort_keys=True) if user.extra else ""
     return user.name, user.uid, user.groups, extra, user.roles, user.cluster_roles
-
-
-FINE_GRAINED: Final = "finegrained"
-_FAILURES: Final = {"fail": FAIL, "ignore": IGNORE}
-_LONGEST: Final = 16_384
-"""Characters of a path. The path of a webhook names its policies."""
 
 
 class Webhook(StrEnum):

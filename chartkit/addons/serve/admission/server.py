@@ -59,6 +59,18 @@ _OTHER: Final = "other"
 """The label of other methods, and of all paths that name no policy."""
 _LONGEST_QUERY: Final = 256
 _LONGEST_REASON: Final = 1_000
+HEADER_TIMEOUT: Final = 10_000
+"""Milliseconds that a client may take to send the head of a request."""
+_LONGEST_HEADERS: Final = 1 << 16
+_NEXT_TRY: Final = 1.0
+"""Seconds before a worker reads policies again that it could not use."""
+_FILES: Final = 1 << 16
+_PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
+_LEAVES_FAST: Final = 0.6
+"""Seconds to end after Ctrl-C."""
+_BEFORE_END: Final = 5.0
+_GARBAGE: Final = 10_000
+"""New objects after which garbage in cycles is looked for; a review leaves none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,20 +291,6 @@ async def _respond(
     own = [(b"content-type", media), (b"content-length", length), *(headers or ())]
     await send({"type": "http.response.start", "status": status, "headers": own})
     await send({"type": "http.response.body", "body": content})
-
-
-HEADER_TIMEOUT: Final = 10_000
-"""Milliseconds that a client may take to send the head of a request."""
-_LONGEST_HEADERS: Final = 1 << 16
-_NEXT_TRY: Final = 1.0
-"""Seconds before a worker reads policies again that it could not use."""
-_FILES: Final = 1 << 16
-_PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
-_LEAVES_FAST: Final = 0.6
-"""Seconds to end after Ctrl-C."""
-_BEFORE_END: Final = 5.0
-_GARBAGE: Final = 10_000
-"""New objects after which garbage in cycles is looked for; a review leaves none."""
 
 
 @dataclass(frozen=True, slots=True)

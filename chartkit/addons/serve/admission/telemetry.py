@@ -19,6 +19,8 @@ LEVELS: Final = ("debug", "info", "warning", "error")
 _STDERR: Final = 2
 _LONGEST: Final = 10_000
 """Characters of a text in a line; objects and their messages come from users."""
+SERVICE: Final = "chartkit-serve"
+_FAILED: Final = frozenset({Status.FAIL, Status.ERROR})
 
 
 def _write(line: bytes) -> None:
@@ -109,10 +111,6 @@ class Guard:
         self.is_failed = True
         self._log.failed(self._part, self._message, error, self._fields)
         return True
-
-
-SERVICE: Final = "chartkit-serve"
-_FAILED: Final = frozenset({Status.FAIL, Status.ERROR})
 
 
 class Spans(Protocol):

@@ -56,6 +56,14 @@ LONGEST: Final = 30
 WRITES: Final = ("CREATE", "UPDATE")
 ALL: Final = (*WRITES, "DELETE", "CONNECT")
 _LISTS: Final = ("apiGroups", "apiVersions", "resources", "operations")
+_ANY: Final = "*"
+_NAMESPACED: Final = "Namespaced"
+_CHECKS: Final = ("verifyDigest", "required")
+VALIDATING: Final = frozenset(
+    (RuleKind.VALIDATE, RuleKind.POD_SECURITY, RuleKind.MANIFESTS, RuleKind.CEL)
+)
+_MUTATING: Final = frozenset((RuleKind.MUTATE, RuleKind.VERIFY_IMAGES))
+_RULES: Final = ("matchConstraints", "resourceRules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +116,6 @@ def sorted_rules(rules: Iterable[Body]) -> list[Body]:
         {**{key: [*each] for key, each in zip(_LISTS, rule, strict=False)}, "scope": rule[-1]}
         for rule in ordered
     ]
-
-
-_ANY: Final = "*"
-_NAMESPACED: Final = "Namespaced"
-_CHECKS: Final = ("verifyDigest", "required")
-VALIDATING: Final = frozenset(
-    (RuleKind.VALIDATE, RuleKind.POD_SECURITY, RuleKind.MANIFESTS, RuleKind.CEL)
-)
-_MUTATING: Final = frozenset((RuleKind.MUTATE, RuleKind.VERIFY_IMAGES))
 
 
 class _Entry(NamedTuple):
@@ -279,9 +278,6 @@ def _is_covered(entry: _Entry, entries: set[_Entry]) -> bool:
         and covering in entries
         for api, other, (name, under), where in wider
     )
-
-
-_RULES: Final = ("matchConstraints", "resourceRules")
 
 
 def cel_policy_webhooks(

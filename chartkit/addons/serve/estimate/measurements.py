@@ -20,6 +20,8 @@ MEBIBYTE: Final = 1 << 20
 RUN: Final = "RUN"
 """The name of what a run of a CronJob does, next to operations."""
 _SELF: Final = "self"
+DELETE, CREATE, UPDATE = Operation.DELETE, Operation.CREATE, Operation.UPDATE
+OPERATIONS = (CREATE, UPDATE, DELETE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +153,6 @@ def _lifecycle(body: Body) -> Lifecycle:
         if name != "measured"
     }
     return Lifecycle(body["measured"], operations)
-
-
-DELETE, CREATE, UPDATE = Operation.DELETE, Operation.CREATE, Operation.UPDATE
-OPERATIONS = (CREATE, UPDATE, DELETE)
 
 
 @dataclass(slots=True)

@@ -28,6 +28,20 @@ from chartkit.safe_text import shown
 _HEAD: Final = ("KIND", "OBJECTS", "CREATE", "UPDATE", "DELETE", "REPORTS")
 _FIGURES: Final = ("FIGURE", "VALUE", "BASIS")
 _RULE: Final = "estimate"
+_SCANNED: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
+_SILENT: Final = frozenset((Status.PASS, Status.SKIP))
+_UNREPORTED: Final = "reports.kyverno.io/disabled"
+_UID: Final = "00000000-0000-0000-0000-000000000000"
+_TIME: Final = "2024-01-01T00:00:00Z"
+_FIELDS: Final = (
+    "apiVersion",
+    "metadata",
+    "results",
+    "scope",
+    "summary",
+    "ownerReferences",
+    "labels",
+)
 
 
 def report(found: Estimate) -> CommandReport:
@@ -201,22 +215,6 @@ def _findings(found: Estimate) -> Iterator[Finding]:
         message = f"{advice.key}: {advice.message}"
         hint = advice.values or None
         yield diagnostic_finding(Diagnostic(_RULE, advice.severity, message, None, hint))
-
-
-_SCANNED: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
-_SILENT: Final = frozenset((Status.PASS, Status.SKIP))
-_UNREPORTED: Final = "reports.kyverno.io/disabled"
-_UID: Final = "00000000-0000-0000-0000-000000000000"
-_TIME: Final = "2024-01-01T00:00:00Z"
-_FIELDS: Final = (
-    "apiVersion",
-    "metadata",
-    "results",
-    "scope",
-    "summary",
-    "ownerReferences",
-    "labels",
-)
 
 
 @dataclass(frozen=True, slots=True)

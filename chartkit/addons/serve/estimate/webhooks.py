@@ -20,6 +20,15 @@ from chartkit.go.strconv import BOOLS
 from chartkit.kyverno.controllers import ADMISSION, Controller, controllers
 from chartkit.model import Json, Resource, RuleType, list_of, mapping_at
 
+REPORTS: Final = "reports-controller"
+_REPORTED: Final = {
+    "validate": RuleType.VALIDATION,
+    "mutate": RuleType.MUTATION,
+    "imageVerify": RuleType.IMAGE_VERIFY,
+    "generate": RuleType.GENERATION,
+}
+_RESULTS: Final = ("pass", "fail", "error", "warn", "skip")
+
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
@@ -103,16 +112,6 @@ def matches_everything(policy: RunnablePolicy) -> bool:
         return parsed.admission and any("*" in resource_rule.resources for resource_rule in rules)
     kinds = (kind for rule in parsed.rules for kind in rule.match.kinds)
     return parsed.admission and any(kind.rpartition("/")[2] == "*" for kind in kinds)
-
-
-REPORTS: Final = "reports-controller"
-_REPORTED: Final = {
-    "validate": RuleType.VALIDATION,
-    "mutate": RuleType.MUTATION,
-    "imageVerify": RuleType.IMAGE_VERIFY,
-    "generate": RuleType.GENERATION,
-}
-_RESULTS: Final = ("pass", "fail", "error", "warn", "skip")
 
 
 @dataclass(frozen=True, slots=True)

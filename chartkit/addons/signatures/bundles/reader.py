@@ -50,6 +50,21 @@ _HASHES: Final = {
 }
 """Algorithms by name, in the order of their numbers; empty: known and not supported."""
 _HASH_NUMBERS: Final = tuple(_HASHES.values())
+_ENTRY_FIELDS: Final[Collection[str]] = (
+    "logIndex",
+    "logId",
+    "kindVersion",
+    "integratedTime",
+    "inclusionPromise",
+    "inclusionProof",
+    "canonicalizedBody",
+)
+REKOR_2: Final = "hashedrekord 0.0.2"
+_DSSE: Final = "dsse 0.0.1"
+_IN_TOTO: Final = "intoto 0.0.2"
+_HASHED: Final = "hashedrekord 0.0.1"
+_ALGORITHMS: Final = frozenset(HashAlgorithm.__members__)
+_KEY_DETAILS: Final = frozenset(PublicKeyDetails.__members__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +208,6 @@ def _timestamps(material: Message) -> tuple[bytes, ...]:
     return tuple(one.octets("signedTimestamp") for one in listed)
 
 
-_ENTRY_FIELDS: Final[Collection[str]] = (
-    "logIndex",
-    "logId",
-    "kindVersion",
-    "integratedTime",
-    "inclusionPromise",
-    "inclusionProof",
-    "canonicalizedBody",
-)
-
-
 def _entries(material: Message) -> tuple[LogEntry, ...]:
     listed = material.messages("tlogEntries", _ENTRY_FIELDS)
     if len(listed) > _MOST_ENTRIES:
@@ -212,14 +216,6 @@ def _entries(material: Message) -> tuple[LogEntry, ...]:
         )
     with within("validation error"):
         return tuple(read_entry(message) for message in listed)
-
-
-REKOR_2: Final = "hashedrekord 0.0.2"
-_DSSE: Final = "dsse 0.0.1"
-_IN_TOTO: Final = "intoto 0.0.2"
-_HASHED: Final = "hashedrekord 0.0.1"
-_ALGORITHMS: Final = frozenset(HashAlgorithm.__members__)
-_KEY_DETAILS: Final = frozenset(PublicKeyDetails.__members__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,12 @@ _ISSUER: Final = f"{_FULCIO}1"
 _ISSUER_V2: Final = f"{_FULCIO}8"
 _TEXTS: Final = frozenset(f"{_FULCIO}{number}" for number in range(8, 23))
 """Fulcio's extensions that are text in DER."""
+_TEXT_KINDS: Final[Sequence[Callable[[bytes], str]]] = (
+    lambda value: decode_der(str, value),
+    lambda value: decode_der(PrintableString, value).as_str(),
+    lambda value: decode_der(IA5String, value).as_str(),
+)
+"""The kinds of text that DER has and Go reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +214,6 @@ def _text(value: bytes) -> str:
     raise SignatureError(
         "failed to summarize certificate: unexpected error unmarshalling DER-encoded string"
     )
-
-
-_TEXT_KINDS: Final[Sequence[Callable[[bytes], str]]] = (
-    lambda value: decode_der(str, value),
-    lambda value: decode_der(PrintableString, value).as_str(),
-    lambda value: decode_der(IA5String, value).as_str(),
-)
-"""The kinds of text that DER has and Go reads."""
 
 
 def _subject(certificate: x509.Certificate) -> str:

@@ -29,6 +29,7 @@ from chartkit.model import Json
 _MOST_TIMESTAMPS = 32
 _MOST_SUBJECTS = 1024
 _MOST_DIGESTS = 32
+_RESOURCE = ("name", "uri", "digest", "content", "downloadLocation", "mediaType", "annotations")
 
 
 class Clock(Enum):
@@ -201,9 +202,6 @@ def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:
             raise SignatureError("artifact does not match digest")
         signer.verify_digest(bundle.message.signature, wanted)
     return None
-
-
-_RESOURCE = ("name", "uri", "digest", "content", "downloadLocation", "mediaType", "annotations")
 
 
 def _check_statement(envelope: Envelope, digest: str) -> Json:

@@ -49,6 +49,12 @@ from chartkit.errors import LookupFailed
 from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, parse_repository
 
 _UNKNOWN: Final = "MANIFEST_UNKNOWN: manifest unknown"
+_MOST: Final = 11
+"""Certificates of a chain that a policy gives, as Kyverno limits them."""
+_REKOR: Final = "failed to load Rekor public keys: failed to get rekor public keys"
+_CT: Final = "failed to load CTLogs public keys: failed to get transparency log public keys"
+_BEGIN_KEY: Final = "-----BEGIN PUBLIC KEY-----"
+_BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 
 def verify_signature(
@@ -175,14 +181,6 @@ def _parse(image: str) -> RegistryReference:
         return parse_reference(image)
     except ImageReferenceError:
         raise SignatureError(f"failed to parse image {image}") from None
-
-
-_MOST: Final = 11
-"""Certificates of a chain that a policy gives, as Kyverno limits them."""
-_REKOR: Final = "failed to load Rekor public keys: failed to get rekor public keys"
-_CT: Final = "failed to load CTLogs public keys: failed to get transparency log public keys"
-_BEGIN_KEY: Final = "-----BEGIN PUBLIC KEY-----"
-_BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 
 def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOptions:

@@ -64,6 +64,23 @@ _EXTENSIONS: Final[Mapping[str, str]] = {
     "githubWorkflowRef": "1.3.6.1.4.1.57264.1.6",
 }
 """Fulcio's extensions that Kyverno knows, by the names that policies may have for them."""
+_NO_CTFE: Final = (
+    "ctfe public key not found for payload. Check your TUF root (see cosign initialize) or set a "
+    "custom key with env var SIGSTORE_CT_LOG_PUBLIC_KEY_FILE"
+)
+_RSA: Final = "rsa signature: crypto/rsa: verification error"
+_NO_PATH: Final = (
+    "Check your TUF root (see cosign initialize) or set a custom root with env var "
+    "SIGSTORE_ROOT_FILE"
+)
+_NEXT: Final = "\n "
+Verify = Callable[[SignedLayer, KeyVerifier], None]
+Claim = Callable[[SignedLayer, str], None]
+_KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
+    False: (verify_signature, check_claim),
+    True: (verify_envelope, check_subject),
+}
+_OPTIONS: Final = "failed to create cosign check options"
 
 
 def check_identities(certificate: x509.Certificate, wanted: Sequence[Identity]) -> None:
@@ -150,17 +167,6 @@ def _match(certificate: x509.Certificate, question: VerificationRequest) -> None
             )
 
 
-_NO_CTFE: Final = (
-    "ctfe public key not found for payload. Check your TUF root (see cosign initialize) or set a "
-    "custom key with env var SIGSTORE_CT_LOG_PUBLIC_KEY_FILE"
-)
-_RSA: Final = "rsa signature: crypto/rsa: verification error"
-_NO_PATH: Final = (
-    "Check your TUF root (see cosign initialize) or set a custom root with env var "
-    "SIGSTORE_ROOT_FILE"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
     """Options of a verification, the counterpart of cosign's `CheckOpts`.
@@ -233,9 +239,6 @@ def verify_layers(
     raise SignatureError(f"no matching {what}: {joined(refused, _NEXT)}")
 
 
-_NEXT: Final = "\n "
-
-
 def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
     """Tell whether a log's promise was verified; raises SignatureError where a check fails,
     UndecidedError where it cannot be decided."""
@@ -278,15 +281,6 @@ def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
                 text = "expected a signed timestamp to verify an expired certificate"
                 raise SignatureError(text) from None
     return logged is not None
-
-
-Verify = Callable[[SignedLayer, KeyVerifier], None]
-Claim = Callable[[SignedLayer, str], None]
-
-_KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
-    False: (verify_signature, check_claim),
-    True: (verify_envelope, check_subject),
-}
 
 
 def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
@@ -417,9 +411,6 @@ def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.
             text = f"cert verification failed: {error.message}. {_NO_PATH}"
             raise SignatureError(text) from None
     return verify_leaf(certificate, checks.trust.authorities, at)
-
-
-_OPTIONS: Final = "failed to create cosign check options"
 
 
 def certified_key(text: str, chain: str) -> PublicKey:

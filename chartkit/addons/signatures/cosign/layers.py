@@ -49,6 +49,20 @@ _ALL: Final = 256 << 20
 """Bytes of all payloads of one image."""
 
 Answer = TypeVar("Answer")
+_INT64: Final = 1 << 63
+_PAYLOAD: Final = "RekorBundle.Payload of type bundle.RekorPayload"
+IN_TOTO: Final = "application/vnd.in-toto+json"
+_CUSTOM: Final = "https://cosign.sigstore.dev/attestation/v1"
+_STATEMENT: Final = ("_type", "subject", "predicateType", "predicate")
+_GO_TYPES: Final[Mapping[type, str]] = {
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+    bool: "bool",
+    type(None): "<nil>",
+}
+_TEXTS: Final = frozenset(("name", "uri", "content", "downloadLocation", "mediaType"))
+_OBJECTS: Final = frozenset(("digest", "annotations"))
+_MOST_SIGNATURES: Final = 1000
 
 
 class NotThereError(SignatureError):
@@ -238,10 +252,6 @@ def read_promise(text: str) -> RekorBundle | None:
     return RekorBundle(field(payload, "body"), *numbers, log or "", signature)
 
 
-_INT64: Final = 1 << 63
-_PAYLOAD: Final = "RekorBundle.Payload of type bundle.RekorPayload"
-
-
 def _timestamp(text: str) -> bytes | None:
     if not text:
         return None
@@ -264,10 +274,6 @@ def from_base64(text: str) -> bytes:
         return decode_base64(text)
     except Base64Error as error:
         raise SignatureError(str(error)) from None
-
-
-IN_TOTO: Final = "application/vnd.in-toto+json"
-_CUSTOM: Final = "https://cosign.sigstore.dev/attestation/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,17 +341,6 @@ def attested_statement(content: bytes) -> Body:
     return {key: body[key] for key in _STATEMENT if body.get(key) not in (None, "", [])}
 
 
-_STATEMENT: Final = ("_type", "subject", "predicateType", "predicate")
-_GO_TYPES: Final[Mapping[type, str]] = {
-    dict: "map[string]interface {}",
-    list: "[]interface {}",
-    bool: "bool",
-    type(None): "<nil>",
-}
-_TEXTS: Final = frozenset(("name", "uri", "content", "downloadLocation", "mediaType"))
-_OBJECTS: Final = frozenset(("digest", "annotations"))
-
-
 def _is_statement(body: Body) -> bool:
     """Tell whether every member has its type in in-toto's definitions."""
     subjects = body.get("subject")
@@ -395,9 +390,6 @@ def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
             continue
         return
     raise SignatureError("accepted signatures do not match threshold, Found: 0, Expected 1")
-
-
-_MOST_SIGNATURES: Final = 1000
 
 
 def encoded(payload_type: str, payload: bytes) -> bytes:

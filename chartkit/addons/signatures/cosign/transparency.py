@@ -25,6 +25,8 @@ from chartkit.addons.signatures.trust.keys import (
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json, mapping_at
 
+_HEX: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
+
 
 @dataclass(frozen=True, slots=True)
 class RekorEntry:
@@ -102,9 +104,6 @@ def _hashedrekord(spec: Body) -> RekorEntry:
     with within("verifying signature"):
         verify_digest(key, from_base64(entry.signature), digest, entry.algorithm)
     return entry
-
-
-_HEX: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
 def _signer(pem: str) -> PublicKey:

@@ -45,6 +45,36 @@ _EXCLUDED: Final = {
     ExtendedKeyUsageOID.TIME_STAMPING: "Timestamping",
     ExtendedKeyUsageOID.OCSP_SIGNING: "OCSPSigning",
 }
+_UNKNOWN: Final = "x509: cannot verify signature: algorithm unimplemented"
+_SHA256, _SHA384, _SHA512 = hashes.SHA256(), hashes.SHA384(), hashes.SHA512()
+_BY_RSA_SIZE: Final = {2048: "PS256", 3072: "PS384", 4096: "PS512"}
+_BY_CURVE_SIZE: Final = {256: "ES256", 384: "ES384", 521: "ES512"}
+SECOND: Final = 1_000_000_000
+ZERO: Final = -62_135_596_800 * SECOND
+"""Go's zero time: the beginning of year 1, in UTC."""
+_FIRST: Final = -62_135_596_800 + 86_400
+_LAST: Final = 253_402_300_799 - 86_400
+"""Seconds between which `datetime` knows every zone's date: years 1 and 9999."""
+_SHORT: Final = {
+    "2.5.4.6": "C",
+    "2.5.4.8": "ST",
+    "2.5.4.7": "L",
+    "2.5.4.9": "STREET",
+    "2.5.4.17": "POSTALCODE",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "2.5.4.3": "CN",
+    "2.5.4.5": "SERIALNUMBER",
+}
+"""In the order of Go's `pkix.Name`, which it prints the other way round."""
+_SINGLE: Final = frozenset({"CN", "SERIALNUMBER"})
+"""Of which the last one counts."""
+_UTF8, _PRINTABLE = 0x0C, 0x13
+_PRINTABLE_LETTERS: Final = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 '()+,-./:=?"
+)
+_LONGEST: Final = 2000
+"""Characters of a message that may have parts of a signature in it."""
 
 
 def check_code_signing(chain: Sequence[x509.Certificate]) -> None:
@@ -161,9 +191,6 @@ def _check_signature(certificate: x509.Certificate, issuer: x509.Certificate) ->
         raise SignatureError(failure) from None
 
 
-_UNKNOWN: Final = "x509: cannot verify signature: algorithm unimplemented"
-
-
 def _check_authority(certificate: x509.Certificate, below: int, *, stamps: bool) -> None:
     """Require an authority; below: the number of authorities between it and the signer."""
     whom = f"certificate with subject {subject(certificate)}: "
@@ -252,7 +279,6 @@ class Algorithm:
     size: int = 0
 
 
-_SHA256, _SHA384, _SHA512 = hashes.SHA256(), hashes.SHA384(), hashes.SHA512()
 ALGORITHMS: Final[Mapping[str, Algorithm]] = {
     algorithm.name: algorithm
     for algorithm in (
@@ -265,8 +291,6 @@ ALGORITHMS: Final[Mapping[str, Algorithm]] = {
     )
 }
 LABELS: Final[Mapping[int, Algorithm]] = {one.label: one for one in ALGORITHMS.values()}
-_BY_RSA_SIZE: Final = {2048: "PS256", 3072: "PS384", 4096: "PS512"}
-_BY_CURVE_SIZE: Final = {256: "ES256", 384: "ES384", 521: "ES512"}
 
 
 class KeyMismatchError(SignatureError):
@@ -317,37 +341,6 @@ def holds(
     except InvalidSignature:
         return False
     return True
-
-
-SECOND: Final = 1_000_000_000
-ZERO: Final = -62_135_596_800 * SECOND
-"""Go's zero time: the beginning of year 1, in UTC."""
-_FIRST: Final = -62_135_596_800 + 86_400
-_LAST: Final = 253_402_300_799 - 86_400
-"""Seconds between which `datetime` knows every zone's date: years 1 and 9999."""
-
-_SHORT: Final = {
-    "2.5.4.6": "C",
-    "2.5.4.8": "ST",
-    "2.5.4.7": "L",
-    "2.5.4.9": "STREET",
-    "2.5.4.17": "POSTALCODE",
-    "2.5.4.10": "O",
-    "2.5.4.11": "OU",
-    "2.5.4.3": "CN",
-    "2.5.4.5": "SERIALNUMBER",
-}
-"""In the order of Go's `pkix.Name`, which it prints the other way round."""
-_SINGLE: Final = frozenset({"CN", "SERIALNUMBER"})
-"""Of which the last one counts."""
-_UTF8, _PRINTABLE = 0x0C, 0x13
-_PRINTABLE_LETTERS: Final = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 '()+,-./:=?"
-)
-
-
-_LONGEST: Final = 2000
-"""Characters of a message that may have parts of a signature in it."""
 
 
 def line(message: str) -> str:

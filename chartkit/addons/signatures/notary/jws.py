@@ -37,6 +37,39 @@ PLUGIN: Final = "io.cncf.notary.verificationPlugin"
 
 MOST_CERTIFICATES: Final = 100
 """Of a chain that is read at all; notation has no limit but the envelope's size."""
+MEDIA_TYPE: Final = "application/jose+json"
+_PROTECTED: Final = {
+    "alg": "string",
+    "cty": "string",
+    "crit": "[]string",
+    EXPIRY: "time.Time",
+    SIGNING_TIME: "time.Time",
+    SCHEME: "signature.SigningScheme=string",
+    AUTHENTIC_TIME: "time.Time",
+}
+_TYPES: Final = GoTypes(
+    {
+        "jws.jwsEnvelope": {
+            "payload": "string",
+            "protected": "string",
+            "header": "jws.jwsUnprotectedHeader",
+            "signature": "string",
+        },
+        "jws.jwsUnprotectedHeader": {
+            TIME_STAMP: "[]uint8",
+            "x5c": "[][]uint8",
+            "io.cncf.notary.signingAgent": "Raw",
+        },
+        "jws.jwsProtectedHeader": _PROTECTED,
+    },
+    exact=True,
+)
+_UNSIGNED: Final = frozenset(
+    {"none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "EdDSA"}
+)
+"""Further algorithms of the JWT library, with which no envelope may be signed."""
+_STANDARD: Final = {ord("-"): "+", ord("_"): "/", **{ord(one): "!" for one in "+/=\r\n"}}
+"""Of the usual alphabet's own letters none may stand there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,39 +128,6 @@ def not_critical(names: Iterable[str]) -> SignatureError:
     """Return the error for headers that a signer must mark as critical."""
     listed = " ".join(sorted(names))
     return SignatureError(f"these required headers are not marked as critical: [{listed}]")
-
-
-MEDIA_TYPE: Final = "application/jose+json"
-_PROTECTED: Final = {
-    "alg": "string",
-    "cty": "string",
-    "crit": "[]string",
-    EXPIRY: "time.Time",
-    SIGNING_TIME: "time.Time",
-    SCHEME: "signature.SigningScheme=string",
-    AUTHENTIC_TIME: "time.Time",
-}
-_TYPES: Final = GoTypes(
-    {
-        "jws.jwsEnvelope": {
-            "payload": "string",
-            "protected": "string",
-            "header": "jws.jwsUnprotectedHeader",
-            "signature": "string",
-        },
-        "jws.jwsUnprotectedHeader": {
-            TIME_STAMP: "[]uint8",
-            "x5c": "[][]uint8",
-            "io.cncf.notary.signingAgent": "Raw",
-        },
-        "jws.jwsProtectedHeader": _PROTECTED,
-    },
-    exact=True,
-)
-_UNSIGNED: Final = frozenset(
-    {"none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "EdDSA"}
-)
-"""Further algorithms of the JWT library, with which no envelope may be signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,3 @@ def decode(text: str) -> bytes:
         return decode_base64(standard + "=" * (-len(text) % 4))
     except Base64Error as error:
         raise SignatureError(str(error)) from None
-
-
-_STANDARD: Final = {ord("-"): "+", ord("_"): "/", **{ord(one): "!" for one in "+/=\r\n"}}
-"""Of the usual alphabet's own letters none may stand there."""

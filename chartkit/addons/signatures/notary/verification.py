@@ -49,6 +49,13 @@ _TYPES: Final = GoTypes(
     exact=True,
 )
 _MICROSECOND: Final = 1000
+SIGNATURE: Final = "application/vnd.cncf.notary.signature"
+_MOST_ATTEMPTS: Final = 10
+_MOST_REFERRERS: Final = 50
+MOST_BYTES: Final = 10_000_000
+"""Kyverno's limits: signatures of one manifest, what refers to it, bytes of a layer."""
+_GZIP: Final = b"\x1f\x8b"
+_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
 class RevocationUnknownError(SignatureError):
@@ -189,15 +196,6 @@ def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownE
         if asks_elsewhere(certificate):
             return RevocationUnknownError(f"{kind} certificate with subject {subject(certificate)}")
     return None
-
-
-SIGNATURE: Final = "application/vnd.cncf.notary.signature"
-_MOST_ATTEMPTS: Final = 10
-_MOST_REFERRERS: Final = 50
-MOST_BYTES: Final = 10_000_000
-"""Kyverno's limits: signatures of one manifest, what refers to it, bytes of a layer."""
-_GZIP: Final = b"\x1f\x8b"
-_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,28 @@ _BROKEN: Final = (
     x509.UnsupportedGeneralNameType,
 )
 """The errors of reading a certificate of a stranger, its names and its extensions."""
+_NEVER_CRITICAL: Final = {
+    ExtensionOID.AUTHORITY_INFORMATION_ACCESS: "authority info access",
+    ExtensionOID.AUTHORITY_KEY_IDENTIFIER: "authority key identifier",
+    ExtensionOID.SUBJECT_KEY_IDENTIFIER: "subject key identifier",
+}
+Check = Callable[[Policy, x509.Certificate, x509.ExtendedKeyUsage | None], None]
+_UNKNOWN: Final = "x509: certificate signed by unknown authority"
+_HANDLED: Final = frozenset(
+    (
+        ExtensionOID.KEY_USAGE,
+        ExtensionOID.BASIC_CONSTRAINTS,
+        ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
+        ExtensionOID.NAME_CONSTRAINTS,
+        ExtensionOID.EXTENDED_KEY_USAGE,
+        ExtensionOID.CERTIFICATE_POLICIES,
+        ExtensionOID.CRL_DISTRIBUTION_POINTS,
+        ExtensionOID.POLICY_CONSTRAINTS,
+        ExtensionOID.POLICY_MAPPINGS,
+        ExtensionOID.INHIBIT_ANY_POLICY,
+    )
+)
+"""Extensions that Go knows what to do with where they are critical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +106,6 @@ def read_certificate(content: bytes) -> x509.Certificate:
         if kind in critical:
             raise SignatureError(f"x509: {name} incorrectly marked critical")
     return certificate
-
-
-_NEVER_CRITICAL: Final = {
-    ExtensionOID.AUTHORITY_INFORMATION_ACCESS: "authority info access",
-    ExtensionOID.AUTHORITY_KEY_IDENTIFIER: "authority key identifier",
-    ExtensionOID.SUBJECT_KEY_IDENTIFIER: "subject key identifier",
-}
 
 
 def _loaded(content: bytes) -> x509.Certificate:
@@ -189,9 +204,6 @@ def verify_chain(
     raise _refused(leaf, roots, intermediates, at)
 
 
-Check = Callable[[Policy, x509.Certificate, x509.ExtendedKeyUsage | None], None]
-
-
 def _check_signs(
     _policy: Policy, _certificate: x509.Certificate, given: x509.KeyUsage | None
 ) -> None:
@@ -217,9 +229,6 @@ def _path(
     builder = PolicyBuilder().store(Store(list(roots))).time(moment).max_chain_depth(_DEEPEST)
     policies = builder.extension_policies(ca_policy=authorities, ee_policy=free)
     return policies.build_client_verifier().verify(leaf, list(intermediates)).chain
-
-
-_UNKNOWN: Final = "x509: certificate signed by unknown authority"
 
 
 def _refused(
@@ -265,23 +274,6 @@ def _wrong(certificate: x509.Certificate, above: int, at: datetime) -> str:
             if most is not None and above - 1 > most:
                 return "too many intermediates for path length constraint"
     return ""
-
-
-_HANDLED: Final = frozenset(
-    (
-        ExtensionOID.KEY_USAGE,
-        ExtensionOID.BASIC_CONSTRAINTS,
-        ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
-        ExtensionOID.NAME_CONSTRAINTS,
-        ExtensionOID.EXTENDED_KEY_USAGE,
-        ExtensionOID.CERTIFICATE_POLICIES,
-        ExtensionOID.CRL_DISTRIBUTION_POINTS,
-        ExtensionOID.POLICY_CONSTRAINTS,
-        ExtensionOID.POLICY_MAPPINGS,
-        ExtensionOID.INHIBIT_ANY_POLICY,
-    )
-)
-"""Extensions that Go knows what to do with where they are critical."""
 
 
 def _is_decided(constraints: x509.NameConstraints) -> bool:

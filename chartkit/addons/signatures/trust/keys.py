@@ -38,6 +38,10 @@ HASHES: Final[Mapping[str, hashes.HashAlgorithm]] = {
 
 _P1363: Final = 132
 """Bytes of the longest signature that is two plain numbers: P-521."""
+_BEGIN: Final = "-----BEGIN "
+_DASHES: Final = "-----"
+_CURVES: Final = frozenset(("secp224r1", "secp256r1", "secp384r1", "secp521r1"))
+"""Those that Go knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,6 @@ def read_pem(text: str) -> tuple[list[PemBlock], bool]:
             blocks.append(PemBlock(label.removesuffix(_DASHES), content))
             read = position
     return blocks, bool(text[read:].strip())
-
-
-_BEGIN: Final = "-----BEGIN "
-_DASHES: Final = "-----"
 
 
 def _without_headers(body: str) -> str:
@@ -120,10 +120,6 @@ def supported(key: object) -> PublicKey:
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name not in _CURVES:
         raise SignatureError("x509: unsupported elliptic curve")
     return key
-
-
-_CURVES: Final = frozenset(("secp224r1", "secp256r1", "secp384r1", "secp521r1"))
-"""Those that Go knows."""
 
 
 def key_der(key: PublicKey) -> bytes:

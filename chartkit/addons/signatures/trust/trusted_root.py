@@ -59,6 +59,12 @@ _MOST: Final = 100
 """Logs or authorities of one kind at most."""
 
 Read = TypeVar("Read")
+_PUBLIC_INSTANCE: Final = "https://tuf-repo-cdn.sigstore.dev"
+_CURVES: Final = {
+    "secp256r1": PublicKeyDetails.PKIX_ECDSA_P256_SHA_256,
+    "secp384r1": PublicKeyDetails.PKIX_ECDSA_P384_SHA_384,
+    "secp521r1": PublicKeyDetails.PKIX_ECDSA_P521_SHA_512,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,9 +283,6 @@ def verify_sct(
     raise SignatureError("only able to verify 0 SCT entries; unable to meet threshold of 1")
 
 
-_PUBLIC_INSTANCE: Final = "https://tuf-repo-cdn.sigstore.dev"
-
-
 def verify_promise(
     *,
     body: bytes,
@@ -380,13 +383,6 @@ def _entry(
         return TransparencyLogEntry(listed)
     except (Error, ValueError) as error:
         raise SignatureError(str(error)) from None
-
-
-_CURVES: Final = {
-    "secp256r1": PublicKeyDetails.PKIX_ECDSA_P256_SHA_256,
-    "secp384r1": PublicKeyDetails.PKIX_ECDSA_P384_SHA_384,
-    "secp521r1": PublicKeyDetails.PKIX_ECDSA_P521_SHA_512,
-}
 
 
 def _keyring(key: PublicKey) -> Keyring:

@@ -242,8 +242,7 @@ def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]
         name = path_text(path)
         yield f"without {name}", with_value(body, path, WITHOUT)
         steps = [str(step) for step in path]
-        values = [*_alternatives(value), *(pointed_at(other, steps) for other in others)]
-        for new in values:
+        for new in [*_alternatives(value), *(pointed_at(other, steps) for other in others)]:
             if new is not None and new != value:
                 said = shortened(json.dumps(new, ensure_ascii=False), _SHOWN)
                 yield f"with {name}: {said}", with_value(body, path, new)

@@ -90,8 +90,7 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
             continue
         done.add(whole)
         value = assignment.value if whole == path else value_at(after, whole)
-        atom = _deciding(assignment.atoms, value_at(body, path))
-        source = atom.source
+        source = _deciding(assignment.atoms, value_at(body, path)).source
         yield Change(
             pointer_of(*whole),
             value,

@@ -173,8 +173,7 @@ def _read_root(path: Path) -> Trust:
     from chartkit.addons.signatures.trust.trusted_root import read_trusted_root
 
     try:
-        text = path.read_text("utf-8")
-        return read_trusted_root(text)
+        return read_trusted_root(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"the trusted root cannot be read: {why}", Location(str(path))) from None

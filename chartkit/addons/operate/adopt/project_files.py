@@ -86,8 +86,7 @@ class AdoptedProject:
                 moved |= self._moved(
                     names, lambda name, _at: f"{_SHARED_EXCEPTIONS}/{name.rpartition('/')[2]}"
                 )
-        texts = {moved.get(name, name): text for name, text in self.texts.items()}
-        self.texts = texts
+        self.texts = {moved.get(name, name): text for name, text in self.texts.items()}
         self.environments = [_after(environment, moved) for environment in self.environments]
         return moved
 
@@ -161,8 +160,7 @@ class AdoptedProject:
             later = f" Then: engineValues: [{', '.join(values)}]." if values else ""
             return _COMMENTS.get(key, "") + later
 
-        text = commented(body, comments)
-        return f"{_MODELINE}\n{comment(_HEAD)}\n\n{text}"
+        return f"{_MODELINE}\n{comment(_HEAD)}\n\n{commented(body, comments)}"
 
     def _environments(self, path_of: PathWriter) -> Body:
         """Return the value of `environments`; what all clusters of one have in common is its."""

@@ -226,8 +226,7 @@ def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:
 def _relative(location: Location | None, root: Path) -> Location | None:
     if location is None:
         return None
-    file = _without(location.file, root)
-    return Location(file, location.line, location.column)
+    return Location(_without(location.file, root), location.line, location.column)
 
 
 def _without(text: str, root: Path) -> str:

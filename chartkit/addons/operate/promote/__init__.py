@@ -310,8 +310,7 @@ def _exceptions(planned: PlannedPolicy, until: date) -> Iterator[Body]:
     """Yield an exception for each object and rule, for each form of the policy."""
     name = planned.candidate.name
     for violation in planned.candidate.evidence.blocked:
-        rule = written_rule(violation.rule)
-        suppression = Suppression(name, rule, _REASON, until, _HERE)
+        suppression = Suppression(name, written_rule(violation.rule), _REASON, until, _HERE)
         for policy in planned.candidate.compiled:
             body = exception_of(replace(violation.resource), suppression, policy, NAMESPACE)
             if body is not None:

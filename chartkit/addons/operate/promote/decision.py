@@ -88,8 +88,7 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
         yield "asks who sends a request, which reports and scans do not know"
     if _names_operations(spec) or _OPERATION.search(text):
         yield "asks for the operation or the old object: reports and scans see objects as they are"
-    conditions = [*_conditions(spec)]
-    if any(_REQUEST.search(condition) for condition in conditions):
+    if any(map(_REQUEST.search, _conditions(spec))):
         yield "has match conditions about the request, which admission alone evaluates"
     background = mapping_at(spec, "evaluation", "background").get("enabled")
     if spec.get("background") is False or background is False:

@@ -239,8 +239,7 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
     is_recorded = any(is_recording(Path(path)) for path in rehearsal.options.paths)
     inputs = "--cluster" if is_recorded else _inputs(rehearsal, "--rehearse ")
     start = rehearsal.environment or f"--from {rehearsal.start}"
-    command = f"chartkit plan {start} --to {step.after} {inputs} --fail-on high"
-    yield Task(text, [command])
+    yield Task(text, [f"chartkit plan {start} --to {step.after} {inputs} --fail-on high"])
 
 
 def _is_switched(rehearsal: Rehearsal, origin: Origin) -> bool:

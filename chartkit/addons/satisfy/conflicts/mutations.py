@@ -141,8 +141,7 @@ def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unset
 def _round(body: Body, policies: Sequence[RunnablePolicy]) -> tuple[Body, dict[RuleKey, _Writes]]:
     """Apply the mutations once; return the object after them, and what each rule wrote."""
     writes: dict[RuleKey, _Writes] = {}
-    results = evaluate(policies, Request(Resource(body)), OFFLINE, (Phase.MUTATE,))
-    for result in results:
+    for result in evaluate(policies, Request(Resource(body)), OFFLINE, (Phase.MUTATE,)):
         if result.status is Status.PASS and result.patched and result.patched_target is None:
             after = result.patched
             written = {path: value_at(after, path) for path in changed_paths(body, after)}

@@ -167,8 +167,7 @@ class ChartEdits:
         lines = gathered((each.file, each) for each in units if isinstance(each, TemplateEdit))
         for name, edits in lines.items():
             chart = places_of(edits[0].users[0][0].given).chart
-            source = Source(name, chart.text(edits[0].template))
-            path, text = self.files.text(source)
+            path, text = self.files.text(Source(name, chart.text(edits[0].template)))
             texts.append(FileText(name, path, text, with_lines(text, edits)))
         return texts, bodies
 

@@ -311,8 +311,7 @@ class _Translation:
             case Constant():
                 return TRUE if relates(term.value, operator, value) else FALSE
             case FieldTerm(function="registry") if operator in _EQUALITY:
-                equal = of_part(one_of((value,)), "registry")
-                atom = self._atom(term.place, equal)
+                atom = self._atom(term.place, of_part(one_of((value,)), "registry"))
                 return atom if operator == "==" else opposite(atom)
             case FieldTerm(function="registry"):
                 raise NotReadError

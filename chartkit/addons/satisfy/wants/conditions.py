@@ -179,8 +179,7 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
         is_positive = (test.languages is not None or bool(order)) and not holds(MISSING)
         test = replace(test, is_positive=is_positive and order != EITHER)
         return negated(test) if is_negative else test
-    is_duration = operator.startswith("Duration")
-    order = "duration" if is_duration else order
+    order = "duration" if operator.startswith("Duration") else order
     return Test(
         wants,
         holds,

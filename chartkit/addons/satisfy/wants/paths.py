@@ -331,8 +331,7 @@ class Reader:
     def chained(self, reading: Reading, part: Callable[[Place], Formula]) -> Formula:
         """Return when a value, or what is read in its place where it is empty, meets a formula."""
         if reading.is_constant:
-            value = reading.constant
-            holds = truth(part(Place()), value, {})
+            holds = truth(part(Place()), reading.constant, {})
             if holds is None:
                 raise NotReadError
             return TRUE if holds else FALSE

@@ -220,5 +220,4 @@ def require_spans() -> None:
     except ModuleNotFoundError:
         is_there = False
     if not is_there:
-        hint = extra("otel")
-        raise InputError("OpenTelemetry is not installed", hint=hint)
+        raise InputError("OpenTelemetry is not installed", hint=extra("otel"))

@@ -341,8 +341,7 @@ def open_input(
             policies = load_named_policies(options, survey.around)
         for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
             note(diagnostic)
-        inputs = load_user_inputs(options.world, note)
-        context = survey.context(policies, inputs)
+        context = survey.context(policies, load_user_inputs(options.world, note))
         running = [policy for policy in policies.policies if not policy.judges_json]
         objects = list(survey.objects(running))
         names = served_names(reader)

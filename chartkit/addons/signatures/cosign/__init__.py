@@ -63,8 +63,7 @@ def verify_signature(
     """Verify the signature of an image; trust: used for what the policy leaves out. Raises
     SignatureError in Kyverno's words, any other LookupFailed where it is unknown."""
     checks = build_checks(question, trust)
-    repository = repository_of(question.repository)
-    layers = _signatures(artifacts, question, checks, repository)
+    layers = _signatures(artifacts, question, checks, repository_of(question.repository))
     try:
         payloads = _payloads(layers.layers)
         match_signatures(layers.layers, question)

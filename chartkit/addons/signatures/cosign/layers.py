@@ -473,5 +473,4 @@ def _text(body: Body, key: str, place: str) -> str:
     for value in values(body, key):
         if not isinstance(value, str | None):
             raise wrong(value, f"Go struct field {place}.{key} of type string")
-    found = field(body, key)
-    return text_of(found)
+    return text_of(field(body, key))

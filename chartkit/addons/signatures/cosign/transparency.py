@@ -42,8 +42,7 @@ class RekorEntry:
 def read_entry(body: str) -> RekorEntry:
     """Return an entry's body in base64; raises SignatureError for anything else, and for a kind of
     entry that records no signature of an image."""
-    content = from_base64(body)
-    entry = read_object(content)
+    entry = read_object(from_base64(body))
     kind, version = entry.get("kind"), entry.get("apiVersion")
     if kind not in {one for one, _ in _KINDS}:
         raise SignatureError(f"could not unmarshal entry for kind '{kind}'")

@@ -105,8 +105,7 @@ def _statement(repository: Repository, descriptor: Body) -> Body:
         raise SignatureError(
             f"multiple layers in predicate not supported: the manifest {digest} has {len(layers)}"
         )
-    content = repository.layer(manifest, "predicate").content
-    predicate = read_mapping(content)
+    predicate = read_mapping(repository.layer(manifest, "predicate").content)
     made = dict(manifest)
     if made.get("type") is None:
         made["type"] = descriptor["artifactType"]

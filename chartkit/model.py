@@ -284,6 +284,17 @@ def texts_of(value: Json) -> list[str]:
     return [each for each in list_of(value) if isinstance(each, str)]
 
 
+def coerced_texts(value: Json) -> Mapping[str, str]:
+    """Return labels or annotations as Kubernetes reads them: null is an empty text, and there are
+    none at all if another one is not a string."""
+    if not isinstance(value, dict):
+        return {}
+    if all(isinstance(text, str) for text in value.values()):
+        return value
+    texts = {key: "" if text is None else text for key, text in value.items()}
+    return texts if all(isinstance(text, str) for text in texts.values()) else {}
+
+
 def leaves(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Json]]:
     """Yield every value that is neither a mapping nor a list, with its path."""
     if isinstance(value, Mapping):

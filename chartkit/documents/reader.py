@@ -8,12 +8,11 @@ not recorded while parsing, which keeps it fast: `Document.locate` finds them ag
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, TextIO
 
 import yaml
 
@@ -22,62 +21,7 @@ from chartkit.documents.block_style import read_documents
 from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource, item_number, pointer_of
-
-_PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)+")
-_BLOCKS: Final = ("|", ">")
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b", "_": "\xa0"}
-_WIDTHS: Final = {"x": 2, "u": 4, "U": 8}
-
-
-def offset_in_source(raw: str, style: str | None, value: str, offset: int) -> int | None:
-    """Return the offset in a scalar's source of the character at an offset of its value.
-
-    raw: the scalar as it is written, with its quotes or block header; style: its first character,
-    None or empty for a plain one. White space is not compared, for folding changes it. None where
-    value and source do not agree otherwise.
-    """
-    begin = match.end() if (match := _PROPERTIES.match(raw)) else 0
-    characters = _characters(raw[begin:], style or "")
-    written = [(begin + at, letter) for at, letter in characters if not letter.isspace()]
-    letters = [letter for letter in value if not letter.isspace()]
-    if [letter for _, letter in written] != letters or not letters:
-        return None
-    before = sum(not letter.isspace() for letter in value[:offset])
-    if before and not value[offset : offset + 1].strip():
-        return written[before - 1][0] + 1
-    return written[before][0]
-
-
-def _characters(raw: str, style: str) -> Iterator[tuple[int, str]]:
-    """Yield the characters of a scalar's value, each with its offset in the source."""
-    if style in _BLOCKS:
-        start = raw.find("\n")
-        yield from enumerate(raw[start:], start) if start >= 0 else ()
-    elif style == "'":
-        at = 1
-        while at < len(raw) - 1:
-            yield at, raw[at]
-            at += 2 if raw.startswith("''", at) else 1
-    elif style == '"':
-        yield from _unescaped(raw)
-    else:
-        yield from enumerate(raw)
-
-
-def _unescaped(raw: str) -> Iterator[tuple[int, str]]:
-    at = 1
-    while at < len(raw) - 1:
-        if raw[at] != "\\":
-            yield at, raw[at]
-            at += 1
-            continue
-        letter = raw[at + 1]
-        width = _WIDTHS.get(letter, 0)
-        digits = raw[at + 2 : at + 2 + width]
-        yield at, chr(int(digits, 16)) if width else _ESCAPES.get(letter, letter)
-        at += 2 + width
-
+from chartkit.model import Body, Json, Location, Resource, pointer_of
 
 _LIST_SUFFIX = "List"
 _TYPE = ("apiVersion", "kind")
@@ -131,10 +75,12 @@ class Document:
         return Location(self.source.file, line or self.line, column, pointer, self)
 
     def character(self, offset: int, *path: str | int) -> Location:
+        from chartkit.documents.parsed_places import child, composed, offset_in_source
+
         location = self.locate(*path)
-        node = _compose(self.source.text[self.start : self.end])
+        node = composed(self.source.text[self.start : self.end])
         for step in map(str, path):
-            node = _child(node, step)
+            node = child(node, step)
         if not isinstance(node, yaml.ScalarNode):
             return location
         start = self.start + node.start_mark.index
@@ -159,7 +105,9 @@ class Document:
 
     def repeated_key(self) -> Location | None:
         """The location of a duplicate key in a mapping; its pointer ends with the key."""
-        above: list[_Above] = []
+        from chartkit.documents.parsed_places import Above
+
+        above: list[Above] = []
         with contextlib.suppress(yaml.YAMLError):
             for event in yaml.parse(self.source.text[self.start : self.end], yaml.CSafeLoader):
                 if isinstance(event, yaml.CollectionEndEvent):
@@ -172,34 +120,8 @@ class Document:
                         line = before + mark.line + 1
                         return Location(self.source.file, line, mark.column + 1, pointer)
                     if isinstance(event, yaml.CollectionStartEvent):
-                        above.append(_Above(isinstance(event, yaml.MappingStartEvent)))
+                        above.append(Above(isinstance(event, yaml.MappingStartEvent)))
         return None
-
-
-class _Above:
-    """A mapping or list whose events come; step: its key or index where they are."""
-
-    __slots__ = ("_index", "_is_key", "_keys", "step")
-
-    def __init__(self, is_mapping: bool) -> None:
-        self._keys: set[str] | None = set() if is_mapping else None
-        self._is_key = is_mapping
-        self._index = -1
-        self.step: str | int = ""
-
-    def repeats(self, event: Any) -> bool:
-        """Take the beginning of a key, value or item; return whether it is a key once more."""
-        if self._keys is None:
-            self._index += 1
-            self.step = self._index
-            return False
-        is_key, self._is_key = self._is_key, not self._is_key
-        if not is_key or not isinstance(event, yaml.ScalarEvent):
-            return False
-        self.step = event.value
-        is_repeated = event.value in self._keys and event.value != "<<"
-        self._keys.add(event.value)
-        return is_repeated
 
 
 @lru_cache(maxsize=4096)
@@ -367,35 +289,3 @@ def _number_place(source: Source, token: str) -> Location:
                 mark: Any = event.start_mark
                 return Location(source.file, mark.line + 1, mark.column + 1)
     return Location(source.file, 1)
-
-
-class _Composer(yaml.CSafeLoader):
-    """A composer of nodes for the sake of their places: it does not resolve tags."""
-
-    def resolve(self, _kind: Any, _value: Any, _implicit: Any) -> str:
-        return ""
-
-
-def compose(text: str) -> yaml.Node | None:
-    """Return the nodes of a text's one document, without tags; raise YAMLError."""
-    loader = _Composer(text)
-    try:
-        return loader.get_single_node()
-    finally:
-        loader.dispose()
-
-
-@lru_cache(maxsize=4)
-def _compose(text: str) -> yaml.Node | None:
-    with contextlib.suppress(yaml.YAMLError):
-        return compose(text)
-    return None
-
-
-def _child(node: Any, step: str) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in reversed(node.value) if key.value == step), None)
-    index = item_number(step)
-    if isinstance(node, yaml.SequenceNode) and index is not None:
-        return next(iter(node.value[index : index + 1]), None)
-    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +12,13 @@ from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
 from chartkit.scan.gate.violation import VIOLATIONS
 from chartkit.scan.policies import PolicySet, compile_all
-from chartkit.scan.run import as_changed
 from chartkit.wording import abridged
 
 if TYPE_CHECKING:
     from chartkit.engine import Configuration  # loads CEL, which most scans do without
-    from chartkit.scan.custom_resources.results import CustomResources
 
 Labels = Mapping[str, Mapping[str, str]]
 """The labels of namespaces by name, as far as they are known."""
-Completed = Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +102,3 @@ class UnsentObjects:
                 noun = "violation does" if count == 1 else "violations do"
                 line += f"; {count} {noun} not count"
             yield line
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """The results of an object as they count: without those of policies that are never sent the
-    object, and with those of the definition of its kind."""
-
-    unsent: UnsentObjects | None
-    custom: CustomResources | None
-    policies: Mapping[str, RunnablePolicy]
-
-    def __call__(self, resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-        if self.unsent is not None:
-            results = self.unsent.judged(resource, results, self.policies)
-        if self.custom is not None:
-            results = [*self.custom.results(as_changed(resource, results)), *results]
-        return results
-
-    def split(self) -> tuple[Completed, Completed]:
-        """Return what other processes do, and what this one does: all that counts objects."""
-        return (self, uncompleted) if self.unsent is None else (uncompleted, self)
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each reason that objects are not sent for."""
-        return iter(()) if self.unsent is None else self.unsent.lines()
-
-
-def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-    """Return results as they are."""
-    return results

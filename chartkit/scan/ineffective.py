@@ -1,22 +1,15 @@
-"""Notes about what is among the inputs and has no effect there: exceptions, policies,
-templates of other programs, lists that are not whole, answers that are not objects, and kinds and
-fields that no API server has.
+"""Notes about what is among the inputs and has no effect there: exceptions, policies, lists that
+are not whole, answers that are not objects, and kinds and fields that no API server has.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document
-from chartkit.documents.unread import Exclusion, holds_no_object
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.field_faults import NEWEST, FieldFault, field_faults
 from chartkit.engine.kubernetes.kinds import (
@@ -26,7 +19,6 @@ from chartkit.engine.kubernetes.kinds import (
     kind_of,
 )
 from chartkit.engine.kubernetes.served import kind_fault
-from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.report.text.layout import OBJECT_RULE
 from chartkit.scan.gate.violation import ANNOTATION
@@ -37,28 +29,10 @@ if TYPE_CHECKING:
     from chartkit.scan.custom_resources.definitions import Definitions
 
 RULE: Final = "scan-input"
-_TEMPLATE: Final = "a template"
-_PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
-    ".jsonnet": ("Jsonnet", "jsonnet FILE"),
-    ".libsonnet": ("Jsonnet", "jsonnet FILE"),
-    ".cue": ("CUE", "cue export --out yaml FILE"),
-    ".k": ("KCL", "kcl run FILE"),
-    ".pkl": ("Pkl", "pkl eval -f yaml FILE"),
-    ".dhall": ("Dhall", "dhall-to-yaml --file FILE"),
-    ".tpl": (_TEMPLATE, "helm template CHART"),
-    ".gotmpl": (_TEMPLATE, "helmfile template"),
-    ".j2": (_TEMPLATE, "PROGRAM FILE"),
-}
-"""Files of which programs make manifests: what they are called, and the command that does so."""
-_MOST_HIDDEN: Final = 500
-"""The files of a hidden folder that are looked at."""
-_LARGEST: Final = 1 << 20
-"""The bytes of a hidden file or a template that is looked at."""
 _ALIKE: Final = 0.85
 """The share of equal letters from which on an annotation is one that is misspelt."""
 _MOST_FAULTS: Final = 100
 """The kinds and fields that are listed."""
-HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"})
 _CLI_GROUP: Final = "cli.kyverno.io"
 _CLI_OPTIONS: Final[Mapping[str, str]] = {
     "Values": "-f FILE",
@@ -74,74 +48,9 @@ _ANSWERS: Final = frozenset(
 )
 
 
-def _note(message: str, location: Location, hint: str | None = None) -> Diagnostic:
+def scan_note(message: str, location: Location, hint: str | None = None) -> Diagnostic:
+    """Return a note about an input."""
     return Diagnostic(RULE, Severity.NOTE, message, location, hint)
-
-
-def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
-    """Yield a note for each kind of file below a folder of which another program makes manifests,
-    for each link to a folder, which is not followed, and for hidden folders with manifests; charts
-    have templates of their own."""
-    found: dict[str, list[str]] = {}
-    hidden: list[str] = []
-    for here, folders, names in os.walk(folder):
-        if "Chart.yaml" in names:
-            folders.clear()
-            continue
-        there = [each for each in sorted(folders) if not excludes(Path(here, each), True)]
-        hidden += [os.path.join(here, each) for each in there if each[0] == "." and each != ".git"]
-        folders[:] = [each for each in there if each[0] != "."]
-        for each in folders:
-            path = os.path.normpath(os.path.join(here, each))
-            if os.path.islink(path) and not os.path.exists(os.path.join(path, "Chart.yaml")):
-                yield _note("links to folders are not followed", Location(path), "name it as PATH")
-        for name in sorted(names):
-            path = os.path.normpath(os.path.join(here, name))
-            if excludes(Path(path)):
-                continue
-            if name in HELMFILES:
-                hint = "helmfile template | chartkit scan -"
-                yield _note("the releases of Helmfile are not rendered", Location(path), hint)
-            elif name[0] != "." and _makes_manifests(path):
-                found.setdefault(os.path.splitext(name)[1], []).append(path)
-    for suffix, paths in found.items():
-        language, command = _PROGRAMS[suffix]
-        more = _and_more(len(paths) - 1, suffix)
-        message = f"is {language} and is not read{more}"
-        yield _note(message, Location(paths[0]), f"{command} | chartkit scan -")
-    yield from _hidden_note(list(filter(_holds_manifest, hidden)))
-
-
-def _and_more(count: int, of: str) -> str:
-    return f", nor {'is' if count == 1 else 'are'} {count} more of {of}" if count else ""
-
-
-def _hidden_note(folders: Sequence[str]) -> Iterator[Diagnostic]:
-    if folders:
-        more = _and_more(len(folders) - 1, "them")
-        message = f"is a hidden folder with manifests and is not read{more}"
-        yield _note(message, Location(os.path.normpath(folders[0])), "name it as PATH")
-
-
-def _holds_manifest(folder: str) -> bool:
-    """Report whether one of the first files below a hidden folder is a manifest."""
-    walked = ((here, name) for here, _, names in os.walk(folder) for name in sorted(names))
-    for here, name in islice(walked, _MOST_HIDDEN):
-        if name.endswith((".yaml", ".yml", ".json")) and _may_hold_object(os.path.join(here, name)):
-            return True
-    return False
-
-
-def _makes_manifests(file: str) -> bool:
-    """Report whether another program makes manifests of a file; a template may be of any text."""
-    language, _ = _PROGRAMS.get(os.path.splitext(file)[1], ("", ""))
-    return language != "" and (language != _TEMPLATE or _may_hold_object(file))
-
-
-def _may_hold_object(file: str) -> bool:
-    with suppress(InputError):
-        return not holds_no_object(read_bytes(file, _LARGEST))
-    return False
 
 
 def incomplete_lists(documents: Iterable[Document]) -> Iterator[Diagnostic]:
@@ -188,21 +97,21 @@ def overlooked(
             yield Diagnostic(RULE, Severity.WARNING, said, location, meant)
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
-            yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
+            yield scan_note(message, each.location, f"--exceptions {each.location.file} honours it")
         elif group == CEL_GROUP and mode in UNEVALUATED_MODES:
             location = each.location.within("/spec/evaluation/mode")
             message = f"{each.kind} '{each.name}' of mode {mode} is only scanned"
             hint = "Kyverno's authorization server asks such policies, its controllers do not"
-            yield _note(message, location, hint)
+            yield scan_note(message, location, hint)
         elif each.kind == "Template" and isinstance(each.body.get("objects"), list):
             message = f"Template '{each.name}': its objects are not scanned"
-            yield _note(message, each.location, "oc process --local -f FILE | chartkit scan -")
+            yield scan_note(message, each.location, "oc process --local -f FILE | chartkit scan -")
         elif group == _CLI_GROUP:
             message = f"{each.kind} of {_CLI_GROUP} has no effect here: it is only scanned"
-            yield _note(message, each.location, _CLI_OPTIONS.get(each.kind))
+            yield scan_note(message, each.location, _CLI_OPTIONS.get(each.kind))
         elif group == _KUSTOMIZE_GROUP and any(map(mapping_at(each.body, "spec").get, _CHANGING)):
             message = f"{each.kind} '{each.name}': its patches and substitutions are not applied"
-            yield _note(message, each.location, "flux build kustomization … | chartkit scan -")
+            yield scan_note(message, each.location, "flux build kustomization … | chartkit scan -")
     if policies is not None:
         yield from unused_note(unused_policies(objects, policies))
 
@@ -233,7 +142,7 @@ def unused_note(unused: Sequence[Resource]) -> Iterator[Diagnostic]:
         others = counted(len(unused) - 1, "more policy", "more policies")
         more, verb = (f" and {others}", "judge") if len(unused) > 1 else ("", "judges")
         message = f"{first.kind} '{first.name}'{more} {verb} nothing here: only scanned"
-        yield _note(message, first.location, "-p PATH evaluates policies")
+        yield scan_note(message, first.location, "-p PATH evaluates policies")
 
 
 @dataclass(frozen=True, slots=True)

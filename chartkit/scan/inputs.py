@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 import glob
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from chartkit.documents.input_files import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import (
-    decompressed,
     is_file,
-    is_folder,
     is_there,
-    read_bytes,
-    refuse_special,
 )
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
-from chartkit.documents.unread import (
-    UNREADABLE,
-    Exclusion,
-    any_unread,
-    exclusion,
-    holds_no_object,
-    unread,
-    unread_at,
-)
-from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
-from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
+from chartkit.documents.unread import UNREADABLE, Exclusion, any_unread, exclusion, unread_at
+from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of
+from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.scan.ineffective import (
-    HELMFILES,
     RULE,
     answer_fault,
     incomplete_lists,
-    unread_files,
 )
 
 if TYPE_CHECKING:
     from chartkit.helm.chart_values import ValuesSource
-    from chartkit.helm.kustomize.kustomization import Tree
 
 Note = Callable[[Diagnostic], None]
 """A function that takes notes about inputs, and rows about those that cannot be read."""
@@ -59,47 +41,6 @@ STDIN = "-"
 def is_chart(path: Path) -> bool:
     """Report whether a path is the folder of a Helm chart."""
     return is_file(path / CHART_FILE)
-
-
-def walk(folder: Path, note: Note, excludes: Exclusion = EVERYTHING) -> Iterator[Path]:
-    """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
-    contents.
-
-    Hidden files and folders, Helmfile's files and what is excluded are skipped. note: called with a
-    row for a folder that cannot be read, and for a pipe, a socket, a device or a broken link among
-    the files.
-    """
-    try:
-        with system_errors("cannot be read", folder):
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except InputError as error:
-        note(unread(error))
-        return
-    for entry in entries:
-        path = Path(entry.path)
-        if entry.name.startswith("."):
-            continue
-        if excludes(path, is_folder(path)):
-            continue
-        if is_folder(path):
-            if is_chart(path):
-                yield path
-            elif not entry.is_symlink():
-                yield from walk(path, note, excludes)
-        elif is_manifest(path) and entry.name not in HELMFILES and _is_readable(path, note):
-            yield path
-
-
-def _is_readable(path: Path, note: Note) -> bool:
-    """Report whether a path is a file; note: called with a row if it is not."""
-    try:
-        refuse_special(path)
-        if not is_there(path):
-            raise InputError("no such file", Location(str(path)), "the link is broken")
-    except InputError as error:
-        note(unread(error))
-        return False
-    return True
 
 
 def is_manifest(path: Path) -> bool:
@@ -196,7 +137,7 @@ def read_inputs(
         no_object if reads is None else None,
         note,
     )
-    if chart is not None and chart.values and not any(map(has_chart, paths)):
+    if chart is not None and chart.values and not _has_chart(paths):
         hint = (
             "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
         )
@@ -204,6 +145,12 @@ def read_inputs(
         location = first.location if isinstance(first, Document) else Location(str(first))
         raise InputError("no chart is scanned that takes it", location, hint)
     return found
+
+
+def _has_chart(paths: Sequence[str]) -> bool:
+    from chartkit.scan.folders import has_chart
+
+    return any(map(has_chart, paths))
 
 
 def _read_each(
@@ -238,14 +185,6 @@ def no_object(path: str) -> InputError:
     return InputError("holds no Kubernetes object", Location(path), hint)
 
 
-def has_chart(path: str) -> bool:
-    """Report whether a path is a chart or a folder with one."""
-    where = Path(path)
-    if path == STDIN or not where.is_dir():
-        return False
-    return is_chart(where) or any(file.is_dir() for file in walk(where, lambda _: None))
-
-
 def _read_input(
     path: str,
     stdin: TextIO,
@@ -264,81 +203,16 @@ def _read_input(
         from chartkit.helm.kustomize.kustomization import Tree
 
         if (tree := Tree.of(where.parent, [where], False)).taken:
-            return _kustomized(tree, [], chart, note, reads)
+            from chartkit.scan.folders import kustomized
+
+            return kustomized(tree, [], chart, note, reads)
     if not where.is_dir():
         return named_objects(read_file(where), note)
+    from chartkit.scan.folders import objects_below, render_inputs
+
     if is_one:
         return render_inputs(where, chart, note)
-    return _folder_objects(where, note, chart, reads, exclusion(where, excluded))
-
-
-def _folder_objects(
-    folder: Path,
-    note: Note,
-    chart: ChartOptions,
-    reads: Callable[[Path], bool] | None,
-    excludes: Exclusion = EVERYTHING,
-) -> list[Resource]:
-    for row in unread_files(folder, excludes):
-        note(row)
-    files = list(walk(folder, note, excludes))
-    from chartkit.helm.kustomize.kustomization import Tree
-
-    return _kustomized(Tree.of(folder, files), files, chart, note, reads)
-
-
-def _kustomized(
-    tree: Tree,
-    files: Sequence[Path],
-    chart: ChartOptions,
-    note: Note,
-    reads: Callable[[Path], bool] | None,
-) -> list[Resource]:
-    """Return the objects of files, those of kustomizations as they are built."""
-    found: list[Resource] = []
-    for file in (*files, *tree.others()):
-        if tree.takes(file) or (reads is not None and not reads(file)):
-            continue
-        try:
-            if file.is_dir():
-                found.extend(render_inputs(file, chart, note))
-            else:
-                found.extend(folder_objects(read_file(file), note))
-        except UNREADABLE as error:
-            note(unread_file(file, error))
-    if tree.taken:
-        from chartkit.helm.kustomize.build import build
-
-        built, rows = build(tree, None if reads is None else _wanted(reads))
-        for row in rows:
-            note(row)
-        found += built
-    return found
-
-
-def _wanted(reads: Callable[[Path], bool]) -> Callable[[Path], bool]:
-    """Report whether a file that a build depends on is wanted: whether others than manifests
-    changed is unknown."""
-    return lambda file: not is_manifest(file) or reads(file)
-
-
-def unread_file(file: Path, error: Exception, content: bytes | None = None) -> Diagnostic:
-    """Return the row about a file or chart of a folder that cannot be read; a note about a file
-    that plainly holds no object. content: of the file, None where it is still to be read."""
-    row = unread_at(Location(str(file)), error)
-    row = replace(row, hint=row.hint or _LEFT_OUT)
-    if content is None:
-        try:
-            content = decompressed(read_bytes(file), Location(str(file)))
-        except UNREADABLE:
-            return row
-    if not holds_no_object(content):
-        return row
-    message = f"holds no Kubernetes object, and is not read: {row.message}"
-    return Diagnostic(RULE, Severity.NOTE, message, row.location)
-
-
-_LEFT_OUT: Final = "correct it, or leave it out by --exclude"
+    return objects_below(where, note, chart, reads, exclusion(where, excluded))
 
 
 def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
@@ -351,13 +225,6 @@ def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     for gap in incomplete_lists(documents):
         note(gap)
     return without_answers(resources(documents), is_named=True, note=note)
-
-
-def folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
-    """Return the objects of documents in a folder; note is called for answers of API servers."""
-    for gap in incomplete_lists(documents):
-        note(gap)
-    return without_answers(objects_of(documents), is_named=False, note=note)
 
 
 def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> list[Resource]:
@@ -398,6 +265,8 @@ def _payloads_at(path: str, stdin: TextIO, note: Note) -> list[Resource]:
     where = existing(Path(path))
     if not where.is_dir():
         return _payloads(read_file(where))
+    from chartkit.scan.folders import walk
+
     found: list[Resource] = []
     for file in walk(where, note):
         try:
@@ -416,54 +285,17 @@ def _payloads(documents: Iterable[Document]) -> list[Resource]:
     return found
 
 
-def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
-    """Return the objects that Helm renders of a chart, each in the release's namespace; raise
-    RenderError, also where there is no Helm."""
-    from chartkit.helm.render import render_chart
-
-    render = partial(
-        render_chart,
-        folder,
-        options.values,
-        release=options.release,
-        namespace=options.namespace,
-        kube_version=options.kube_version,
-    )
-    try:
-        rendered = render(api_versions=options.api_versions)
-        if any(resource.api_version == _OLD_AGGREGATION for resource in rendered.resources):
-            rendered = render(api_versions=(*_AGGREGATION, *options.api_versions))
-    except HelmMissingError as error:
-        raise RenderError(error.message, Location(str(folder)), error.hint) from None
-    except RenderError as error:
-        is_in_template = error.location is not None and error.location.line > 0
-        hint = error.hint or (_WAYS_OUT if is_in_template else None)
-        raise type(error)(error.message, error.location, hint) from None
-    for warning in rendered.warnings:
-        note(warning)
-    found = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    if not found:
-        location = Location(str(folder))
-        note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", location))
-    return [in_namespace(resource, options.namespace) for resource in found]
-
-
-_OLD_AGGREGATION: Final = "apiregistration.k8s.io/v1beta1"
-_AGGREGATION: Final = ("apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1/APIService")
-"""The group version and kind that every cluster serves and Helm's own list lacks, so that charts
-fall back to the removed version. Only these charts get it: others take it for a live cluster."""
-_WAYS_OUT: Final = "--exclude leaves the chart out; scan and preview take values for it by -f"
-
-
 def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
     """Return the CustomResourceDefinitions of files, folders and charts; note: called with a row
     for each that cannot be read. Raise InputError for a sole path that cannot be read or has none.
     """
 
     def definitions(path: str, rows: Note) -> list[Resource]:
+        from chartkit.scan.folders import objects_below, render_inputs
+
         where, options = existing(Path(path)), ChartOptions()
         if where.is_dir() and not is_chart(where):
-            found = _folder_objects(where, rows, options, None)
+            found = objects_below(where, rows, options, None)
         elif where.is_dir():
             found = render_inputs(where, options, rows)
         else:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from chartkit.errors import TerminatedError
 from chartkit.model import Resource
 from chartkit.scan.cluster_source import recordings_among
-from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gate import require_baseline
 from chartkit.scan.gate.selection import SelectorReader, Standards
 from chartkit.scan.inputs import STDIN
@@ -27,10 +26,7 @@ from chartkit.scan.reporting import (
     Console,
     Reporting,
     ScanReport,
-    as_lines,
     parse_outputs,
-    parse_time,
-    planned_deletions,
     require_policies,
 )
 from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
@@ -40,6 +36,7 @@ from chartkit.wording import counted
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
     from chartkit.scan.changes import Changes, Past
+    from chartkit.scan.environment import ProjectEnvironment
     from chartkit.scan.installed import InstalledPolicies
 
 _SMALL: Final = 1 << 16
@@ -100,7 +97,7 @@ def scan(
         from chartkit.scan.parallel.dask_executor import scheduler_address
 
         scheduler_address(run.executor)
-    time = None if run.at is None else parse_time(run.at, datetime.now(UTC))
+    time = None if run.at is None else _time(run.at)
     if cluster.policies_from is not None:
         return _scan_by_cluster(options, reporting, time, fixer)
     if not cluster.cluster and not recordings:
@@ -190,7 +187,7 @@ def _scan_files(
         scan.run(objects, report.add, step, interrupts.whole)
     for line in completion.lines():
         console.remark(line)
-    planned = () if deletions is None or time is None else as_lines(deletions, time)
+    planned = () if deletions is None or time is None else _lines(deletions, time)
     # Whether it is no news that policies matched nothing: cleanup policies judge nothing, and
     # what has not changed is not judged.
     judging = any(policy.judges_json is run.is_json for policy in requests.policies.policies)
@@ -248,7 +245,21 @@ def _changes(
     return Changes(options.request.inputs.paths, deciding, revision, past)
 
 
+def _time(text: str) -> datetime:
+    from chartkit.scan.deletions import parse_time
+
+    return parse_time(text, datetime.now(UTC))
+
+
+def _lines(deletions: Sequence[Deletion], time: datetime) -> Iterable[str]:
+    from chartkit.scan.deletions import as_lines
+
+    return as_lines(deletions, time)
+
+
 def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Sequence[Deletion]:
+    from chartkit.scan.deletions import planned_deletions
+
     planned, diagnostics = planned_deletions(
         requests.policies.cleanup,
         requests.objects,

@@ -38,17 +38,7 @@ from chartkit.model import (
 )
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_PROFILE
-from chartkit.scan.inputs import (
-    ChartOptions,
-    Note,
-    is_chart,
-    is_definition,
-    is_object,
-    matching,
-    render_inputs,
-    unread_file,
-    walk,
-)
+from chartkit.scan.inputs import ChartOptions, Note, is_chart, is_definition, is_object, matching
 from chartkit.suggestions import suggestion
 from chartkit.wording import abridged
 
@@ -304,6 +294,8 @@ def read_policies(
             raise InputError("no such file, folder or profile", Location(source), hint)
         return _of_built_in(source, parameters, policy_type), True
     if path.is_dir() and is_chart(path):
+        from chartkit.scan.folders import render_inputs
+
         return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)], False
     if not path.is_dir():
         if _is_of_library(path):
@@ -312,6 +304,8 @@ def read_policies(
         if any(_is_profile(document) for document in documents):
             return _of_profile(str(path.absolute()), parameters, policy_type), True
         return _policies_of(documents), False
+    from chartkit.scan.folders import render_inputs, unread_file, walk
+
     found: list[Resource] = []
     for file in walk(path, note):
         try:

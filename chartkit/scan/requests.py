@@ -17,13 +17,11 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_NAMESPACE
-from chartkit.scan.environment import Completion, ProjectEnvironment, UnsentObjects
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import ObjectFaults, overlooked
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
-    has_chart,
     is_definition,
     is_remote,
     matching,
@@ -32,7 +30,7 @@ from chartkit.scan.inputs import (
     read_payloads,
 )
 from chartkit.scan.policies import PolicyOptions, PolicySet, load_policies
-from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
+from chartkit.scan.run import Completion, ScanContext, namespace_labels, namespaces_among
 from chartkit.scan.user_inputs import (
     UserInputs,
     WorldOptions,
@@ -43,6 +41,7 @@ from chartkit.scan.user_inputs import (
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
     from chartkit.scan.custom_resources.results import CustomResources
+    from chartkit.scan.environment import ProjectEnvironment
 
 _VARIABLE: Final = re.compile(r"\{\{(.*?)\}\}")
 
@@ -149,7 +148,11 @@ class Requests:
 
     def completion(self, environment: ProjectEnvironment | None = None) -> Completion:
         """Return the completion of results; environment: the one whose policies judge, if any."""
-        unsent = None if environment is None else UnsentObjects(environment, self.namespaces)
+        unsent = None
+        if environment is not None:
+            from chartkit.scan.environment import UnsentObjects
+
+            unsent = UnsentObjects(environment, self.namespaces)
         by_id = {policy.policy.id: policy for policy in self.policies.policies}
         return Completion(unsent, self.custom, by_id)
 
@@ -274,6 +277,8 @@ def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
     settings = options.world.settings
     if not settings:
         return
+    from chartkit.scan.folders import has_chart
+
     own = [path for path in options.inputs.paths if not is_remote(path)]
     if not any(map(has_chart, matching(own))):
         return

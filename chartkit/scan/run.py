@@ -23,7 +23,8 @@ from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 
 if TYPE_CHECKING:
-    from chartkit.scan.environment import Completed, Completion
+    from chartkit.scan.custom_resources.results import CustomResources
+    from chartkit.scan.environment import UnsentObjects
     from chartkit.scan.parallel.judged import Judged
     from chartkit.scan.parallel.reported import Shown
     from chartkit.scan.why.report import ScanReasons
@@ -278,3 +279,36 @@ class ObjectScan(NamedTuple):
                     with whole():
                         sink(resource, here(resource, each.results))
                     step()
+
+
+Completed = Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The results of an object as they count: without those of policies that are never sent the
+    object, and with those of the definition of its kind."""
+
+    unsent: UnsentObjects | None
+    custom: CustomResources | None
+    policies: Mapping[str, RunnablePolicy]
+
+    def __call__(self, resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+        if self.unsent is not None:
+            results = self.unsent.judged(resource, results, self.policies)
+        if self.custom is not None:
+            results = [*self.custom.results(as_changed(resource, results)), *results]
+        return results
+
+    def split(self) -> tuple[Completed, Completed]:
+        """Return what other processes do, and what this one does: all that counts objects."""
+        return (self, uncompleted) if self.unsent is None else (uncompleted, self)
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each reason that objects are not sent for."""
+        return iter(()) if self.unsent is None else self.unsent.lines()
+
+
+def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+    """Return results as they are."""
+    return results

@@ -24,7 +24,8 @@ from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.templating import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
-from chartkit.scan.inputs import is_chart, is_definition, matching, walk
+from chartkit.scan.folders import walk
+from chartkit.scan.inputs import is_chart, is_definition, matching
 from chartkit.scan.policies import as_refusals, compile_all, is_test_file, read_policies
 
 UNREADABLE = "unreadable"

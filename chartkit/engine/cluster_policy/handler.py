@@ -12,7 +12,6 @@ from chartkit.engine.cluster_policy.autogen import form_names
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
-from chartkit.engine.kubernetes.selectors import compile_selector
 from chartkit.engine.request import ENFORCE, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import ChartkitError
@@ -144,7 +143,11 @@ def _speaks_of(one: ActionOverride, namespace: str, labels: Mapping[str, str]) -
     if names is not None and not any(compile_wildcard(name)(namespace) for name in names):
         return False
     selector = one.namespace_selector
-    return selector is None or compile_selector(selector)(labels)
+    if selector is None:
+        return True
+    from chartkit.engine.kubernetes.selectors import compile_selector
+
+    return compile_selector(selector)(labels)
 
 
 def _plain(action: str) -> str:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.kubernetes.selectors import LabelSelector, coerced_texts, compile_selector
 from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import FieldPath, mapping_at, text_of
+from chartkit.model import FieldPath, coerced_texts, mapping_at, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
+
+if TYPE_CHECKING:
+    from chartkit.engine.kubernetes.selectors import LabelSelector
 
 
 class Facts:
@@ -212,6 +214,8 @@ def _of_operations(one: ResourceFilter) -> Predicate:
 
 
 def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> Predicate:
+    from chartkit.engine.kubernetes.selectors import compile_selector
+
     if _is_own(kind):
         return never
     if not kind.kind:
@@ -244,6 +248,8 @@ def _description_checks(one: ResourceFilter) -> Iterator[FilterCheck]:
 
 
 def _labelled(selector: LabelSelector) -> Predicate:
+    from chartkit.engine.kubernetes.selectors import compile_selector
+
     selected = compile_selector(selector)
     return lambda facts: selected(facts.labels)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
-from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, FieldPath, Json, Location, Resource, RuleType
+
+if TYPE_CHECKING:
+    from chartkit.engine.kubernetes.selectors import LabelSelector
 
 
 class RuleKind(StrEnum):
@@ -263,8 +265,8 @@ def _filter(body: Body) -> ResourceFilter:
         names=tuple(resources.get("names") or ()),
         namespaces=tuple(resources.get("namespaces") or ()),
         annotations=resources.get("annotations"),
-        selector=read_selector(resources.get("selector")),
-        namespace_selector=read_selector(resources.get("namespaceSelector")),
+        selector=_selector(resources.get("selector")),
+        namespace_selector=_selector(resources.get("namespaceSelector")),
         operations=tuple(resources.get("operations") or ()),
         roles=tuple(body.get("roles") or ()),
         cluster_roles=tuple(body.get("clusterRoles") or ()),
@@ -275,12 +277,20 @@ def _filter(body: Body) -> ResourceFilter:
     )
 
 
+def _selector(body: Json) -> LabelSelector | None:
+    if body is None:
+        return None
+    from chartkit.engine.kubernetes.selectors import read_selector
+
+    return read_selector(body)
+
+
 def _overrides(body: Json) -> tuple[ActionOverride, ...]:
     return tuple(
         ActionOverride(
             one.get("action") or "",
             None if one.get("namespaces") is None else tuple(one["namespaces"]),
-            read_selector(one.get("namespaceSelector")),
+            _selector(one.get("namespaceSelector")),
         )
         for one in body or ()
     )

@@ -12,7 +12,6 @@ from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
 from chartkit.engine.context.variables import OPEN, any_text
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
-from chartkit.engine.kubernetes.selectors import compile_selector, never_fits
 from chartkit.model import (
     Body,
     Diagnostic,
@@ -46,7 +45,11 @@ def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault
             yield from _of_kind(at, kind)
     selectors = (("selector", one.selector), ("namespaceSelector", one.namespace_selector))
     for name, selector in selectors:
-        if selector is not None and (problem := never_fits(selector, wildcards=True)):
+        if selector is None:
+            continue
+        from chartkit.engine.kubernetes.selectors import never_fits
+
+        if problem := never_fits(selector, wildcards=True):
             yield (name,), f"no object fits the {name}: {problem}", "correct it"
     for at, namespace in enumerate(one.namespaces):
         if not _NAMESPACE.fullmatch(namespace):
@@ -60,7 +63,11 @@ def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault
         selector = one.namespace_selector
         if one.namespaces:
             yield ("namespaces",), text, "remove `namespaces`"
-        if selector is not None and not compile_selector(selector)({}):
+        if selector is None:
+            return
+        from chartkit.engine.kubernetes.selectors import compile_selector
+
+        if not compile_selector(selector)({}):
             yield ("namespaceSelector",), text, "remove `namespaceSelector`"
 
 

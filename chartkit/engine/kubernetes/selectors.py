@@ -229,14 +229,3 @@ def read_selector(body: Json) -> LabelSelector | None:
         for one in body.get("matchExpressions") or ()
     )
     return LabelSelector(body.get("matchLabels") or {}, expressions)
-
-
-def coerced_texts(value: Json) -> Mapping[str, str]:
-    """Return labels or annotations as Kubernetes reads them: null is an empty text, and there are
-    none at all if another one is not a string."""
-    if not isinstance(value, dict):
-        return {}
-    if all(isinstance(text, str) for text in value.values()):
-        return value
-    texts = {key: "" if text is None else text for key, text in value.items()}
-    return texts if all(isinstance(text, str) for text in texts.values()) else {}

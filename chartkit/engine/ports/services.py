@@ -21,10 +21,10 @@ from chartkit.engine.kubernetes.kinds import (
     is_cluster_scoped,
     parse_api_version,
 )
-from chartkit.engine.kubernetes.selectors import LabelSelector, coerced_texts, compile_selector
+from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json, mapping_at, text_of
+from chartkit.model import Body, Json, coerced_texts, mapping_at, text_of
 from chartkit.wording import shortened
 
 MOST_BYTES: Final = 10_000_000

@@ -33,8 +33,8 @@ from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row, findings, rows
 from chartkit.report.model import Accepted, AcceptedAs, resource_id, rule_id
 from chartkit.scan.gate import GateOptions
-from chartkit.scan.gate.baseline import open_baseline
-from chartkit.scan.gate.gate import Acceptor, about_baseline, update
+from chartkit.scan.gate.baseline import about_baseline, open_baseline, update
+from chartkit.scan.gate.gate import Acceptor
 from chartkit.wording import counted
 
 _KEYS: Final = {

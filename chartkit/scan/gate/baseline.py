@@ -20,12 +20,16 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_text
 from chartkit.errors import InputError
-from chartkit.model import Body, Location
+from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, write_tree
 from chartkit.output.yaml_tree_reader import read_tree
+from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.violation import Violation
 
+EXPIRED: Final = "CK603"
+STALE: Final = "CK602"
+_LISTED: Final = 20
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 SCHEMA: Final = "baseline.schema.json"
 API_VERSION: Final = "chartkit.dev/v1"
@@ -265,3 +269,56 @@ def _item(entry: KnownViolation) -> Block:
     if entry.until:
         members["until"] = entry.until.isoformat()
     return Block([Entry(key, Leaf(text, f" {text}".split("\n"))) for key, text in members.items()])
+
+
+def about_baseline(
+    matcher: BaselineMatcher, looked_at: Callable[[Violation], bool], fails_on_stale: bool = False
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each entry that violations match after its end, and, unless the baseline
+    is updated, a warning for each that is not needed any more; looked_at: whether the run would
+    have found a violation; fails_on_stale: whether these are errors."""
+    yield from _expired(matcher.baseline, list(matcher.expired()))
+    if not matcher.updates:
+        yield from _stale(matcher.baseline, list(matcher.stale(looked_at)), fails_on_stale)
+
+
+def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> bool:
+    """Write a baseline in one step; return whether its text has changed. Raise InputError."""
+    baseline = matcher.baseline
+    text = baseline_text(baseline, matcher.updated(looked_at))
+    if baseline.document is None:
+        write_whole(baseline.path, text)
+    elif text != baseline.document.source.text:
+        write_over(baseline.path, text)
+    else:
+        return False
+    return True
+
+
+def _stale(
+    baseline: Baseline, found: Sequence[tuple[KnownViolation, int]], fails: bool
+) -> Iterator[Diagnostic]:
+    severity = Severity.ERROR if fails else Severity.WARNING
+    for entry, left in found[:_LISTED]:
+        message = f"no longer found: {entry.violation}"
+        if left:
+            message = f"found {left} times, not {entry.count}: {entry.violation}"
+        hint = "--update-baseline removes it" if not left else "--update-baseline counts again"
+        yield Diagnostic(STALE, severity, message, baseline.locate(entry), hint)
+    yield from _others(STALE, severity, len(found), baseline)
+
+
+def _expired(baseline: Baseline, found: Sequence[KnownViolation]) -> Iterator[Diagnostic]:
+    for entry in found[:_LISTED]:
+        ended = entry.until.isoformat() if entry.until else ""
+        message = f"accepted until {ended}: {entry.violation}"
+        hint = "fix it, or write a later day"
+        yield Diagnostic(EXPIRED, Severity.WARNING, message, baseline.locate(entry), hint)
+    yield from _others(EXPIRED, Severity.WARNING, len(found), baseline)
+
+
+def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> Iterator[Diagnostic]:
+    more = count - _LISTED
+    if more > 0:
+        entries = "entry" if more == 1 else "entries"
+        yield Diagnostic(rule, severity, f"and {more} more {entries}", Location(str(baseline.path)))

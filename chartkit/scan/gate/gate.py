@@ -10,10 +10,9 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status
 from chartkit.report import PolicyFacts
 from chartkit.report.model import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
-from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate import GateOptions, Threshold
 from chartkit.scan.gate.selection import PolicyTraits, Selection, selected
 from chartkit.scan.gate.violation import (
@@ -27,7 +26,7 @@ from chartkit.scan.gate.violation import (
 from chartkit.wording import counted
 
 if TYPE_CHECKING:
-    from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
+    from chartkit.scan.gate.baseline import BaselineMatcher
     from chartkit.scan.gate.suppressions import Suppression
 
 _FAILING: Final = frozenset({Status.FAIL, Status.ERROR})
@@ -37,11 +36,8 @@ _RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 _MOST_UNMATCHED: Final = 24
 _MOST_ALIKE: Final = 3
 """The most objects that are kept while no policy matches any: of all kinds, and of one."""
-STALE: Final = "CK602"
-EXPIRED: Final = "CK603"
 NOTHING: Final = "CK604"
 THRESHOLD: Final = "threshold"
-_LISTED: Final = 20
 
 
 class Acceptor:
@@ -241,9 +237,11 @@ def conclude(
     tally, matcher = gate.tally, gate.acceptor.matcher
     looked_at = partial(gate.looked_at, is_partial=is_partial)
     found: list[Diagnostic] = []
-    if matcher is not None and options.update_baseline:
-        update(matcher, looked_at)
     if matcher is not None:
+        from chartkit.scan.gate.baseline import about_baseline, update
+
+        if options.update_baseline:
+            update(matcher, looked_at)
         found += about_baseline(matcher, looked_at, options.fail_on_stale)
     is_nothing = tally.is_empty and not is_partial
     # What is broken may be why nothing matched.
@@ -263,58 +261,3 @@ def conclude(
     warns = tally.statuses[Status.WARN] or tally.below
     code = 1 if fails else (options.warn_exit_code or 0) if warns else 0
     return Outcome(tuple(found), code)
-
-
-def about_baseline(
-    matcher: BaselineMatcher, looked_at: Callable[[Violation], bool], fails_on_stale: bool = False
-) -> Iterator[Diagnostic]:
-    """Yield a warning for each entry that violations match after its end, and, unless the baseline
-    is updated, a warning for each that is not needed any more; looked_at: whether the run would
-    have found a violation; fails_on_stale: whether these are errors."""
-    yield from _expired(matcher.baseline, list(matcher.expired()))
-    if not matcher.updates:
-        yield from _stale(matcher.baseline, list(matcher.stale(looked_at)), fails_on_stale)
-
-
-def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> bool:
-    """Write a baseline in one step; return whether its text has changed. Raise InputError."""
-    from chartkit.scan.gate.baseline import baseline_text
-
-    baseline = matcher.baseline
-    text = baseline_text(baseline, matcher.updated(looked_at))
-    if baseline.document is None:
-        write_whole(baseline.path, text)
-    elif text != baseline.document.source.text:
-        write_over(baseline.path, text)
-    else:
-        return False
-    return True
-
-
-def _stale(
-    baseline: Baseline, found: Sequence[tuple[KnownViolation, int]], fails: bool
-) -> Iterator[Diagnostic]:
-    severity = Severity.ERROR if fails else Severity.WARNING
-    for entry, left in found[:_LISTED]:
-        message = f"no longer found: {entry.violation}"
-        if left:
-            message = f"found {left} times, not {entry.count}: {entry.violation}"
-        hint = "--update-baseline removes it" if not left else "--update-baseline counts again"
-        yield Diagnostic(STALE, severity, message, baseline.locate(entry), hint)
-    yield from _others(STALE, severity, len(found), baseline)
-
-
-def _expired(baseline: Baseline, found: Sequence[KnownViolation]) -> Iterator[Diagnostic]:
-    for entry in found[:_LISTED]:
-        ended = entry.until.isoformat() if entry.until else ""
-        message = f"accepted until {ended}: {entry.violation}"
-        hint = "fix it, or write a later day"
-        yield Diagnostic(EXPIRED, Severity.WARNING, message, baseline.locate(entry), hint)
-    yield from _others(EXPIRED, Severity.WARNING, len(found), baseline)
-
-
-def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> Iterator[Diagnostic]:
-    more = count - _LISTED
-    if more > 0:
-        entries = "entry" if more == 1 else "entries"
-        yield Diagnostic(rule, severity, f"and {more} more {entries}", Location(str(baseline.path)))

@@ -21,7 +21,6 @@ from chartkit import __version__
 from chartkit.engine import User, read_exceptions
 from chartkit.errors import ExecutorError, InputError, extra
 from chartkit.model import Resource
-from chartkit.scan.environment import uncompleted
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.parallel.partition import Part
 from chartkit.scan.parallel.reported import Reports, Shown
@@ -29,6 +28,7 @@ from chartkit.scan.parallel.streaming import Answer, PartJudge
 from chartkit.scan.policies import compile_all
 from chartkit.scan.reporting import ReportRecipe
 from chartkit.scan.requests import Requests
+from chartkit.scan.run import uncompleted
 from chartkit.scan.user_inputs import UserInputs
 
 _KEPT: Final = 4

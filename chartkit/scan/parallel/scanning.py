@@ -11,7 +11,7 @@ from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.text.layout import grouped
-from chartkit.scan.environment import Completion, ProjectEnvironment, uncompleted
+from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.parallel.pool import can_fork, in_order
 from chartkit.scan.parallel.streaming import (
     LEAST,
@@ -28,7 +28,7 @@ from chartkit.scan.pipeline import Interrupts
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.reporting import CLEANUP, Console, Reporting, ScanReport, require_policies
 from chartkit.scan.requests import Judges, RequestOptions, Requests, kube_version
-from chartkit.scan.run import RunOptions, Sink
+from chartkit.scan.run import Completion, RunOptions, Sink, uncompleted
 from chartkit.scan.user_inputs import exception_objects
 
 

@@ -27,17 +27,12 @@ from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Diagnostic, Resource, RuleResult
+from chartkit.scan.folders import folder_objects, unread_file, unread_files, walk
 from chartkit.scan.gitops import RELEASE_GROUPS
-from chartkit.scan.ineffective import (
-    ObjectFaults,
-    overlooked,
-    unread_files,
-    unused_policies,
-)
+from chartkit.scan.ineffective import ObjectFaults, overlooked, unused_policies
 from chartkit.scan.inputs import (
     STDIN,
     Note,
-    folder_objects,
     included,
     is_chart,
     is_definition,
@@ -46,8 +41,6 @@ from chartkit.scan.inputs import (
     matching,
     named_objects,
     no_object,
-    unread_file,
-    walk,
     without_answers,
 )
 from chartkit.scan.parallel.judged import Judged, judged

@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.documents.reader import offset_in_source, read_text
+from chartkit.documents.parsed_places import offset_in_source
+from chartkit.documents.reader import read_text
 from chartkit.model import Location
 
 

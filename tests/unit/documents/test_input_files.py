@@ -11,7 +11,7 @@ from chartkit.documents import input_files
 from chartkit.documents.input_files import is_folder, is_there, read_bytes, read_stdin, read_text
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic
-from chartkit.scan.inputs import walk
+from chartkit.scan.folders import walk
 from tests.cpu import ends_soon
 
 LONG = "a" * 300

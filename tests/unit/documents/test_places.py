@@ -10,7 +10,7 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from chartkit.documents import places
+from chartkit.documents import parsed_places, places
 from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
@@ -126,7 +126,7 @@ def test_lines_have_the_places_that_the_parser_gives(lines: list[str]) -> None:
         assume(False)
     for document in documents:
         quick = places.finder(text, document.extent)
-        exact = places._YamlFinder(text, document.extent)
+        exact = parsed_places.YamlFinder(text, document.extent)
         for path in _paths(document.body):
             assert quick.find(path) == exact.find(path), path
 
@@ -149,14 +149,14 @@ def test_places_in_plain_block_style() -> None:
     first, second = read_text(text, "f")
     assert (first.extent.is_block, second.extent.is_block) == (True, True)
     for document in (first, second):
-        exact = places._YamlFinder(text, document.extent)
+        exact = parsed_places.YamlFinder(text, document.extent)
         for path in (*_paths(document.body), ("a", "b", "0", "d")):
             assert places.finder(text, document.extent).find(path) == exact.find(path), path
 
 
 def test_plain_block_style_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     text = dump_documents([{"a": {"b": [{"c": 1, "d": "x y"}, "z"], "e": "'"}, "f": []}])
-    monkeypatch.setattr(places, "CParser", None)
+    monkeypatch.setattr(parsed_places, "CParser", None)
     [document] = read_text(text, "f")
     assert str(document.locate("a", "b", 0, "d")) == "f:4:5"
 

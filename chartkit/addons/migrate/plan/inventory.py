@@ -35,6 +35,7 @@ from chartkit.model import (
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.folders import render_inputs, unread_file, walk
 from chartkit.scan.inputs import (
     CHART_FILE,
     STDIN,
@@ -43,9 +44,6 @@ from chartkit.scan.inputs import (
     existing,
     is_chart,
     is_object,
-    render_inputs,
-    unread_file,
-    walk,
 )
 
 HELM_SYNTAX: Final = "helm-syntax"

@@ -37,9 +37,8 @@ from chartkit.model import (
     pointer_steps,
     pointer_text,
 )
-from chartkit.scan.environment import Completed
 from chartkit.scan.gate.violation import VIOLATIONS
-from chartkit.scan.run import ScanContext, as_changed, run_scan
+from chartkit.scan.run import Completed, ScanContext, as_changed, run_scan
 from chartkit.wording import abridged
 
 FIXABLE: Final = frozenset({Status.FAIL, Status.WARN})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import getitem
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import ANNOTATION
 from chartkit.engine.cluster_policy.policy import (
@@ -20,9 +20,11 @@ from chartkit.engine.cluster_policy.policy import (
 )
 from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, generation_faults
 from chartkit.engine.kubernetes.definitions import show_path
-from chartkit.engine.kubernetes.selectors import LabelSelector, selector_problem
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Body, Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.kubernetes.selectors import LabelSelector
 
 
 def matches_nothing(rule: Rule) -> bool:
@@ -287,6 +289,8 @@ def _filter_faults(one: ResourceFilter, body: Json, place: str, policy: Policy) 
 def _selector_faults(selector: LabelSelector, body: Body, place: str) -> Iterator[str]:
     if any(has_wildcard(key) or has_wildcard(value) for key, value in selector.labels.items()):
         return
+    from chartkit.engine.kubernetes.selectors import selector_problem
+
     problem = selector_problem(selector)
     if not problem and not (selector.labels or selector.expressions):
         problem = "The requirements are not specified in selector"

@@ -180,7 +180,7 @@ def _is_kyvernos(release: ReleasedValues) -> bool:
 def _fix(files: Sequence[Path], chart: Path | None) -> None:
     from chartkit.documents.reader import read_source, read_text
     from chartkit.errors import InputError
-    from chartkit.report.outputs import write_over
+    from chartkit.report.files import write_over
     from chartkit.values.lint.files import defaults, fix_values
     from chartkit.values.lint.folders import chart_of, engine_keys, of_another_chart
 

@@ -18,13 +18,14 @@ from jmespath.exceptions import JMESPathError, ParseError
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status
+from chartkit.report.files import write_pieces
 from chartkit.report.finding import Finding, FindingRule, FindingSink
 from chartkit.report.formats import QUERIED, writer_of
 from chartkit.report.json_report import json_text
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import cut_comment, markdown_table
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions
-from chartkit.report.outputs import Output, write_pieces
+from chartkit.report.outputs import Output
 from chartkit.report.text.layout import PLAIN, Screen, fold, table
 from chartkit.safe_text import markdown_block, markdown_cell, markdown_rows
 from chartkit.wording import shortened

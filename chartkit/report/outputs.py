@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
-from chartkit.errors import InputError, system_errors
+from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import NONE_ACCEPTED, Accepted, Divisible, ReportOptions, Writer
@@ -130,6 +129,8 @@ class Outputs:
             elif output.file is None:
                 self._stdout.writelines(pieces)
             else:
+                from chartkit.report.files import write_pieces
+
                 write_pieces(output.file, pieces)
 
     def _add_unread(self, unread: Sequence[Diagnostic]) -> None:
@@ -153,45 +154,3 @@ def _queried(outputs: Sequence[Output], query: str | None) -> Query | None:
     from chartkit.report.command_report import queried
 
     return queried([output.format for output in outputs], query)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text to a file, as `write_pieces` does."""
-    write_pieces(path, (text,))
-
-
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text to a file in one step; raise InputError if that fails.
-
-    Symbolic links are followed and the file's mode is kept. A device or a pipe is written to
-    directly.
-    """
-    with system_errors("cannot be written", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file() and not path.is_dir():
-            with path.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(pieces)
-        else:
-            _replace(path.resolve(), pieces)
-
-
-def write_over(path: Path, text: str) -> None:
-    """Write an edited text to the file that it was read from, with the line ends of that file;
-    raise InputError as `write_whole` does."""
-    write_whole(path, with_line_ends(path, text))
-
-
-def with_line_ends(path: Path, text: str) -> str:
-    """Return a text with the line ends of the file that it was read from; raise InputError."""
-    with system_errors("cannot be read", path), path.open(encoding="utf-8", newline="") as before:
-        ends = "\r\n" if before.readline().endswith("\r\n") else "\n"
-    return text.replace("\n", ends)
-
-
-def _replace(path: Path, pieces: Iterable[str]) -> None:
-    from chartkit.atomic import replacing
-
-    with replacing(path) as file:
-        text = io.TextIOWrapper(file, "utf-8", newline="")
-        text.writelines(pieces)
-        text.detach()

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from chartkit.errors import TerminatedError
 from chartkit.model import Resource
 from chartkit.scan.cluster_source import recordings_among
-from chartkit.scan.gate import require_baseline
-from chartkit.scan.gate.selection import SelectorReader, Standards
+from chartkit.scan.gate import GateOptions, require_baseline
+from chartkit.scan.gate.selection import Selection
 from chartkit.scan.inputs import STDIN
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.reporting import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
     from chartkit.scan.changes import Changes, Past
     from chartkit.scan.environment import ProjectEnvironment
+    from chartkit.scan.gate.selectors import Standards
     from chartkit.scan.installed import InstalledPolicies
 
 _SMALL: Final = 1 << 16
@@ -90,7 +91,7 @@ def scan(
         options.outputs,
         parse_outputs(options.outputs),
         console,
-        SelectorReader(standards).selection(options.gate.select, options.gate.skip),
+        _selection(options.gate, standards),
         is_default,
     )
     if run.executor is not None:
@@ -243,6 +244,14 @@ def _changes(
 
     deciding = (*options.deciding(), *(environment.sources if environment is not None else ()))
     return Changes(options.request.inputs.paths, deciding, revision, past)
+
+
+def _selection(options: GateOptions, standards: Callable[[], Standards]) -> Selection:
+    if not (options.select or options.skip):
+        return Selection((), ())
+    from chartkit.scan.gate.selectors import SelectorReader
+
+    return SelectorReader(standards()).selection(options.select, options.skip)
 
 
 def _time(text: str) -> datetime:

@@ -25,7 +25,7 @@ from chartkit.model import (
 )
 from chartkit.output.atomic_folder import write_together
 from chartkit.output.yaml_edit import rewritten
-from chartkit.report.outputs import with_line_ends
+from chartkit.report.files import with_line_ends
 from chartkit.testing.inputs import Answer, ask, load_inputs
 from chartkit.testing.matching import GENERATE, MANAGED_BY, find_expected, without_empty
 from chartkit.testing.model import CaseResult, TestFile, written_rule

@@ -7,12 +7,10 @@ rule that passes is one and the same object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, Handler
-from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_match
 from chartkit.engine.cluster_policy.pattern import (
     Mismatch,
     MismatchKind,
@@ -24,9 +22,8 @@ from chartkit.engine.cluster_policy.pattern.build import Part, Places
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.request import Operation, Request, User
+from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Body, FieldPath, Json, RuleResult, RuleType, Status
@@ -35,18 +32,6 @@ if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
 
 _ENFORCED: Final = ("Enforce", "enforce")
-_NOBODY: Final = User(
-    "kyverno:kyverno-invalid-controller",
-    "kyverno:invaliduid",
-    ("kyverno:invalidgroup",),
-    roles=("kyverno:invalidrole",),
-    cluster_roles=("kyverno:invalidrole",),
-)
-"""The user who is given as the author of the old object: the real one is no longer known."""
-
-_ALLOWED: Final = Checked(
-    Status.SKIP, "skipping the rule evaluation as pre-existing violations are allowed"
-)
 
 
 def looks_back(rule: Rule, policy: Policy) -> bool:
@@ -55,55 +40,14 @@ def looks_back(rule: Rule, policy: Policy) -> bool:
     return action in _ENFORCED and rule.validate.allow_existing_violations
 
 
-def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
-    """The check of an enforced rule, so that it skips an update of what failed already."""
-    if not looks_back(rule, policy):
-        return check
-    if rule.preconditions is not None:
-        # Kyverno fails to read the preconditions here, and takes the old object as not matched.
-        return check
-
-    @cache
-    def bound(kind: GroupVersionKind) -> Predicate | None:
-        return bind_match(rule.match, rule.exclude, policy.namespace, kind, "")
-
-    def checked(context: Context, request: Request, element: Json) -> Checked | None:
-        found = check(context, request, element)
-        if found is None or found.status is not Status.FAIL or request.old is None:
-            return found
-        if request.operation is not Operation.UPDATE:
-            return found
-        before = replace(
-            request, resource=request.old, old=None, operation=Operation.CREATE, user=_NOBODY
-        )
-        matches = bound(kind_of(before.resource))
-        if matches is None or not matches(Facts(before)):
-            return found
-        prior = check(_before(context, before), before, NO_ELEMENT)
-        return _ALLOWED if prior is not None and prior.status is Status.FAIL else found
-
-    return checked
-
-
-def _before(context: Context, before: Request) -> Context:
-    earlier = context.child()
-    earlier.recorder = None
-    request = dict(earlier.data.get("request") or {})
-    request["object"] = before.resource.body
-    request["operation"] = str(before.operation)
-    request["oldObject"] = None
-    earlier.set("request", request)
-    return earlier
-
-
-_NOT_TEXT: Final = "the produced message didn't resolve to a string, check your policy definition."
-_MOST_MESSAGES: Final = 64
-
-
 def compile_validate(rule: Rule, policy: Policy) -> Handler:
     """The handler of a validate rule. Raises what compiling conditions raises."""
     body: Body = rule.body.get("validate") or {}
-    check = allow_existing(compile_block(body, rule, policy), rule, policy)
+    check = compile_block(body, rule, policy)
+    if looks_back(rule, policy):
+        from chartkit.engine.cluster_policy.existing import allow_existing
+
+        check = allow_existing(check, rule, policy)
     passed: dict[Checked, RuleResult] = {}
     last: tuple[Checked, RuleResult] | None = None
 
@@ -137,12 +81,16 @@ def compile_block(body: Body, rule: Rule, policy: Policy, nesting: int = 0) -> C
     """Return the check of a rule's `validate`, or of a foreach inside it: deny before patterns
     before foreach. nesting: the number of loops around it."""
     if body.get("deny") is not None:
+        from chartkit.engine.cluster_policy.validate_any import compile_deny
+
         passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
         default = f"validation error: rule {rule.name} failed"
         return compile_deny(body["deny"], rule.validate.message, default, passed)
     if body.get("pattern") is not None:
         return _of_object(compile_single_pattern(body["pattern"], rule))
     if body.get("anyPattern") is not None:
+        from chartkit.engine.cluster_policy.validate_any import compile_any_pattern
+
         return _of_object(compile_any_pattern(body["anyPattern"], rule))
     if body.get("foreach"):
         from chartkit.engine.cluster_policy.foreach import compile_foreach
@@ -161,40 +109,6 @@ def _of_object(judge: Judge) -> Check:
     return check
 
 
-def compile_deny(deny: Body, own: str, default: str, passed: Checked) -> Callable[..., Checked]:
-    """Return the check of `deny` in a context; own: the message of the policy, to which the
-    conditions' are added; default: the message where there is none."""
-    from chartkit.engine.cluster_policy.conditions import compile_conditions
-
-    conditions = compile_conditions(deny.get("conditions"))
-    templates: dict[str, Template] = {}
-
-    def explain(reasons: str, context: Context) -> str:
-        if not own and not reasons:
-            return default
-        template = templates.get(reasons)
-        if template is None:
-            template = compile_template("; ".join(filter(None, (own, reasons))))
-            if len(templates) < _MOST_MESSAGES:
-                templates[reasons] = template
-        try:
-            text = template.resolve(context)
-        except SubstitutionError:
-            return reasons
-        return text if isinstance(text, str) else _NOT_TEXT
-
-    def check(context: Context, _request: object = None, _element: Json = None) -> Checked:
-        try:
-            outcome = conditions.evaluate(context)
-        except EvaluationError as error:
-            return Checked(Status.ERROR, f"failed to check deny conditions: {error.message}")
-        if not outcome.holds:
-            return passed
-        return Checked(Status.FAIL, explain(outcome.message, context), conditions.fields)
-
-    return check
-
-
 Judge = Callable[["Context", Json], Checked | None]
 """Compares a value in a context; of `NO_ELEMENT`, a deleted object, only a pattern whose variables
 cannot be resolved says anything. May raise EvaluationError."""
@@ -207,9 +121,9 @@ _MOST_CACHED: Final = 256
 def compile_single_pattern(body: Json, rule: Rule) -> Judge:
     """Judges by a `pattern`."""
     (marked,) = mark_literals([body])
-    find = _compile_patterns(marked, _one)
+    find = compile_patterns(marked, _one)
     passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
-    explain = _Messages(rule)
+    explain = Messages(rule)
 
     def judge(context: Context, value: Json) -> Checked | None:
         try:
@@ -218,50 +132,19 @@ def compile_single_pattern(body: Json, rule: Rule) -> Judge:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
         if value is NO_ELEMENT:
             return None
-        mismatch = _asked(context, pattern, value, body, ())
+        mismatch = asked(context, pattern, value, body, ())
         if mismatch is None:
             return passed
         if mismatch.kind is MismatchKind.SKIP:
             return Checked(Status.SKIP, mismatch.message)
         status = Status.FAIL if mismatch.kind is MismatchKind.FAIL else Status.ERROR
-        fields = partial(_fields, (mismatch,))
+        fields = partial(mismatch_fields, (mismatch,))
         return Checked(status, explain.single(mismatch, context), fields)
 
     return judge
 
 
-def compile_any_pattern(body: Json, rule: Rule) -> Judge:
-    """Judges by an `anyPattern`."""
-    # Kyverno reads it anew from JSON, where every number is a float64: nothing is marked.
-    find = _compile_patterns(body, _several)
-    explain = _Messages(rule)
-    passed: list[Checked] = []
-    empty = Checked(Status.PASS, rule.validate.message)
-
-    def judge(context: Context, value: Json) -> Checked | None:
-        try:
-            patterns = find(context)
-        except SubstitutionError as error:
-            return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
-        except _NoListError as error:
-            return Checked(Status.ERROR, error.message)
-        if value is NO_ELEMENT:
-            return None
-        mismatches: list[Mismatch] = []
-        for index, pattern in enumerate(patterns):
-            mismatch = _asked(context, pattern, value, body, (index,))
-            if mismatch is None:
-                while len(passed) <= index:
-                    text = f"validation rule '{rule.name}' anyPattern[{len(passed)}] passed."
-                    passed.append(Checked(Status.PASS, text))
-                return passed[index]
-            mismatches.append(mismatch)
-        return _none_holds(mismatches, explain, context) if mismatches else empty
-
-    return judge
-
-
-def _asked(
+def asked(
     context: Context, pattern: Pattern, value: Json, written: Json, above: FieldPath
 ) -> Mismatch | None:
     """Return the answer of a pattern, and record it for `why`; written, above: where it is in the
@@ -276,7 +159,7 @@ def _asked(
     return mismatch
 
 
-def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldPath]:
+def mismatch_fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldPath]:
     for mismatch in mismatches:
         # The fields that a mismatch is about, the most telling first.
         if mismatch.place is None:
@@ -287,20 +170,7 @@ def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldP
             yield from found.inside(inner).fields()
 
 
-def _none_holds(mismatches: list[Mismatch], explain: _Messages, context: Context) -> Checked:
-    skipped: list[str] = []
-    failed: list[str] = []
-    for index, mismatch in enumerate(mismatches):
-        reasons = skipped if mismatch.kind is MismatchKind.SKIP else failed
-        reasons.append(explain.reason(index, mismatch))
-    if failed:
-        unmet = [one for one in mismatches if one.kind is not MismatchKind.SKIP]
-        message = explain.several(" ".join(failed), context)
-        return Checked(Status.FAIL, message, partial(_fields, unmet))
-    return Checked(Status.SKIP, " ".join(skipped))
-
-
-class _Messages:
+class Messages:
     """The texts of a rule whose pattern does not hold."""
 
     __slots__ = ("_message", "_rule")
@@ -342,7 +212,7 @@ class _Messages:
         return f"validation error: {message}{stop} {reason}"
 
 
-def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patterns:
+def compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patterns:
     """Return the patterns to compare with; compiled once if they are constant."""
     template = compile_template(body)
     if not template.is_constant:
@@ -352,36 +222,19 @@ def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patte
         compiled = [compile_pattern(one) for one in split(template.value)]
     except PatternDepthError as error:
         return raising(EvaluationError, error.message)
-    except _PatternTypeError as error:
+    except PatternTypeError as error:
         return raising(type(error), error.message)
     return lambda _context: compiled
 
 
-class _PatternTypeError(EvaluationError):
+class PatternTypeError(EvaluationError):
     """Variables that gave something that is not a pattern."""
-
-
-class _NoListError(_PatternTypeError):
-    """An anyPattern that is not a list."""
 
 
 def _one(body: Json) -> list[Json]:
     if body is None:
-        raise _PatternTypeError("the pattern didn't resolve to anything")
+        raise PatternTypeError("the pattern didn't resolve to anything")
     return [body]
-
-
-def _several(body: Json) -> list[Json]:
-    from chartkit.go.types import kind_of as json_kind
-
-    if isinstance(body, list):
-        return body
-    if body is None:
-        raise _PatternTypeError("the anyPattern didn't resolve to anything")
-    raise _NoListError(
-        "failed to deserialize anyPattern, expected type array: "
-        f"json: cannot unmarshal {json_kind(body)} into Go value of type []interface {{}}"
-    )
 
 
 class _Cache:

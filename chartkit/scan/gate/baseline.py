@@ -23,7 +23,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, write_tree
 from chartkit.output.yaml_tree_reader import read_tree
-from chartkit.report.outputs import write_over, write_whole
+from chartkit.report.files import write_over, write_whole
 from chartkit.scan.gate import GateOptions
 from chartkit.scan.gate.violation import Violation
 

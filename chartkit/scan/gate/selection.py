@@ -6,8 +6,8 @@ A selector is `KEY:PATTERN`, or the name of a policy; `*` and `?` are wildcards.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final
 
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cluster_policy.autogen import all_rules
@@ -24,16 +24,6 @@ _OF_POLICIES: Final = ("policy", "rule", "category", "severity")
 _OF_OBJECTS: Final = ("kind", "namespace")
 KEYS: Final = (*_OF_POLICIES, *_OF_OBJECTS)
 _CHANGING: Final = frozenset({Phase.MUTATE, Phase.IMAGES})
-
-
-class Standards(Protocol):
-    """The standards whose controls select policies."""
-
-    def names(self) -> Collection[str]:
-        """Return the names of the standards."""
-
-    def controls(self, standard: str) -> Mapping[str, Collection[str]]:
-        """Return the names of the policies of each control of a standard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,53 +193,12 @@ def _nothing(selector: Selector, known: Collection[str]) -> InputError:
         listed = ", ".join(sorted(selector.policies))
         hint = f"its policies are not among those of this scan: {listed}" if listed else None
         return InputError(f"{selector} selects nothing", hint=hint or "no policy covers it")
-    found = ", ".join(sorted(known)[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
+    found = ", ".join(sorted(known)[:SHOWN]) + (" …" if len(known) > SHOWN else "")
     hint = suggestion(selector.pattern, known) or (f"there are {found}" if known else None)
     return InputError(f"{selector} selects nothing", hint=hint)
 
 
-_SHOWN: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class SelectorReader:
-    """A parser of selectors; standards: gives those whose controls may be named."""
-
-    standards: Callable[[], Standards]
-    known: dict[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
-
-    def selection(self, select: Sequence[str], skip: Sequence[str]) -> Selection:
-        """Parse the texts of `--select` and `--skip`; raise InputError."""
-        return Selection(
-            [self._parse("--select", text) for text in select],
-            [self._parse("--skip", text) for text in skip],
-        )
-
-    def _parse(self, option: str, text: str) -> Selector:
-        key, colon, pattern = text.partition(":")
-        if not colon:
-            key, pattern = "policy", text
-        if not pattern:
-            hint = "write KEY:PATTERN, or the name of a policy"
-            raise InputError(f"{option} '{text}' names nothing", hint=hint)
-        if key in KEYS:
-            return Selector(option, key, pattern.lower() if key == "severity" else pattern)
-        if key in self.standards().names():
-            return Selector(option, key, pattern, self._policies(option, key, pattern))
-        known = (*KEYS, *self.standards().names())
-        hint = suggestion(key, known) or f"known are {', '.join(known)}"
-        raise InputError(f"{option} '{text}': there is no key '{key}'", hint=hint)
-
-    def _policies(self, option: str, standard: str, pattern: str) -> frozenset[str]:
-        if standard not in self.known:
-            self.known[standard] = self.standards().controls(standard)
-        controls = self.known[standard]
-        matches = compile_wildcard(pattern)
-        found = [policies for control, policies in controls.items() if matches(control)]
-        if not found:
-            hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:_SHOWN])} …"
-            raise InputError(f"{option} {standard}:{pattern} is not a control", hint=hint)
-        return frozenset(name for policies in found for name in policies)
+SHOWN: Final = 10
 
 
 def selected(

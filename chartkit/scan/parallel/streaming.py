@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from chartkit.documents.input_files import GZIP_CHUNK, gunzipped, is_file
+from chartkit.documents.compressed import GZIP_CHUNK, gunzipped
+from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document
 from chartkit.documents.unread import exclusion, is_unread, unread
 from chartkit.engine import RunnablePolicy

@@ -17,8 +17,9 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
+from chartkit.report.files import write_whole
 from chartkit.report.markdown import markdown_table
-from chartkit.report.outputs import Output, Outputs, parse_all, write_whole
+from chartkit.report.outputs import Output, Outputs, parse_all
 
 POD = Resource(
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}},

@@ -15,8 +15,9 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import FORMATS, ReportOptions, ReportPer, spool
+from chartkit.report.files import write_pieces
 from chartkit.report.model import ResultCache
-from chartkit.report.outputs import Output, Outputs, write_pieces
+from chartkit.report.outputs import Output, Outputs
 from chartkit.report.spool import Spool
 from chartkit.report.text import TextWriter
 

@@ -48,7 +48,7 @@ from chartkit.helm.model import Target as HelmTarget
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.output.atomic_folder import write_together
-from chartkit.report.outputs import with_line_ends
+from chartkit.report.files import with_line_ends
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN, Note, read_inputs
 from chartkit.scan.parallel.pool import in_order

@@ -52,7 +52,7 @@ def migrate_values(
     from chartkit.addons.migrate.values.report import FORMATS
     from chartkit.addons.migrate.values.run import migrate, read_values
     from chartkit.kyverno.versions import parse_version
-    from chartkit.report.outputs import write_over, write_whole
+    from chartkit.report.files import write_over, write_whole
 
     if write and output is not None:
         raise click.UsageError("--write and --output exclude each other")

@@ -1,11 +1,11 @@
-"""One key of an object pattern: what each anchor makes of the value under it."""
+"""Keys of an object pattern with anchors: what each makes of the value under it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
 from chartkit.engine.cluster_policy.pattern.build import (
     LIST,
     Check,
@@ -18,39 +18,12 @@ from chartkit.engine.cluster_policy.pattern.build import (
     unmet_global,
     weight_of,
 )
+from chartkit.engine.cluster_policy.pattern.match import Entry
 from chartkit.go.fmt import go_type
 from chartkit.model import Body, Json
 
-Entry = Callable[[Body, Places, Run], Failure | None]
-"""Compares what an object has under one key; None where it holds."""
-
 _MISSING: Final = object()
 _NO_KEY: Final = "conditional anchor key doesn't exist in the resource"
-
-
-def compile_key(written: str, pattern: Json, spot: Spot) -> Entry:
-    """Compile the check of a key. written: the key as the pattern has it, with its anchor; spot:
-    where the object with the key stands."""
-    anchor = parse_anchor(written)
-    if anchor is not None and anchor.kind in _ANCHORED:
-        return _ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written))
-    if pattern == "*":
-        return _any_value(written, spot)
-    check = spot.key(written, written).check(pattern)
-    return lambda resource, places, run: check(resource.get(written), places, run)
-
-
-def _any_value(key: str, spot: Spot) -> Entry:
-    path = spot.path
-    part = spot.key(key, key).part("*")
-
-    def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
-        if resource.get(key) is not None:
-            return None
-        parent = path.at(places)
-        return Failure(parent, f"{parent}/{key} not found", place=(part, places))
-
-    return entry
 
 
 def _condition(key: str, pattern: Json, spot: Spot) -> Entry:
@@ -165,11 +138,11 @@ def _refuse(spot: Spot, text: str) -> Check:
     return lambda _value, places, _run: Failure(spot.path.at(places), text)
 
 
-_ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot], Entry]]] = {
+ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot], Entry]]] = {
     AnchorKind.CONDITION: _condition,
     AnchorKind.GLOBAL: _global,
     AnchorKind.EXISTENCE: _existence,
     AnchorKind.EQUALITY: _equality,
     AnchorKind.NEGATION: _negation,
 }
-"""`+( )` is not here: in a validate rule it is a key like any other."""
+"""The check of a key by its anchor."""

@@ -5,7 +5,7 @@ Of an object pattern the anchors come first, then the other keys, in Kyverno's o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,7 +30,6 @@ from chartkit.engine.cluster_policy.pattern.build import (
     combine,
     weight_of,
 )
-from chartkit.engine.cluster_policy.pattern.keys import Entry, compile_key
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.fmt import go_sprint, go_type
@@ -195,6 +194,8 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
 
 _TAGS: Final = ("labels", "annotations")
 
+Entry = Callable[[Body, Places, Run], Failure | None]
+"""Compares what an object has under one key; None where it holds."""
 Entries = tuple[Entry, ...]
 
 
@@ -364,3 +365,31 @@ def _compile_entries(pattern: Body, spot: Spot) -> tuple[Entries, Entries]:
         tuple(compile_key(key, pattern[key], spot) for key in first),
         tuple(compile_key(key, pattern[key], spot) for key in then),
     )
+
+
+def compile_key(written: str, pattern: Json, spot: Spot) -> Entry:
+    """Compile the check of a key. written: the key as the pattern has it, with its anchor; spot:
+    where the object with the key stands."""
+    anchor = parse_anchor(written)
+    # `+( )` is in a validate rule a key like any other.
+    if anchor is not None and anchor.kind is not AnchorKind.ADDITION:
+        from chartkit.engine.cluster_policy.pattern.keys import ANCHORED
+
+        return ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written))
+    if pattern == "*":
+        return _any_value(written, spot)
+    check = spot.key(written, written).check(pattern)
+    return lambda resource, places, run: check(resource.get(written), places, run)
+
+
+def _any_value(key: str, spot: Spot) -> Entry:
+    path = spot.path
+    part = spot.key(key, key).part("*")
+
+    def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
+        if resource.get(key) is not None:
+            return None
+        parent = path.at(places)
+        return Failure(parent, f"{parent}/{key} not found", place=(part, places))
+
+    return entry

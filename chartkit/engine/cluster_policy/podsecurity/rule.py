@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.exceptions import PolicyException
+from chartkit.engine.cluster_policy.existing import allow_existing
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, ExceptedHandler
 from chartkit.engine.cluster_policy.podsecurity.checks import (
     CONTROL_OF,
@@ -20,7 +21,6 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Violation, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.cluster_policy.validate import allow_existing
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import extract_images
 from chartkit.engine.context.recorder import Recorder, field_below
@@ -264,3 +264,29 @@ def _path(place: str, kind: str) -> FieldPath:
     place = place.removesuffix(".unknown")
     steps = [int(step) if step.isdigit() else step for step in _STEP.findall(place)]
     return (*spec, *steps[1:])
+
+
+_CONTAINER_CONTROLS: Final = (
+    "Capabilities",
+    "Privileged Containers",
+    "Host Ports",
+    "/proc Mount Type",
+    "Privilege Escalation",
+)
+
+
+_POD_CONTROLS: Final = ("Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types")
+
+
+def control_faults(one: Body, place: str) -> Iterator[str]:
+    """Return the faults of a lifted pod security control, in a rule or an exception."""
+    name = one["controlName"]
+    invalid = f'{place}.controlName: Invalid value: "{name}": exclude.images must '
+    if name in _CONTAINER_CONTROLS and not one.get("images"):
+        yield f"{invalid}be specified for the container level control"
+    elif name in _POD_CONTROLS and one.get("images"):
+        yield f"{invalid}not be specified for the pod level control"
+    if one.get("restrictedField") and not one.get("values"):
+        yield f"{place}.values: Forbidden: values is required"
+    if one.get("values") and not one.get("restrictedField"):
+        yield f"{place}.restrictedField: Forbidden: restrictedField is required"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import ConditionsMalformed, Policy, Rule
 from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
-from chartkit.engine.cluster_policy.policy_check.spec import overrides_fault, spec_faults
+from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
 from chartkit.engine.cluster_policy.policy_check.webhook import (
     IsClusterWide,
     nothing_cluster_wide,
@@ -55,7 +55,7 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
             return fault
     if faults := spec_faults(policy, cluster_wide):
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-    fault = overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
+    fault = _overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
     if fault:
         return fault
     for index, rule in enumerate(rules):
@@ -73,6 +73,15 @@ def _may_have_variables(policy: Policy, rules: Sequence[Rule]) -> bool:
     """Report whether a policy may use variables, or users, which only admissions have."""
     has_users = any(one.has_user for rule in rules for _, one in rule.filters())
     return has_users or any(rule.mutate for rule in rules) or may_vary(policy.resource.body)
+
+
+def _overrides_fault(policy: Policy) -> str | None:
+    has_overrides = any(rule.validate.failure_action_overrides for rule in policy.rules)
+    if policy.namespace or not (has_overrides or policy.failure_action_overrides):
+        return None
+    from chartkit.engine.cluster_policy.policy_check.conflicts import overrides_fault
+
+    return overrides_fault(policy)
 
 
 def _processing_fault(policy: Policy) -> str | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.policy import Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_check.rule import CEL_ONLY, pattern_fault
+from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.model import Json, text_of
+from chartkit.model import Body, Json, text_of
 
 _ONE_PATCH: Final = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
 _STAND_IN: Final = "kyvernojsonpatchvariable"
@@ -108,3 +109,94 @@ def _without_variables(text: str) -> str:
         text = _STAND_IN.join(split_text(text, variables))
         variables = find_variables(text)
     return text
+
+
+_KINDS_OF_PATTERN: Final = "data, clone, cloneList and foreach"
+
+
+def generation_faults(
+    policy: Policy, rule: Rule, place: str, cluster_wide: IsClusterWide
+) -> Iterator[str]:
+    """Return the faults of a rule's `generate`, in Kyverno's words."""
+    body = rule.generate
+    if not body:
+        return
+    clone: Body = body.get("clone") or {}
+    given = (
+        body.get("data") is not None,
+        bool(clone.get("name") or clone.get("namespace")),
+        (body.get("cloneList") or {}).get("kinds") is not None,
+        body.get("foreach") is not None,
+    )
+    if sum(given) > 1:
+        yield (
+            f"{place}: Forbidden: only one of generate patterns({_KINDS_OF_PATTERN}) can be "
+            "specified"
+        )
+        return
+    blocks = [(place, body)]
+    if body.get("foreach") is not None:
+        blocks = [(f"{place}.foreach[{at}]", block) for at, block in enumerate(body["foreach"])]
+    for where, block in blocks:
+        for field, text in _pattern_faults(block, policy, cluster_wide):
+            yield f"{where}.{field}: Forbidden: {text}"
+
+
+def _pattern_faults(
+    body: Body, policy: Policy, cluster_wide: IsClusterWide
+) -> Iterator[tuple[str, str]]:
+    """Yield the faults of a pattern: a field and the text."""
+    namespace = body.get("namespace") or ""
+    if policy.namespace and (fault := _leaves(body, policy, cluster_wide)):
+        yield "namespace", f"target resource scope mismatched: {fault} "
+    if body.get("kind"):
+        is_outside = cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
+        if is_outside is False and not namespace:
+            yield "namespace", "target namespace must be set for a namespaced resource"
+        elif is_outside and namespace:
+            yield "namespace", "target namespace must not be set for a cluster-wide resource"
+    kinds = (body.get("cloneList") or {}).get("kinds") or ()
+    if kinds:
+        for field, text in _clone_list_faults(body["cloneList"], policy, cluster_wide):
+            yield f"cloneList.{field}", text
+        return
+    for key in ("kind", "name", "apiVersion"):
+        if not body.get(key):
+            yield key, f"{key} can not be empty"
+
+
+def _leaves(body: Body, policy: Policy, cluster_wide: IsClusterWide) -> str:
+    """Return how a pattern leaves the policy's own namespace; empty if it does not."""
+    target = f"{body.get('apiVersion') or ''}/{body.get('kind') or ''}"
+    own, clone = policy.resource.namespace, body.get("clone") or {}
+    namespace, source = body.get("namespace") or "", clone.get("namespace") or ""
+    if cluster_wide(target):
+        return f"the target must be a namespaced resource: {target}"
+    refused = "a namespaced policy cannot {} other namespaces, expected: {}, received: {}"
+    if namespace != own:
+        return refused.format("generate resources in", own, namespace)
+    if clone.get("name") and source != own:
+        return refused.format("clone resources from", own, source)
+    return ""
+
+
+def _clone_list_faults(
+    body: Body, policy: Policy, cluster_wide: IsClusterWide
+) -> Iterator[tuple[str, str]]:
+    kinds, namespace, own = body["kinds"], body.get("namespace") or "", policy.resource.namespace
+    for kind in kinds if policy.namespace else ():
+        if cluster_wide(kind):
+            yield "kinds", f"the source in cloneList must be a namespaced resource: {kind}"
+        if namespace != own:
+            text = "a namespaced policy cannot clone resources from other namespace, expected: "
+            yield "namespace", f"{text}{own}, received: {namespace}"
+    scopes = [cluster_wide(kind) for kind in kinds]
+    if {True, False}.issubset(scopes):
+        yield "kinds", "mixed scope of target resources is forbidden"
+    if None in scopes:
+        return
+    if not all(scopes):
+        if not namespace:
+            yield "namespace", "namespace is required for namespaced target resources"
+    elif namespace and not policy.namespace:
+        yield "namespace", "namespace is forbidden for cluster-wide target resources"

@@ -5,136 +5,25 @@ Every fault is found, in the API server's form `path: Kind of fault: what`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import ANNOTATION
 from chartkit.engine.cluster_policy.policy import (
-    ActionOverride,
     Policy,
     ResourceFilter,
     Rule,
     RuleKind,
 )
-from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide, generation_faults
+from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
 from chartkit.engine.kubernetes.definitions import show_path
-from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import Body, Json
 
 if TYPE_CHECKING:
     from chartkit.engine.kubernetes.selectors import LabelSelector
-
-
-def matches_nothing(rule: Rule) -> bool:
-    """Report whether a rule can match nothing at all, as far as Kyverno compares the two blocks."""
-    match, exclude = rule.match, rule.exclude
-    if exclude is None or exclude.all or match.all:
-        return False
-    if match.any and exclude.any:
-        return any(resource_filter in exclude.any for resource_filter in match.any)
-    if _is_unset(rule.body["exclude"]):
-        return False
-    return _takes_all(exclude.direct, match.direct)
-
-
-def _is_unset(exclude: Body) -> bool:
-    """Report whether nothing at all is written in it: an empty list is something to Kyverno."""
-    given = [*(exclude.get("resources") or {}).values()]
-    given += (value for name, value in exclude.items() if name != "resources")
-    return all(value is None or value == "" for value in given)
-
-
-def _takes_all(exclude: ResourceFilter, match: ResourceFilter) -> bool:
-    for unwanted, wanted in (
-        (exclude.roles, match.roles),
-        (exclude.cluster_roles, match.cluster_roles),
-        (exclude.subjects, match.subjects),
-    ):
-        if unwanted and not _covers(unwanted, wanted):
-            return False
-    if exclude.name and not compile_wildcard(exclude.name)(match.name):
-        return False
-    if exclude.names:
-        fits = [compile_wildcard(name) for name in exclude.names]
-        return any(fit(name) for name in match.names for fit in fits)
-    for unwanted, wanted in ((exclude.namespaces, match.namespaces), (exclude.kinds, match.kinds)):
-        if unwanted and not _covers(unwanted, wanted):
-            return False
-    return (
-        _selectors_agree(exclude.selector, match.selector)
-        and _selectors_agree(exclude.namespace_selector, match.namespace_selector)
-        and exclude.annotations == match.annotations
-    )
-
-
-def _covers(unwanted: tuple[object, ...], wanted: tuple[object, ...]) -> bool:
-    return bool(wanted) and all(one in unwanted for one in wanted)
-
-
-def _selectors_agree(exclude: LabelSelector | None, match: LabelSelector | None) -> bool:
-    if exclude is None or match is None:
-        return exclude is match
-    if exclude.expressions and not _covers(exclude.expressions, match.expressions):
-        return False
-    if not exclude.labels:
-        return True
-    return bool(match.labels) and all(
-        exclude.labels.get(name, "") == value for name, value in match.labels.items()
-    )
-
-
-_NAME = "validationFailureActionOverrides"
-
-
-def overrides_fault(policy: Policy) -> str | None:
-    """Return the fault of a ClusterPolicy's overrides, in Kyverno's words."""
-    if policy.namespace:
-        return None
-    for index, rule in enumerate(policy.rules):
-        place = f"spec.rules[{index}].validate.{_NAME}"
-        if fault := _fault(rule.validate.failure_action_overrides, place):
-            return fault
-    return _fault(policy.failure_action_overrides, f"spec.{_NAME}")
-
-
-def _fault(overrides: Sequence[ActionOverride], place: str) -> str | None:
-    named: dict[bool, set[str]] = {True: set(), False: set()}
-    patterns: dict[bool, set[str]] = {True: set(), False: set()}
-    for index, override in enumerate(overrides):
-        where = f"{place}[{index}].namespaces"
-        if not override.action:
-            return "invalid action"
-        enforces = override.action.lower() == "enforce"
-        given = override.namespaces or ()
-        names = {name for name in given if not has_wildcard(name)}
-        if shared := sorted(named[not enforces] & names):
-            return f"conflicting namespaces found in path: {where}: {', '.join(shared)}"
-        patterns[enforces] |= set(given) - names
-        named[enforces] |= names
-        if fault := _wildcard_fault(named, patterns):
-            return f"path: {where}: {fault}"
-    return None
-
-
-def _wildcard_fault(named: dict[bool, set[str]], patterns: dict[bool, set[str]]) -> str | None:
-    for enforces in (True, False):
-        if found := _match(patterns[not enforces], named[enforces]):
-            return f"wildcard pattern '{found[0]}' matches with namespace '{found[1]}'"
-    for enforces in (False, True):
-        if found := _match(patterns[enforces], patterns[not enforces]):
-            return f"wildcard pattern '{found[0]}' conflicts with the pattern '{found[1]}'"
-    return None
-
-
-def _match(patterns: Iterable[str], names: Iterable[str]) -> tuple[str, str] | None:
-    for pattern in sorted(patterns):
-        fits = compile_wildcard(pattern)
-        for name in sorted(names):
-            if fits(name):
-                return pattern, name
-    return None
 
 
 _NAME_LENGTH: Final = 63
@@ -185,7 +74,10 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
     for index, rule in enumerate(policy.rules):
         place = f"spec.rules[{index}]"
         yield from _rule_faults(policy, rule, place)
-        yield from generation_faults(policy, rule, place, cluster_wide)
+        if rule.generate:
+            from chartkit.engine.cluster_policy.policy_check.changes import generation_faults
+
+            yield from generation_faults(policy, rule, place, cluster_wide)
     if policy.namespace and policy.failure_action_overrides:
         yield (
             "spec.validationFailureActionOverrides: Forbidden: Use of "
@@ -233,9 +125,12 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
             f"{place}.imageExtractors: Invalid value: {_shown(body)}: Invalid rule spec for "
             f"rule '{rule.name}', imageExtractors can only be defined for verifyImages rule"
         )
-    if matches_nothing(rule):
-        shown = _shown(rule.body, policy.resource.api_version)
-        yield f"{invalid}: {shown}: Rule is matching an empty set"
+    if rule.exclude is not None:
+        from chartkit.engine.cluster_policy.policy_check.conflicts import matches_nothing
+
+        if matches_nothing(rule):
+            shown = _shown(rule.body, policy.resource.api_version)
+            yield f"{invalid}: {shown}: Rule is matching an empty set"
     root: Json = body
     for path, one in rule.filters():
         where = f"{place}.{show_path(path)}"
@@ -244,6 +139,8 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
     yield from _target_namespace_faults(policy, rule, place)
     security: Body = rule.validate.pod_security or {}
     for index, one in enumerate(security.get("exclude") or ()):
+        from chartkit.engine.cluster_policy.podsecurity.rule import control_faults
+
         where = f"{place}.podSecurity.exclude[{index}]"
         yield from control_faults(one, where)
         name = one["controlName"]
@@ -312,31 +209,9 @@ def _target_namespace_faults(policy: Policy, rule: Rule, place: str) -> Iterator
             )
 
 
-_CONTAINER_CONTROLS: Final = (
-    "Capabilities",
-    "Privileged Containers",
-    "Host Ports",
-    "/proc Mount Type",
-    "Privilege Escalation",
-)
-_POD_CONTROLS: Final = ("Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types")
 _RESTRICTED_CONTROLS: Final = (
     "Volume Types",
     "Privilege Escalation",
     "Running as Non-root",
     "Running as Non-root user",
 )
-
-
-def control_faults(one: Body, place: str) -> Iterator[str]:
-    """Return the faults of a lifted pod security control, in a rule or an exception."""
-    name = one["controlName"]
-    invalid = f'{place}.controlName: Invalid value: "{name}": exclude.images must '
-    if name in _CONTAINER_CONTROLS and not one.get("images"):
-        yield f"{invalid}be specified for the container level control"
-    elif name in _POD_CONTROLS and one.get("images"):
-        yield f"{invalid}not be specified for the pod level control"
-    if one.get("restrictedField") and not one.get("values"):
-        yield f"{place}.values: Forbidden: values is required"
-    if one.get("values") and not one.get("restrictedField"):
-        yield f"{place}.restrictedField: Forbidden: restrictedField is required"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cluster_policy.handler import Checked
-from chartkit.engine.cluster_policy.validate import compile_deny
+from chartkit.engine.cluster_policy.validate_any import compile_deny
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import (

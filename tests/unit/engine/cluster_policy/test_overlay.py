@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.handler import Checked
-from chartkit.engine.cluster_policy.validate import compile_any_pattern, compile_single_pattern
+from chartkit.engine.cluster_policy.validate import compile_single_pattern
+from chartkit.engine.cluster_policy.validate_any import compile_any_pattern
 from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
 from chartkit.model import Json

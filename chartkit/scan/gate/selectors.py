@@ -1,0 +1,63 @@
+"""A parser of the selectors of `--select` and `--skip`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import InputError
+from chartkit.scan.gate.selection import KEYS, SHOWN, Selection, Selector
+from chartkit.suggestions import suggestion
+
+
+class Standards(Protocol):
+    """The standards whose controls select policies."""
+
+    def names(self) -> Collection[str]:
+        """Return the names of the standards."""
+
+    def controls(self, standard: str) -> Mapping[str, Collection[str]]:
+        """Return the names of the policies of each control of a standard."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorReader:
+    """A parser of selectors; standards: those whose controls may be named."""
+
+    standards: Standards
+    known: dict[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+
+    def selection(self, select: Sequence[str], skip: Sequence[str]) -> Selection:
+        """Parse the texts of `--select` and `--skip`; raise InputError."""
+        return Selection(
+            [self._parse("--select", text) for text in select],
+            [self._parse("--skip", text) for text in skip],
+        )
+
+    def _parse(self, option: str, text: str) -> Selector:
+        key, colon, pattern = text.partition(":")
+        if not colon:
+            key, pattern = "policy", text
+        if not pattern:
+            hint = "write KEY:PATTERN, or the name of a policy"
+            raise InputError(f"{option} '{text}' names nothing", hint=hint)
+        if key in KEYS:
+            return Selector(option, key, pattern.lower() if key == "severity" else pattern)
+        if key in self.standards.names():
+            return Selector(option, key, pattern, self._policies(option, key, pattern))
+        known = (*KEYS, *self.standards.names())
+        hint = suggestion(key, known) or f"known are {', '.join(known)}"
+        raise InputError(f"{option} '{text}': there is no key '{key}'", hint=hint)
+
+    def _policies(self, option: str, standard: str, pattern: str) -> frozenset[str]:
+        if standard not in self.known:
+            self.known[standard] = self.standards.controls(standard)
+        controls = self.known[standard]
+        matches = compile_wildcard(pattern)
+        found = [policies for control, policies in controls.items() if matches(control)]
+        if not found:
+            hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:SHOWN])} …"
+            raise InputError(f"{option} {standard}:{pattern} is not a control", hint=hint)
+        return frozenset(name for policies in found for name in policies)

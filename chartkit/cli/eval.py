@@ -153,10 +153,10 @@ def _expression(argument: str) -> tuple[str, str]:
 
     Raise InputError for a file that cannot be read.
     """
-    from chartkit.documents import input_files
+    from chartkit.documents import input_files, streams
 
     if argument == "-":
-        return input_files.read_stdin(sys.stdin), "<stdin>"
+        return streams.read_stdin(sys.stdin), "<stdin>"
     if argument.startswith("@"):
         return input_files.read_text(Path(argument[1:])), argument[1:]
     return argument, _INPUT

@@ -116,7 +116,7 @@ def _source(
 ) -> ClusterSource | None:
     """Return the cluster or recording whose policies are asked; None if there is none. Raise
     InputError for options that do not go together."""
-    from chartkit.scan.cluster_source import ClusterOptions
+    from chartkit.scan.options import ClusterOptions
 
     if env is not None:
         options.policies.require_none_named()

@@ -3,11 +3,10 @@ that a file is in."""
 
 from __future__ import annotations
 
-import codecs
 import os
 import stat
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -42,9 +41,6 @@ def decompressed(content: bytes, location: Location, most: int = LARGEST) -> byt
 
 LARGEST_FILE: Final = 512 << 20
 """Bytes of the largest file that is read."""
-LONGEST_STREAM: Final = 128 << 20
-"""Bytes of the longest text of a pipe, of a device or of standard input."""
-_CHUNK: Final = 1 << 20
 _KINDS: Final = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
@@ -81,9 +77,9 @@ def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
                     # It grows, or has no size. What is asked for at once takes memory at once.
                     content += file.read(most + 1 - len(content))
     except (OSError, ValueError) as error:
-        raise _unreadable(error, location) from None
+        raise unreadable(error, location) from None
     if len(content) > most:
-        raise _too_long(most, location)
+        raise too_long(most, location)
     return content
 
 
@@ -94,7 +90,7 @@ def read_span(path: Path | str, start: int, end: int) -> bytes:
             file.seek(start)
             return file.read(end - start)
     except (OSError, ValueError) as error:
-        raise _unreadable(error, Location(str(path))) from None
+        raise unreadable(error, Location(str(path))) from None
 
 
 def read_text(path: Path | str) -> str:
@@ -111,25 +107,14 @@ def read_text(path: Path | str) -> str:
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
             return decoded(decompressed(read_bytes(path), location), location)
-        if not _is_stream(str(path), status.st_mode):
+        from chartkit.documents.streams import is_stream, streamed
+
+        if not is_stream(str(path), status.st_mode):
             raise _refused(status.st_mode, location)
         with open(path, "rb", buffering=0) as stream:
-            return _streamed(stream.fileno(), location)
+            return streamed(stream.fileno(), location)
     except (OSError, ValueError) as error:
-        raise _unreadable(error, location) from None
-
-
-def read_stdin(stdin: TextIO) -> str:
-    """Return the text on standard input; raise InputError as `read_text` does."""
-    location = Location("<stdin>")
-    try:
-        number = stdin.fileno()
-    except (OSError, ValueError):
-        return stdin.read()
-    try:
-        return _streamed(number, location)
-    except OSError as error:
-        raise _unreadable(error, location) from None
+        raise unreadable(error, location) from None
 
 
 is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
@@ -156,32 +141,6 @@ def refuse_special(path: Path) -> None:
         raise _refused(mode, Location(str(path)))
 
 
-def _is_stream(path: str, mode: int) -> bool:
-    """Report whether a path is an open stream; opening a named pipe would wait for a writer."""
-    is_named = os.path.exists(os.path.realpath(path)) and not path.startswith("/dev/")
-    return stat.S_ISCHR(mode) or (stat.S_ISFIFO(mode) and not is_named)
-
-
-def _streamed(number: int, location: Location) -> str:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    parts: list[str] = []
-    size = 0
-    while True:
-        chunk = os.read(number, _CHUNK)
-        size += len(chunk)
-        if size > LONGEST_STREAM:
-            raise _too_long(LONGEST_STREAM, location)
-        try:
-            part = decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            raise _not_utf8(size - len(chunk) + error.start, location) from None
-        if "\x00" in part:
-            raise InputError("is not text: it holds a NUL byte", location)
-        if not chunk:
-            return _with_newlines("".join(parts))
-        parts.append(part)
-
-
 def decoded(content: bytes, location: Location, start: int = 0) -> str:
     """Return the text of bytes of a file without a byte order mark, with newlines as its only line
     ends; start: of the bytes. Raise InputError for what is not UTF-8, and for a pointer of Git LFS.
@@ -190,21 +149,23 @@ def decoded(content: bytes, location: Location, start: int = 0) -> str:
         message = "is a pointer of Git LFS, and its content is not here"
         raise InputError(message, location, "git lfs pull")
     try:
-        return _with_newlines(content.decode("utf-8-sig"))
+        return with_newlines(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise _not_utf8(start + error.start, location) from None
+        raise not_utf8(start + error.start, location) from None
 
 
-def _with_newlines(text: str) -> str:
+def with_newlines(text: str) -> str:
     """Return a text with newlines as its only line ends, as Python reads text files."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _not_utf8(byte: int, location: Location) -> InputError:
+def not_utf8(byte: int, location: Location) -> InputError:
+    """Return the error of a byte that is not of a text in UTF-8."""
     return InputError(f"is not UTF-8 text (byte {byte})", location, "save the file as UTF-8")
 
 
-def _too_long(most: int, location: Location) -> InputError:
+def too_long(most: int, location: Location) -> InputError:
+    """Return the error of a content of more than most bytes."""
     return InputError(f"is larger than {most >> 20} MiB", location, "split it into several files")
 
 
@@ -215,7 +176,8 @@ def _refused(mode: int, location: Location) -> InputError:
     return InputError(f"is {kind}, not a file", location, _STREAM_HINT)
 
 
-def _unreadable(error: OSError | ValueError, location: Location) -> InputError:
+def unreadable(error: OSError | ValueError, location: Location) -> InputError:
+    """Return the error of a path that cannot be opened."""
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", location)
     if isinstance(error, OSError):

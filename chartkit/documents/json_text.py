@@ -6,14 +6,20 @@ beyond float64, half of a surrogate pair (U+FFFD in Go).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
 from json.decoder import WHITESPACE  # type: ignore[attr-defined]
 from typing import Any, Final, NoReturn
 
-from chartkit.documents.yaml_builder import fit_integer, whole
-from chartkit.model import Json
+import yaml
+
+from chartkit.documents.places import Extent
+from chartkit.documents.reader import Document, Source
+from chartkit.documents.yaml_builder import MAX_DEPTH, depth, fit_integer, whole
+from chartkit.errors import InputError
+from chartkit.model import Json, Location
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LONGEST_INTEGER: Final = 309
@@ -98,3 +104,43 @@ def _constant(text: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(
     parse_int=_integer, parse_float=lambda text: whole(finite(text)), parse_constant=_constant
 )
+
+
+def read_json(source: Source) -> list[Document] | None:
+    """Return the document of a JSON text, or those of NDJSON; None if it is neither."""
+    from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
+
+    try:
+        try:
+            values = [(parse_json(source.text), 0, len(source.text))]
+        except NumberError:
+            raise
+        except ValueError:
+            values = parse_sequence(source.text)
+    except NumberError as error:
+        hint = "JSON has finite numbers alone; quote what is a text"
+        raise InputError(str(error), _number_place(source, error.token), hint) from None
+    except ValueError:
+        return None
+    documents, line, before = [], 1, 0
+    for body, start, end in values:
+        begin = source.text.index("{", start)
+        line += source.text.count("\n", before, begin)
+        before = begin
+        if depth(body) > MAX_DEPTH:
+            message = f"is nested deeper than {MAX_DEPTH} levels"
+            raise InputError(message, Location(source.file, line))
+        extent = Extent(start, end, source.lines + line, is_json=True)
+        documents.append(Document(body, source, extent))
+    return documents
+
+
+def _number_place(source: Source, token: str) -> Location:
+    """Return the place of a number in a text of JSON."""
+    # JSON that YAML does not take has places up to there.
+    with contextlib.suppress(yaml.YAMLError):
+        for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == token:
+                mark: Any = event.start_mark
+                return Location(source.file, mark.line + 1, mark.column + 1)
+    return Location(source.file, 1)

@@ -19,7 +19,7 @@ import yaml
 from chartkit.documents import input_files
 from chartkit.documents.block_style import read_documents
 from chartkit.documents.places import Extent, extents, finder
-from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
+from chartkit.documents.yaml_builder import build_documents
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, Resource, pointer_of
 
@@ -167,7 +167,9 @@ def read_source(path: Path | str) -> str:
 
 def read_stdin(stdin: TextIO) -> list[Document]:
     """Return the documents on standard input; raise InputError as `read_file` does."""
-    return read_text(input_files.read_stdin(stdin), "<stdin>")
+    from chartkit.documents import streams
+
+    return read_text(streams.read_stdin(stdin), "<stdin>")
 
 
 def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]:
@@ -176,7 +178,9 @@ def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]
     source = Source(file, text, lines)
     try:
         if text.lstrip()[:1] == "{":
-            documents = _read_json(source)
+            from chartkit.documents.json_text import read_json
+
+            documents = read_json(source)
             if documents is not None:
                 return documents
         built = read_documents(text, file, lines)
@@ -249,43 +253,3 @@ def _hint(document: Document) -> str:
 
 def _is_named(body: Body, key: str) -> bool:
     return isinstance(body.get(key), str) and bool(body[key])
-
-
-def _read_json(source: Source) -> list[Document] | None:
-    """Return the document of a JSON text, or those of NDJSON; None if it is neither."""
-    from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
-
-    try:
-        try:
-            values = [(parse_json(source.text), 0, len(source.text))]
-        except NumberError:
-            raise
-        except ValueError:
-            values = parse_sequence(source.text)
-    except NumberError as error:
-        hint = "JSON has finite numbers alone; quote what is a text"
-        raise InputError(str(error), _number_place(source, error.token), hint) from None
-    except ValueError:
-        return None
-    documents, line, before = [], 1, 0
-    for body, start, end in values:
-        begin = source.text.index("{", start)
-        line += source.text.count("\n", before, begin)
-        before = begin
-        if depth(body) > MAX_DEPTH:
-            message = f"is nested deeper than {MAX_DEPTH} levels"
-            raise InputError(message, Location(source.file, line))
-        extent = Extent(start, end, source.lines + line, is_json=True)
-        documents.append(Document(body, source, extent))
-    return documents
-
-
-def _number_place(source: Source, token: str) -> Location:
-    """Return the place of a number in a text of JSON."""
-    # JSON that YAML does not take has places up to there.
-    with contextlib.suppress(yaml.YAMLError):
-        for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == token:
-                mark: Any = event.start_mark
-                return Location(source.file, mark.line + 1, mark.column + 1)
-    return Location(source.file, 1)

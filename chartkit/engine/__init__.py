@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from chartkit.engine.configuration import Configuration as Configuration
     from chartkit.engine.configuration import Reason as Reason
     from chartkit.engine.configuration import read_configuration as read_configuration
-    from chartkit.engine.evaluation import PolicyResponse as PolicyResponse
     from chartkit.engine.evaluation import evaluate as evaluate
-    from chartkit.engine.evaluation import explain as explain
-    from chartkit.engine.evaluation import respond as respond
     from chartkit.engine.policies import NO_ATTACHMENTS as NO_ATTACHMENTS
     from chartkit.engine.policies import PolicyAttachments as PolicyAttachments
     from chartkit.engine.policies import RunnablePolicy as RunnablePolicy
@@ -36,11 +33,14 @@ if TYPE_CHECKING:
     from chartkit.engine.request import Request as Request
     from chartkit.engine.request import User as User
     from chartkit.engine.request import as_submitted as as_submitted
+    from chartkit.engine.responses import PolicyResponse as PolicyResponse
+    from chartkit.engine.responses import explain as explain
+    from chartkit.engine.responses import respond as respond
 
 _NAMES: Final = {
     "cleanup": ("Cleaner", "Deletion", "plan_deletions"),
     "configuration": ("Configuration", "Reason", "read_configuration"),
-    "evaluation": ("PolicyResponse", "evaluate", "explain", "respond"),
+    "evaluation": ("evaluate",),
     "policies": (
         "NO_ATTACHMENTS",
         "RunnablePolicy",
@@ -53,6 +53,7 @@ _NAMES: Final = {
         "sorted_out",
     ),
     "ports.world": ("OFFLINE", "World"),
+    "responses": ("PolicyResponse", "explain", "respond"),
     "request": ("as_submitted", "AUDIT", "ENFORCE", "Operation", "Phase", "Request", "User"),
 }
 MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}

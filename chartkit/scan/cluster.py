@@ -38,7 +38,8 @@ from chartkit.network.cluster.recording import RecordedSource, recorder, service
 from chartkit.network.cluster.source import Source
 from chartkit.network.cluster.world import live_world
 from chartkit.report import ReportOptions
-from chartkit.scan.cluster_source import ClusterOptions, ClusterSource
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.options import ClusterOptions
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.scan.reporting import Reporting, ScanReport, require_policies
 from chartkit.scan.requests import (

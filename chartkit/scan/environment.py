@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chartkit.engine import NO_ATTACHMENTS, PolicyAttachments, RunnablePolicy, read_exceptions
 from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
-from chartkit.scan.gate.violation import VIOLATIONS
+from chartkit.scan.gate import VIOLATIONS
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.wording import abridged
 

@@ -21,7 +21,7 @@ from chartkit.engine.kubernetes.kinds import (
 from chartkit.engine.kubernetes.served import kind_fault
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.report.text.layout import OBJECT_RULE
-from chartkit.scan.gate.violation import ANNOTATION
+from chartkit.scan.gate import ANNOTATION
 from chartkit.suggestions import did_you_mean, nearest, suggestion
 from chartkit.wording import counted
 

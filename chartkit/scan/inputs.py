@@ -131,7 +131,7 @@ def read_inputs(
     """
     paths = included(matching(paths), excluded)
     options = chart or ChartOptions()
-    found = _read_each(
+    found = read_each(
         paths,
         lambda path, rows: _read_input(path, stdin, rows, options, reads, excluded),
         no_object if reads is None else None,
@@ -153,7 +153,7 @@ def _has_chart(paths: Sequence[str]) -> bool:
     return any(map(has_chart, paths))
 
 
-def _read_each(
+def read_each(
     paths: Sequence[str],
     read: Callable[[str, Note], list[Resource]],
     empty: Callable[[str], InputError] | None,
@@ -245,46 +245,6 @@ def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> li
 _AS_OBJECTS: Final = "kubectl get -o json or -o yaml gives objects"
 
 
-def read_payloads(paths: Sequence[str], stdin: TextIO, note: Note) -> list[Resource]:
-    """Return the documents at paths, each a mapping of JSON or YAML but not a Kubernetes object.
-
-    note: called with a row for each file that cannot be read or has a document that is not a
-    mapping. Raise InputError for a sole path of that kind, or without documents.
-    """
-    return _read_each(
-        matching(paths),
-        lambda path, rows: _payloads_at(path, stdin, rows),
-        lambda path: InputError("holds no document", Location(path)),
-        note,
-    )
-
-
-def _payloads_at(path: str, stdin: TextIO, note: Note) -> list[Resource]:
-    if path == STDIN:
-        return _payloads(read_stdin(stdin))
-    where = existing(Path(path))
-    if not where.is_dir():
-        return _payloads(read_file(where))
-    from chartkit.scan.folders import walk
-
-    found: list[Resource] = []
-    for file in walk(where, note):
-        try:
-            found += [] if file.is_dir() else _payloads(read_file(file))
-        except UNREADABLE as error:
-            note(unread_at(Location(str(file)), error))
-    return found
-
-
-def _payloads(documents: Iterable[Document]) -> list[Resource]:
-    found: list[Resource] = []
-    for document in documents:
-        if not isinstance(document.body, dict):
-            raise InputError("must be a mapping", document.location)
-        found.append(Resource(document.body, document.location))
-    return found
-
-
 def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
     """Return the CustomResourceDefinitions of files, folders and charts; note: called with a row
     for each that cannot be read. Raise InputError for a sole path that cannot be read or has none.
@@ -302,7 +262,7 @@ def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
             found = objects_of(read_file(where))
         return list(filter(is_definition, found))
 
-    return _read_each(
+    return read_each(
         matching(paths),
         definitions,
         lambda path: InputError("holds no CustomResourceDefinition", Location(path)),

@@ -6,14 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chartkit.errors import InputError
-from chartkit.scan.cluster_source import ClusterOptions
 from chartkit.scan.gate import GateOptions
 from chartkit.scan.inputs import STDIN, is_remote, matching
 from chartkit.scan.reporting import OutputOptions
 from chartkit.scan.requests import RequestOptions
 from chartkit.scan.run import RunOptions
+
+if TYPE_CHECKING:
+    from chartkit.scan.cluster_source import ClusterSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,3 +153,46 @@ def _require_no_cluster(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value:
             raise InputError(f"{name} needs --cluster, or a recording of one as PATH")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """Options of a scan of a live cluster, or of a recording of one; context: of the kubeconfig;
+    record: the folder to record into; policies_from: `cluster` or a recording, whose policies judge
+    files."""
+
+    cluster: bool = False
+    context: str | None = None
+    cluster_policies: bool = False
+    reports: bool = False
+    fail_on_differences: bool = False
+    record: Path | None = None
+    policies_from: str | None = None
+
+    @property
+    def compares_reports(self) -> bool:
+        """True if the cluster's reports are compared with the results."""
+        return self.reports or self.fail_on_differences
+
+    def source(self, recording: Path | None, namespace: str) -> ClusterSource:
+        """Return what to read; raise InputError for options of a live cluster with a recording."""
+        from chartkit.scan.cluster_source import ClusterSource
+
+        self._require_live(recording)
+        return ClusterSource(self.context, recording, namespace, self.record)
+
+    def policies_source(self) -> ClusterSource:
+        """Return the cluster or recording whose policies judge files, by `--policies-from`; raise
+        InputError for what is neither."""
+        from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded
+
+        given = self.policies_from or ""
+        if given == LIVE:
+            return ClusterSource(self.context, None, "", self.record)
+        source = recorded(given)
+        self._require_live(source.recording)
+        return source
+
+    def _require_live(self, recording: Path | None) -> None:
+        if recording is not None and (self.context or self.record):
+            raise InputError("--context and --record are for a live cluster, not for a recording")

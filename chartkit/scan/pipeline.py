@@ -14,9 +14,9 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from chartkit.documents.input_files import is_folder
 from chartkit.errors import TerminatedError
 from chartkit.model import Resource
-from chartkit.scan.cluster_source import recordings_among
 from chartkit.scan.gate import GateOptions, require_baseline
 from chartkit.scan.gate.selection import Selection
 from chartkit.scan.inputs import STDIN
@@ -82,7 +82,7 @@ def scan(
         honoured = options.gate.suppressions and environment.suppressions
         options = replace(options, gate=replace(options.gate, suppressions=honoured))
     inputs, run, cluster = options.request.inputs, options.run, options.cluster
-    recordings = recordings_among(inputs.paths)
+    recordings = _recordings(inputs.paths)
     options.require_combinable(environment is not None, recordings)
     policies = (options.request.policies.named_policies, cluster.policies_from)
     is_default = environment is None and not any((*policies, cluster.cluster_policies, run.is_json))
@@ -244,6 +244,14 @@ def _changes(
 
     deciding = (*options.deciding(), *(environment.sources if environment is not None else ()))
     return Changes(options.request.inputs.paths, deciding, revision, past)
+
+
+def _recordings(paths: Sequence[str]) -> list[Path]:
+    if not any(map(is_folder, paths)):
+        return []
+    from chartkit.scan.cluster_source import recordings_among
+
+    return recordings_among(paths)
 
 
 def _selection(options: GateOptions, standards: Callable[[], Standards]) -> Selection:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import filterfalse, product
+from itertools import filterfalse
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,7 +33,6 @@ from chartkit.model import (
     Resource,
     Severity,
     mapping_at,
-    mappings_at,
 )
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_PROFILE
@@ -46,9 +44,6 @@ if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner
 
 _POLICY_FILE = "policy.yaml"
-_TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
-_CHAINSAW_FILES = ("chainsaw-test.yaml", "chainsaw-test.yml")
-_TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 Namespaces = Mapping[str, Mapping[str, str]]
 Compiler: TypeAlias = Callable[[Resource, PolicyAttachments], "RunnablePolicy | Cleaner"]
@@ -261,17 +256,6 @@ def compile_all(
     return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found), around=given)
 
 
-def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield diagnostics with an error for each reason to refuse a policy that Kyverno's webhook has
-    and its engine does not: for the authors of policies, who have nothing to scan."""
-    for diagnostic in found:
-        is_refused = diagnostic.rule_id in _REFUSED and diagnostic.severity is Severity.WARNING
-        yield replace(diagnostic, severity=Severity.ERROR) if is_refused else diagnostic
-
-
-_REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
-
-
 def _names(found: Sequence[Resource], known: CustomNames) -> CustomNames:
     """Return the names of custom kinds, of those too that are defined among resources."""
     defined = [resource for resource in found if is_definition(resource)]
@@ -305,6 +289,7 @@ def read_policies(
             return _of_profile(str(path.absolute()), parameters, policy_type), True
         return _policies_of(documents), False
     from chartkit.scan.folders import render_inputs, unread_file, walk
+    from chartkit.scan.policy_files import is_test_file
 
     found: list[Resource] = []
     for file in walk(path, note):
@@ -319,28 +304,6 @@ def read_policies(
         except UNREADABLE as error:
             note(unread_file(file, error))
     return found, False
-
-
-def is_test_file(file: Path) -> bool:
-    """Report whether a file is of a test of policies: its policies are not meant themselves."""
-    if file.name in _TEST_FILES or _TEST_FOLDERS.intersection(file.parts):
-        return True
-    return file.name in _expected_files(file.parent)
-
-
-def _expected_files(folder: Path) -> frozenset[str]:
-    """Return the files of a folder that its Chainsaw test compares objects with: they have parts of
-    objects."""
-    names: set[str] = set()
-    for test in filter(Path.is_file, (folder / name for name in _CHAINSAW_FILES)):
-        with suppress(*UNREADABLE):
-            for document in read_file(test):
-                steps = mappings_at(document.body, "spec", "steps")
-                operations = (one for step in steps for one in mappings_at(step, "try"))
-                for operation, key in product(operations, ("assert", "error")):
-                    if isinstance(file := mapping_at(operation, key).get("file"), str):
-                        names.add(file)
-    return frozenset(names)
 
 
 def _is_of_library(file: Path) -> bool:
@@ -364,18 +327,6 @@ def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) ->
     from chartkit.project.settings import PolicyType
 
     return list(filled_profile(name, parameters, PolicyType(policy_type)))
-
-
-def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """Return the policies of a profile, by the path of its file."""
-    from chartkit.helm import backend as helm
-
-    # Helm starts while the profile is read.
-    helm.start()
-    from chartkit.charts.policies.chart import render_profile
-    from chartkit.project.settings import PolicyType
-
-    return list(render_profile(reference, parameters, PolicyType(policy_type)))
 
 
 def _is_profile(document: Document) -> bool:
@@ -436,3 +387,26 @@ def _facts(compiled: RunnablePolicy, namespaces: Namespaces) -> PolicyFacts:
         description=annotations.get("policies.kyverno.io/description", ""),
         body=compiled.policy.resource.body,
     )
+
+
+def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield diagnostics with an error for each reason to refuse a policy that Kyverno's webhook has
+    and its engine does not: for the authors of policies, who have nothing to scan."""
+    for diagnostic in found:
+        is_refused = diagnostic.rule_id in _REFUSED and diagnostic.severity is Severity.WARNING
+        yield replace(diagnostic, severity=Severity.ERROR) if is_refused else diagnostic
+
+
+_REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
+
+
+def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
+    """Return the policies of a profile, by the path of its file."""
+    from chartkit.helm import backend as helm
+
+    # Helm starts while the profile is read.
+    helm.start()
+    from chartkit.charts.policies.chart import render_profile
+    from chartkit.project.settings import PolicyType
+
+    return list(render_profile(reference, parameters, PolicyType(policy_type)))

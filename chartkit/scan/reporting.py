@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import OFFLINE
-from chartkit.engine.ports.world import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
@@ -33,6 +32,7 @@ from chartkit.scan.run import ScanContext
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
+    from chartkit.engine.ports.timings import Timings
     from chartkit.scan.gate.baseline import BaselineMatcher
     from chartkit.scan.why.report import ScanReasons
 
@@ -218,7 +218,7 @@ class ScanReport:
         self._uses_default = reporting.uses_default
         self._has_text = Output("text") in outputs
         self._asks_registries = requests.inputs.registry is not None
-        self._timings = Timings() if options.timings else None
+        self._timings = _timings() if options.timings else None
         self._reasons = _reasons() if options.why else None
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
@@ -334,6 +334,12 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _timings() -> Timings:
+    from chartkit.engine.ports.timings import Timings
+
+    return Timings()
 
 
 def _rows(deletions: Sequence[Deletion] | None) -> Sequence[Body] | None:

@@ -27,7 +27,6 @@ from chartkit.scan.inputs import (
     matching,
     read_crds,
     read_inputs,
-    read_payloads,
 )
 from chartkit.scan.policies import PolicyOptions, PolicySet, load_policies
 from chartkit.scan.run import Completion, ScanContext, namespace_labels, namespaces_among
@@ -297,6 +296,8 @@ def _identity(resource: Resource) -> tuple[str, str, str]:
 
 
 def _load_payloads(options: RequestOptions, stdin: TextIO, note: Note) -> list[Resource]:
+    from chartkit.scan.payloads import read_payloads
+
     if options.inputs.api_defaults:
         raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
     with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):

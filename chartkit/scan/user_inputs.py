@@ -5,19 +5,14 @@ What answers for a cluster is imported for policies that look at more than their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from chartkit.documents.reader import (
     Document,
-    Source,
-    empty_document,
-    read_file,
-    read_source,
-    read_text,
 )
 from chartkit.engine import (
     OFFLINE,
@@ -37,9 +32,7 @@ from chartkit.model import Location, Resource
 from chartkit.scan.inputs import Note, existing, is_remote
 
 if TYPE_CHECKING:
-    from chartkit.engine.context.global_context import GlobalContextEntry
-
-CLI_GROUP: Final = "cli.kyverno.io/"
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +46,10 @@ class RegistryOptions:
     registry_cache: Path | None
     trusted_root: Path | None
 
-
-_REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
-    "--registry-mirror": lambda options: options.registry_mirrors,
-    "--registry-ca": lambda options: options.registry_authorities,
-    "--registry-plain-http": lambda options: options.registry_plain,
-    "--registry-cache": lambda options: options.registry_cache,
-    "--trusted-root": lambda options: options.trusted_root,
-}
+    @property
+    def are_default(self) -> bool:
+        """Report whether none of them is given."""
+        return not any(getattr(self, each.name) for each in fields(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +139,7 @@ class UserInputs:
         from chartkit.engine.cli_files.world import UserGlobalContext, partial_api
         from chartkit.network.cluster.cleaning import ScannedSecrets
         from chartkit.network.verifiers import blob_verifier
+        from chartkit.scan.user_settings import context_entries
 
         bodies = [
             *self.context.resources,
@@ -161,84 +151,8 @@ class UserInputs:
             self.registry.learn(bodies)
         blobs = blob_verifier(keys, self.signatures)
         world = replace(self.given, api=partial_api(bodies, custom), blobs=blobs)
-        entries = UserGlobalContext(entries=_context_entries(found), world=world)
+        entries = UserGlobalContext(entries=context_entries(found), world=world)
         return replace(world, global_context=entries)
-
-
-def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
-    """Return the GlobalContextEntries among objects; raise CompileError for an invalid one."""
-    from chartkit.engine.context.global_context import (
-        is_global_context_entry,
-        read_global_context_entry,
-    )
-
-    return [read_global_context_entry(one) for one in found if is_global_context_entry(one)]
-
-
-def read_user_inputs(
-    values: Sequence[Path | Document],
-    settings: Sequence[str],
-    user_info: Path | None,
-    context: Path | None = None,
-) -> UserInputs:
-    """Read the files that the user names; raise InputError.
-
-    values: files, or what was read already, of kind Values (cli.kyverno.io) give variables and
-    namespace labels, all others are values files of charts; settings: `name=value`.
-    """
-    if not (values or settings or user_info or context):
-        return UserInputs()
-    from chartkit.engine.cli_files.user_files import (
-        read_context,
-        read_settings,
-        read_user_info,
-        read_values,
-    )
-
-    charts: list[Path | Document] = []
-    kyverno: list[Document] = []
-    for given_values in values:
-        document = _kyverno_values(given_values)
-        if document is None:
-            charts.append(given_values)
-        else:
-            kyverno.append(document)
-    if len(kyverno) > 1:
-        raise InputError("is a second file of Kyverno's values", kyverno[1].location, "merge them")
-    given = read_settings([part for text in settings for part in text.split(",")])
-    if len(given) < len(settings):
-        raise InputError("--set takes NAME=VALUE, for names outside request.object")
-    read = NO_VALUES
-    if kyverno or given:
-        body, location = (
-            (kyverno[0].body, kyverno[0].location) if kyverno else (None, Location("--set"))
-        )
-        read = read_values(body, location, given)
-    user, objects = None, NO_CONTEXT
-    if user_info is not None:
-        document = _document(user_info)
-        user = read_user_info(document.body, document.location)
-    if context is not None:
-        objects = read_context(_document(context))
-    return UserInputs(read, tuple(charts), user, objects)
-
-
-def _kyverno_values(values: Path | Document) -> Document | None:
-    documents = [values] if isinstance(values, Document) else read_file(values)
-    for document in documents:
-        body = document.body
-        version = body.get("apiVersion") if isinstance(body, dict) else None
-        if isinstance(version, str) and version.startswith(CLI_GROUP):
-            return document
-    return None
-
-
-def _document(path: Path) -> Document:
-    """Return the first document of a file; raise InputError for an empty one."""
-    documents = read_file(path)
-    if not documents:
-        raise InputError("is empty", Location(str(path)))
-    return documents[0]
 
 
 def read_exceptions(
@@ -272,58 +186,22 @@ def exception_objects(
 def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
     """Load the user's settings for requests, with the registries and services that may be called;
     raise InputError."""
+    registry, hosts = options.registry, options.network.allowed_hosts
+    given = (options.values, options.settings, options.userinfo, options.context_file, hosts)
+    if not any(given) and registry.are_default:
+        return UserInputs()
+    from chartkit.scan.user_settings import read_user_inputs, values_of, with_registries
+
     inputs = read_user_inputs(
-        [_values(text, options.network, note) for text in options.values],
+        [values_of(text, options.network, note) for text in options.values],
         options.settings,
         options.userinfo,
         options.context_file,
     )
-    inputs = _with_registries(inputs, options.registry)
-    if not options.network.allowed_hosts:
+    inputs = with_registries(inputs, registry)
+    if not hosts:
         return inputs
     from chartkit.network.http.connections import read_hosts
     from chartkit.network.services import Services
 
-    return replace(inputs, services=Services(read_hosts(options.network.allowed_hosts)))
-
-
-def _values(text: str, network: NetworkOptions, note: Note) -> Path | Document:
-    """Return a values file, or the document that a URL answers; raise InputError."""
-    if not is_remote(text):
-        return Path(text)
-    from chartkit.scan.remote import RemotePaths
-    from chartkit.schemas.json_schema import require_single_keys
-
-    remote = RemotePaths(network.allowed_hosts, note)
-    with remote.naming():
-        [file] = remote.local([text])
-        content = read_source(file)
-    name = remote.name(file)
-    documents = read_text(content, name)
-    if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
-    document = documents[0] if documents else empty_document(Source(name, content))
-    require_single_keys(document)
-    return document
-
-
-def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:
-    if not options.asks_registries:
-        for option, value in _REFINING.items():
-            if value(options):
-                message = f"{option} has no effect: registries are not asked"
-                raise InputError(message, hint="add --registry")
-        return inputs
-    from chartkit.network.registry.images import Registries
-    from chartkit.network.registry.settings import read_settings
-    from chartkit.network.verifiers import image_verifier
-
-    settings = read_settings(
-        options.registry_mirrors,
-        options.registry_plain,
-        options.registry_authorities,
-        options.registry_cache,
-    )
-    registries = Registries(settings)
-    signatures = image_verifier(registries, options.trusted_root)
-    return replace(inputs, registry=registries, signatures=signatures)
+    return replace(inputs, services=Services(read_hosts(hosts)))

@@ -29,7 +29,7 @@ from chartkit.engine import (
 from chartkit.engine.cli_files.world import partial_api
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
-from chartkit.scan.gate.violation import written_rule
+from chartkit.scan.gate import written_rule
 
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
 _AT: Final = datetime(2030, 1, 1, tzinfo=UTC)

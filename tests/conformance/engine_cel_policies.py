@@ -13,7 +13,7 @@ from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cli_files.admissions import Admissions, UserContext
 from chartkit.engine.cli_files.user_files import read_context, read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
-from chartkit.engine.evaluation import evaluate, explain
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
     RunnablePolicy,
@@ -25,6 +25,7 @@ from chartkit.engine.policies import (
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Request, as_submitted
+from chartkit.engine.responses import explain
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from tests.conformance.engine_policies import resource_of, rows_differ, user_of

@@ -15,9 +15,9 @@ from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
-from chartkit.engine.evaluation import explain
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import as_submitted
+from chartkit.engine.responses import explain
 from chartkit.engine.why import Asked, Decision, RuleDecision
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Json, Location, Resource, Status, pointer_steps

@@ -19,8 +19,8 @@ from chartkit.errors import InputError
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.model import Json, mapping_at, text_of
 from chartkit.scan.exceptions.written import exception_of
+from chartkit.scan.gate import ANNOTATION, written_rule
 from chartkit.scan.gate.suppressions import Suppression
-from chartkit.scan.gate.violation import ANNOTATION, written_rule
 
 _MOST: Final = 3
 

@@ -13,7 +13,7 @@ from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at, mappings_at
-from chartkit.scan.gate.violation import written_rule
+from chartkit.scan.gate import written_rule
 from chartkit.scan.policies import compile_one
 from chartkit.scan.run import ScanContext, run_scan
 

@@ -17,9 +17,9 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
 from chartkit.report.model import resource_id
 from chartkit.scan.exceptions.model import TTL
+from chartkit.scan.gate import has_suppressions, written_rule
 from chartkit.scan.gate.selection import rule_names
 from chartkit.scan.gate.suppressions import SUPPRESSION, Suppression, read_suppressions
-from chartkit.scan.gate.violation import has_suppressions, written_rule
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import run_scan
 

@@ -6,8 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from chartkit.errors import InputError
+from chartkit.model import Resource, Status, mapping_at
+
+VIOLATIONS: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
+ANNOTATION: Final = "chartkit.dev/suppress"
+_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 
 
 class Threshold(StrEnum):
@@ -51,3 +57,16 @@ def require_baseline(options: GateOptions) -> None:
     for option, is_given in given.items():
         if is_given and options.baseline is None:
             raise InputError(f"{option} needs a baseline", hint="name it with --baseline FILE")
+
+
+def written_rule(rule: str) -> str:
+    """Return the name of a rule as its policy has it, without Kyverno's prefixes for the forms for
+    pod controllers."""
+    for prefix in _AUTOGEN:
+        rule = rule.removeprefix(prefix)
+    return rule
+
+
+def has_suppressions(resource: Resource) -> bool:
+    """Report whether an object has the annotation."""
+    return ANNOTATION in mapping_at(resource.body, "metadata", "annotations")

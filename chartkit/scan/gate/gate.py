@@ -13,21 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status
 from chartkit.report import PolicyFacts
 from chartkit.report.model import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
-from chartkit.scan.gate import GateOptions, Threshold
+from chartkit.scan.gate import VIOLATIONS, GateOptions, Threshold, has_suppressions
 from chartkit.scan.gate.selection import PolicyTraits, Selection, selected
-from chartkit.scan.gate.violation import (
-    VIOLATIONS,
-    Violation,
-    has_suppressions,
-    kind_and_namespace,
-    object_name,
-    violations_of,
-)
 from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.scan.gate.baseline import BaselineMatcher
     from chartkit.scan.gate.suppressions import Suppression
+    from chartkit.scan.gate.violation import Violation
 
 _FAILING: Final = frozenset({Status.FAIL, Status.ERROR})
 DEFINITION: Final = "CustomResourceDefinition"
@@ -65,6 +58,8 @@ class Acceptor:
             found.update(self._suppressed(resource, results))
         if self.matcher is None:
             return found or NONE_ACCEPTED
+        from chartkit.scan.gate.violation import violations_of
+
         for position, result in enumerate(results):
             if result.status in VIOLATIONS and position not in found:
                 known = self.matcher.match(list(violations_of(resource, result)))
@@ -174,6 +169,8 @@ class Gate:
         if self._selection:
             results = selected(self._selection, self._traits, resource, results)
         if self.acceptor.matcher is not None:
+            from chartkit.scan.gate.violation import object_name
+
             self.objects.add(object_name(resource))
         accepted = self.acceptor.accepted(resource, results)
         tally = self.tally
@@ -196,6 +193,8 @@ class Gate:
     def looked_at(self, violation: Violation, is_partial: bool = False) -> bool:
         """Report whether the run would have found a violation; is_partial: whether it looks only at
         some of the objects."""
+        from chartkit.scan.gate.violation import kind_and_namespace
+
         if is_partial and violation.object not in self.objects:
             return False
         select = self._selection

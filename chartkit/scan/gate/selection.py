@@ -14,11 +14,9 @@ from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.request import Phase
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report import PolicyFacts
-from chartkit.scan.gate.violation import written_rule
-from chartkit.suggestions import suggestion
+from chartkit.scan.gate import written_rule
 
 _OF_POLICIES: Final = ("policy", "rule", "category", "severity")
 _OF_OBJECTS: Final = ("kind", "namespace")
@@ -173,32 +171,23 @@ class Selection:
                 continue
             known = traits.known(selector.key if selector.key in _OF_POLICIES else "policy")
             if not _matches(selector, known):
-                raise _nothing(selector, known)
+                from chartkit.scan.gate.selectors import selects_nothing
+
+                raise selects_nothing(selector, known)
 
     def require_objects(self) -> None:
         """Raise InputError for a selector of objects that matched none of those seen."""
         for selector in self.selectors:
             if selector in self._unseen:
-                raise _nothing(selector, self._seen[selector.key] - {""})
+                from chartkit.scan.gate.selectors import selects_nothing
+
+                raise selects_nothing(selector, self._seen[selector.key] - {""})
 
 
 def _matches(selector: Selector, values: Iterable[str]) -> bool:
     if selector.key in KEYS:
         return selector.matches(values)
     return not selector.policies.isdisjoint(values)
-
-
-def _nothing(selector: Selector, known: Collection[str]) -> InputError:
-    if selector.key not in KEYS:
-        listed = ", ".join(sorted(selector.policies))
-        hint = f"its policies are not among those of this scan: {listed}" if listed else None
-        return InputError(f"{selector} selects nothing", hint=hint or "no policy covers it")
-    found = ", ".join(sorted(known)[:SHOWN]) + (" …" if len(known) > SHOWN else "")
-    hint = suggestion(selector.pattern, known) or (f"there are {found}" if known else None)
-    return InputError(f"{selector} selects nothing", hint=hint)
-
-
-SHOWN: Final = 10
 
 
 def selected(

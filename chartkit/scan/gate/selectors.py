@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import InputError
-from chartkit.scan.gate.selection import KEYS, SHOWN, Selection, Selector
+from chartkit.scan.gate.selection import KEYS, Selection, Selector
 from chartkit.suggestions import suggestion
+
+_SHOWN: Final = 10
 
 
 class Standards(Protocol):
@@ -58,6 +60,17 @@ class SelectorReader:
         matches = compile_wildcard(pattern)
         found = [policies for control, policies in controls.items() if matches(control)]
         if not found:
-            hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:SHOWN])} …"
+            hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:_SHOWN])} …"
             raise InputError(f"{option} {standard}:{pattern} is not a control", hint=hint)
         return frozenset(name for policies in found for name in policies)
+
+
+def selects_nothing(selector: Selector, known: Collection[str]) -> InputError:
+    """Return the error of a selector that matches none of those known."""
+    if selector.key not in KEYS:
+        listed = ", ".join(sorted(selector.policies))
+        hint = f"its policies are not among those of this scan: {listed}" if listed else None
+        return InputError(f"{selector} selects nothing", hint=hint or "no policy covers it")
+    found = ", ".join(sorted(known)[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
+    hint = suggestion(selector.pattern, known) or (f"there are {found}" if known else None)
+    return InputError(f"{selector} selects nothing", hint=hint)

@@ -29,7 +29,7 @@ from chartkit.model import (
     pointer_of,
     single_line,
 )
-from chartkit.scan.gate.violation import ANNOTATION, written_rule
+from chartkit.scan.gate import ANNOTATION, written_rule
 from chartkit.suggestions import suggestion
 
 SUPPRESSION: Final = "CK601"

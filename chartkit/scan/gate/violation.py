@@ -13,15 +13,12 @@ from chartkit.model import (
     Resource,
     RuleResult,
     Status,
-    mapping_at,
     pointed_at,
     pointer_steps,
 )
 
-_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 _WITHOUT_NAME: Final = " in "
 _PARTS: Final = 4
-VIOLATIONS: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,14 +50,6 @@ def violations_of(resource: Resource, result: RuleResult) -> Iterator[Violation]
     for pointer in result.fields or ("",):
         field = field_path(resource.body, pointer)
         yield Violation(result.policy_id, result.rule, name, field, is_error)
-
-
-def written_rule(rule: str) -> str:
-    """Return the name of a rule as its policy has it, without Kyverno's prefixes for the forms for
-    pod controllers."""
-    for prefix in _AUTOGEN:
-        rule = rule.removeprefix(prefix)
-    return rule
 
 
 def object_name(resource: Resource) -> str:
@@ -107,11 +96,3 @@ def _key(step: str, is_first: bool) -> str:
     if not step or "." in step or "/" in step:
         return f"[{step}]"
     return step if is_first else f".{step}"
-
-
-ANNOTATION: Final = "chartkit.dev/suppress"
-
-
-def has_suppressions(resource: Resource) -> bool:
-    """Report whether an object has the annotation."""
-    return ANNOTATION in mapping_at(resource.body, "metadata", "annotations")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.documents.reader import Document
 from chartkit.model import Location, Places, Resource, RuleResult, pointer_of, pointer_steps
-from chartkit.scan.gate.violation import ANNOTATION, has_suppressions
+from chartkit.scan.gate import ANNOTATION, has_suppressions
 from chartkit.scan.parallel.partition import ItemPlaces
 
 if TYPE_CHECKING:

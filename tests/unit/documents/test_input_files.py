@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents import input_files
-from chartkit.documents.input_files import is_folder, is_there, read_bytes, read_stdin, read_text
+from chartkit.documents import input_files, streams
+from chartkit.documents.input_files import is_folder, is_there, read_bytes, read_text
+from chartkit.documents.streams import read_stdin
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic
 from chartkit.scan.folders import walk
@@ -48,7 +49,7 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="larger than 1 MiB"):
         read_bytes(_sparse(tmp_path, (1 << 20) + 1), 1 << 20)
-    monkeypatch.setattr(input_files, "LONGEST_STREAM", 10)
+    monkeypatch.setattr(streams, "LONGEST_STREAM", 10)
     reader, writer = os.pipe()
     os.write(writer, b"a" * 11)
     with pytest.raises(InputError, match="larger than"):

@@ -228,7 +228,7 @@ def test_a_location_leaves_the_text_behind_where_it_is_pickled() -> None:
 
 def test_items_of_a_list_are_parsed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[int] = []
-    tree = places._tree
+    tree = parsed_places._tree
 
     def counted(text: str, line: int) -> Any:
         parsed.append(len(text))

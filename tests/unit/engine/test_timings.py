@@ -6,7 +6,8 @@ from itertools import count
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import RunnablePolicy, compile_any
-from chartkit.engine.ports.world import OFFLINE, TimedPart, Timing, Timings
+from chartkit.engine.ports.timings import TimedPart, Timing, Timings
+from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.verdicts import Judge
 from chartkit.model import Resource
 from tests.unit.engine.policies import obj, policy_resource, request, rule

@@ -7,7 +7,8 @@ from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.model import Diagnostic
 from chartkit.scan.policies import compile_all
-from chartkit.scan.user_inputs import read_exceptions, read_user_inputs
+from chartkit.scan.user_inputs import read_exceptions
+from chartkit.scan.user_settings import read_user_inputs
 from tests.unit.engine.policies import obj, policy_resource, rule
 
 KYVERNO = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {color: red}\n"

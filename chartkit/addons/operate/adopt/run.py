@@ -229,7 +229,7 @@ def _file(environment: str, resource: Resource) -> str | None:
 
 
 def _has(rules: set[str], name: str) -> bool:
-    from chartkit.scan.gate.violation import written_rule
+    from chartkit.scan.gate import written_rule
 
     return "*" in name or written_rule(name) in rules
 

@@ -29,6 +29,7 @@ from chartkit.render.compare.risk import Level
 from chartkit.render.environment import Side, of_environment
 from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
+from chartkit.scan.gate import VIOLATIONS
 from chartkit.scan.gate.baseline import (
     Baseline,
     BaselineMatcher,
@@ -36,7 +37,7 @@ from chartkit.scan.gate.baseline import (
     baseline_text,
     read_baseline,
 )
-from chartkit.scan.gate.violation import VIOLATIONS, Violation, object_name, violations_of
+from chartkit.scan.gate.violation import Violation, object_name, violations_of
 from chartkit.scan.run import run_scan
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted

@@ -56,8 +56,8 @@ from chartkit.project.project import Project, parse_project, read_project
 from chartkit.project.settings import Action
 from chartkit.render.environment import project_environment
 from chartkit.scan.exceptions.written import exception_of
+from chartkit.scan.gate import written_rule
 from chartkit.scan.gate.suppressions import Suppression
-from chartkit.scan.gate.violation import written_rule
 
 Texts = dict[Path, str | None]
 """Files to write by path, None for one to remove."""

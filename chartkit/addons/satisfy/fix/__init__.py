@@ -19,8 +19,8 @@ from chartkit.addons.satisfy.fix.kustomizations import kustomization_batches
 from chartkit.addons.satisfy.fix.model import Batch, Reason, Subject, edited, most_of
 from chartkit.addons.satisfy.fix.solving import FIXABLE, Judging, solve
 from chartkit.addons.satisfy.wants import key_of
-from chartkit.documents.input_files import read_stdin
 from chartkit.documents.reader import Document
+from chartkit.documents.streams import read_stdin
 from chartkit.errors import InputError
 from chartkit.helm.kustomize.places import BuiltPlaces
 from chartkit.helm.template_places import TemplatePlaces

@@ -37,7 +37,7 @@ from chartkit.model import (
     pointer_steps,
     pointer_text,
 )
-from chartkit.scan.gate.violation import VIOLATIONS
+from chartkit.scan.gate import VIOLATIONS
 from chartkit.scan.run import Completed, ScanContext, as_changed, run_scan
 from chartkit.wording import abridged
 

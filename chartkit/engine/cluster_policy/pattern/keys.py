@@ -1,11 +1,12 @@
-"""Keys of an object pattern with anchors: what each makes of the value under it."""
+"""Keys of an object pattern with anchors, and label keys with wildcards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.build import (
     LIST,
     Check,
@@ -18,10 +19,18 @@ from chartkit.engine.cluster_policy.pattern.build import (
     unmet_global,
     weight_of,
 )
-from chartkit.engine.cluster_policy.pattern.match import Entry
+from chartkit.engine.cluster_policy.pattern.match import (
+    TAGS,
+    Entries,
+    Entry,
+    compile_entries,
+    entry_of,
+)
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.fmt import go_type
 from chartkit.model import Body, Json
 
+_MOST_VARIANTS: Final = 256
 _MISSING: Final = object()
 _NO_KEY: Final = "conditional anchor key doesn't exist in the resource"
 
@@ -146,3 +155,74 @@ ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot], Entry]]] = {
     AnchorKind.NEGATION: _negation,
 }
 """The check of a key by its anchor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """An object pattern whose label keys hold wildcards, compiled for each set of labels.
+
+    written, metadata: the key of its `metadata`, anchor and all, and the value.
+    """
+
+    pattern: Body
+    spot: Spot
+    written: str
+    metadata: Body
+    found: dict[object, tuple[Entries, Entries]] = field(default_factory=dict)
+
+    def entries(self, resource: Body, run: Run) -> tuple[Entries, Entries]:
+        """The entries of both phases for an object.
+
+        What was replaced for one element of a list stays replaced for the next.
+        """
+        position = self.spot.position
+        metadata = run.metadata.get(position, self.metadata)
+        found = resource.get("metadata")
+        if isinstance(found, dict):
+            for tag in TAGS:
+                key, labels = entry_of(metadata, tag)
+                given = _texts(entry_of(found, tag)[1])
+                if isinstance(labels, dict) and given is not None:
+                    metadata = {**metadata, key: _replaced(labels, given)}
+            run.metadata[position] = metadata
+        known = tuple(_identity(entry_of(metadata, tag)[1]) for tag in TAGS)
+        entries = self.found.get(known)
+        if entries is None:
+            entries = compile_entries({**self.pattern, self.written: metadata}, self.spot)
+            if len(self.found) >= _MOST_VARIANTS:
+                del self.found[next(iter(self.found))]
+            self.found[known] = entries
+        return entries
+
+
+def _identity(labels: Json) -> object:
+    if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
+        # Only labels as they were written hold anything but texts.
+        return None
+    return tuple(labels.items())
+
+
+def _texts(labels: Json) -> dict[str, str] | None:
+    if not isinstance(labels, dict):
+        return None
+    return {key: value for key, value in labels.items() if isinstance(value, str)}
+
+
+def _replaced(labels: Body, given: dict[str, str]) -> Body:
+    replaced = {}
+    for key, value in labels.items():
+        if isinstance(value, str):
+            replaced[_replaced_key(key, given) if has_wildcard(key) else key] = value
+    return replaced
+
+
+def _replaced_key(key: str, given: dict[str, str]) -> str:
+    anchor = parse_anchor(key)
+    if anchor is None:
+        return _matching(key, given)
+    return str(Anchor(anchor.kind, _matching(anchor.key, given)))
+
+
+def _matching(wildcard: str, given: dict[str, str]) -> str:
+    matches = compile_wildcard(wildcard)
+    return next(filter(matches, given), wildcard)

@@ -6,18 +6,15 @@ Of an object pattern the anchors come first, then the other keys, in Kyverno's o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.pattern.anchors import (
-    Anchor,
     AnchorKind,
     in_phases,
     parse_anchor,
 )
 from chartkit.engine.cluster_policy.pattern.build import (
-    LIST,
     Check,
     Failure,
     Mismatch,
@@ -28,92 +25,14 @@ from chartkit.engine.cluster_policy.pattern.build import (
     Run,
     Spot,
     combine,
-    weight_of,
 )
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
-from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.fmt import go_sprint, go_type
 from chartkit.model import Body, Json
 
-
-def compile_list(pattern: list[Json], spot: Spot) -> Check:
-    """Compares a list with a list pattern; its first element decides how."""
-    inner, path, part = _compile_inner(pattern, spot), spot.path, spot.part(pattern)
-
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        if isinstance(value, list):
-            return inner(value, places, run)
-        at = path.at(places)
-        return Failure(
-            at,
-            f"validation rule failed at path {at}, "
-            "resource does not satisfy the expected overlay pattern",
-            place=(part, places),
-        )
-
-    return check
-
-
-def _compile_inner(pattern: list[Json], spot: Spot) -> Check:
-    if not pattern:
-        path = spot.path
-        return lambda _value, places, _run: Failure(path.at(places), "pattern Array empty")
-    first = pattern[0]
-    if isinstance(first, dict):
-        return _every_object(spot.each(0).check(first), spot, weight_of(first))
-    if isinstance(first, list):
-        return _each_place(pattern, spot)
-    return spot.check(first)
-
-
-def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
-    path = spot.path
-
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        skipped: list[Failure] = []
-        budget = run.budget
-        budget.steps -= len(value) * weight
-        if budget.steps < 0:
-            budget.spend(0, LIST)
-        for index, element in enumerate(value):
-            failure = check_one(element, (*places, index), run)
-            if failure is None:
-                continue
-            if not failure.skips:
-                return failure
-            skipped.append(failure)
-        if skipped and len(skipped) == len(value):
-            return combine(skipped, path.at(places))
-        return None
-
-    return check
-
-
-def _each_place(pattern: list[Json], spot: Spot) -> Check:
-    path, part = spot.path, spot.part(pattern)
-    checks = [spot.key(str(index), str(index)).check(one) for index, one in enumerate(pattern)]
-
-    def check(value: Json, places: Places, run: Run) -> Failure | None:
-        if len(value) < len(checks):
-            return Failure(
-                "",
-                "validate Array failed, array length mismatch, "
-                f"resource Array len is {len(value)} and pattern Array len is {len(checks)}",
-                place=(part, places),
-            )
-        skipped: list[Failure] = []
-        for one, element in zip(checks, value, strict=False):
-            failure = one(element, places, run)
-            if failure is None:
-                continue
-            if not failure.skips:
-                return failure
-            skipped.append(failure)
-        if len(skipped) == len(checks):
-            return combine(skipped, path.at(places))
-        return None
-
-    return check
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.pattern.keys import Variants
 
 
 _SHORT: Final = 1024
@@ -171,6 +90,8 @@ def _compile(pattern: Json, spot: Spot) -> Check:
     if isinstance(pattern, dict):
         return compile_object(pattern, spot)
     if isinstance(pattern, list):
+        from chartkit.engine.cluster_policy.pattern.lists import compile_list
+
         return compile_list(pattern, spot)
     return _leaf(pattern, spot)
 
@@ -192,7 +113,7 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
     return check
 
 
-_TAGS: Final = ("labels", "annotations")
+TAGS: Final = ("labels", "annotations")
 
 Entry = Callable[[Body, Places, Run], Failure | None]
 """Compares what an object has under one key; None where it holds."""
@@ -201,11 +122,13 @@ Entries = tuple[Entry, ...]
 
 def variants_of(pattern: Body, spot: Spot) -> Variants | None:
     """Return the variants of an object pattern whose label keys are replaced; None for others."""
-    written, metadata = _entry(pattern, "metadata")
+    written, metadata = entry_of(pattern, "metadata")
     if not isinstance(metadata, dict):
         return None
-    if not any(_is_replaced(_entry(metadata, tag)[1]) for tag in _TAGS):
+    if not any(_is_replaced(entry_of(metadata, tag)[1]) for tag in TAGS):
         return None
+    from chartkit.engine.cluster_policy.pattern.keys import Variants
+
     return Variants(pattern, spot, written, metadata)
 
 
@@ -215,52 +138,7 @@ def _is_replaced(labels: Json) -> bool:
     return any(has_wildcard(key) or not isinstance(labels[key], str) for key in labels)
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
-    """An object pattern whose label keys hold wildcards, compiled for each set of labels.
-
-    written, metadata: the key of its `metadata`, anchor and all, and the value.
-    """
-
-    pattern: Body
-    spot: Spot
-    written: str
-    metadata: Body
-    found: dict[object, tuple[Entries, Entries]] = field(default_factory=dict)
-
-    def entries(self, resource: Body, run: Run) -> tuple[Entries, Entries]:
-        """The entries of both phases for an object.
-
-        What was replaced for one element of a list stays replaced for the next.
-        """
-        position = self.spot.position
-        metadata = run.metadata.get(position, self.metadata)
-        found = resource.get("metadata")
-        if isinstance(found, dict):
-            for tag in _TAGS:
-                key, labels = _entry(metadata, tag)
-                given = _texts(_entry(found, tag)[1])
-                if isinstance(labels, dict) and given is not None:
-                    metadata = {**metadata, key: _replaced(labels, given)}
-            run.metadata[position] = metadata
-        known = tuple(_identity(_entry(metadata, tag)[1]) for tag in _TAGS)
-        entries = self.found.get(known)
-        if entries is None:
-            entries = _compile_entries({**self.pattern, self.written: metadata}, self.spot)
-            if len(self.found) >= _MOST_VARIANTS:
-                del self.found[next(iter(self.found))]
-            self.found[known] = entries
-        return entries
-
-
-def _identity(labels: Json) -> object:
-    if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
-        # Only labels as they were written hold anything but texts.
-        return None
-    return tuple(labels.items())
-
-
-def _entry(value: Body, name: str) -> tuple[str, Json]:
+def entry_of(value: Body, name: str) -> tuple[str, Json]:
     """The key of that name, anchored or not, and its value."""
     if name in value:
         return name, value[name]
@@ -271,39 +149,12 @@ def _entry(value: Body, name: str) -> tuple[str, Json]:
     return "", None
 
 
-def _texts(labels: Json) -> dict[str, str] | None:
-    if not isinstance(labels, dict):
-        return None
-    return {key: value for key, value in labels.items() if isinstance(value, str)}
-
-
-def _replaced(labels: Body, given: dict[str, str]) -> Body:
-    replaced = {}
-    for key, value in labels.items():
-        if isinstance(value, str):
-            replaced[_replaced_key(key, given) if has_wildcard(key) else key] = value
-    return replaced
-
-
-def _replaced_key(key: str, given: dict[str, str]) -> str:
-    anchor = parse_anchor(key)
-    if anchor is None:
-        return _matching(key, given)
-    return str(Anchor(anchor.kind, _matching(anchor.key, given)))
-
-
-def _matching(wildcard: str, given: dict[str, str]) -> str:
-    matches = compile_wildcard(wildcard)
-    return next(filter(matches, given), wildcard)
-
-
 _TRACKED: Final = frozenset({AnchorKind.CONDITION, AnchorKind.EXISTENCE})
-_MOST_VARIANTS: Final = 256
 
 
 def compile_object(pattern: Body, spot: Spot) -> Check:
     """Compares an object with an object pattern."""
-    phases, tracked = _compile_entries(pattern, spot), _tracked(pattern)
+    phases, tracked = compile_entries(pattern, spot), _tracked(pattern)
     variants = variants_of(pattern, spot)
     path, part = spot.path, spot.part(pattern, tuple(_required(pattern, ())))
 
@@ -359,7 +210,7 @@ def _tracked(pattern: Body) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _compile_entries(pattern: Body, spot: Spot) -> tuple[Entries, Entries]:
+def compile_entries(pattern: Body, spot: Spot) -> tuple[Entries, Entries]:
     first, then = in_phases(pattern)
     return (
         tuple(compile_key(key, pattern[key], spot) for key in first),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import ConditionsMalformed, Policy, Rule
-from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
+from chartkit.engine.cluster_policy.policy_check.rule import rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
 from chartkit.engine.cluster_policy.policy_check.webhook import (
     IsClusterWide,
@@ -55,7 +55,7 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
             return fault
     if faults := spec_faults(policy, cluster_wide):
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-    fault = _overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
+    fault = _overrides_fault(policy) or _processing_fault(policy) or _kinds_fault(policy, rules)
     if fault:
         return fault
     for index, rule in enumerate(rules):
@@ -82,6 +82,14 @@ def _overrides_fault(policy: Policy) -> str | None:
     from chartkit.engine.cluster_policy.policy_check.conflicts import overrides_fault
 
     return overrides_fault(policy)
+
+
+def _kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
+    if not any("*" in one.kinds for rule in rules for _, one in rule.filters()):
+        return None
+    from chartkit.engine.cluster_policy.policy_check.any_kind import kinds_fault
+
+    return kinds_fault(policy, rules)
 
 
 def _processing_fault(policy: Policy) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,7 @@ from chartkit.documents.reader import Document, read_file
 from chartkit.documents.unread import UNREADABLE, Exclusion, holds_no_object, unread, unread_at
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
-from chartkit.model import Diagnostic, Location, Resource, Severity
+from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, mappings_at
 from chartkit.scan.ineffective import RULE, incomplete_lists, scan_note
 from chartkit.scan.inputs import (
     EVERYTHING,
@@ -38,6 +38,7 @@ from chartkit.scan.inputs import (
 if TYPE_CHECKING:
     from chartkit.helm.kustomize.kustomization import Tree
 
+
 _TEMPLATE: Final = "a template"
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".jsonnet": ("Jsonnet", "jsonnet FILE"),
@@ -51,6 +52,9 @@ _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".j2": (_TEMPLATE, "PROGRAM FILE"),
 }
 """Files of which programs make manifests: what they are called, and the command that does so."""
+_TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
+_CHAINSAW_FILES = ("chainsaw-test.yaml", "chainsaw-test.yml")
+_TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 _MOST_HIDDEN: Final = 500
 """The files of a hidden folder that are looked at."""
 _LARGEST: Final = 1 << 20
@@ -285,3 +289,25 @@ def _may_hold_object(file: str) -> bool:
     with suppress(InputError):
         return not holds_no_object(read_bytes(file, _LARGEST))
     return False
+
+
+def is_test_file(file: Path) -> bool:
+    """Report whether a file is of a test of policies: its policies are not meant themselves."""
+    if file.name in _TEST_FILES or _TEST_FOLDERS.intersection(file.parts):
+        return True
+    return file.name in _expected_files(file.parent)
+
+
+def _expected_files(folder: Path) -> frozenset[str]:
+    """Return the files of a folder that its Chainsaw test compares objects with: they have parts of
+    objects."""
+    names: set[str] = set()
+    for test in filter(Path.is_file, (folder / name for name in _CHAINSAW_FILES)):
+        with suppress(*UNREADABLE):
+            for document in read_file(test):
+                steps = mappings_at(document.body, "spec", "steps")
+                operations = (one for step in steps for one in mappings_at(step, "try"))
+                for operation, key in product(operations, ("assert", "error")):
+                    if isinstance(file := mapping_at(operation, key).get("file"), str):
+                        names.add(file)
+    return frozenset(names)

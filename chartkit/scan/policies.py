@@ -288,8 +288,7 @@ def read_policies(
         if any(_is_profile(document) for document in documents):
             return _of_profile(str(path.absolute()), parameters, policy_type), True
         return _policies_of(documents), False
-    from chartkit.scan.folders import render_inputs, unread_file, walk
-    from chartkit.scan.policy_files import is_test_file
+    from chartkit.scan.folders import is_test_file, render_inputs, unread_file, walk
 
     found: list[Resource] = []
     for file in walk(path, note):

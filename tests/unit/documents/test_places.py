@@ -234,7 +234,7 @@ def test_items_of_a_list_are_parsed_one_by_one(monkeypatch: pytest.MonkeyPatch) 
         parsed.append(len(text))
         return tree(text, line)
 
-    monkeypatch.setattr(places, "_tree", counted)
+    monkeypatch.setattr(parsed_places, "_tree", counted)
     items = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{i}"}} for i in range(500)]
     text = dump_documents([{"apiVersion": "v1", "kind": "List", "items": items}]) + "x: [1]\n"
     found = resources(read_text(text, "f"))

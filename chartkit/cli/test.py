@@ -218,7 +218,7 @@ def _fetched(
     if not any(map(is_remote, paths)):
         yield from run([Path(path) for path in paths])
         return
-    from chartkit.scan.remote import RemotePaths
+    from chartkit.scan.inputs.remote import RemotePaths
 
     remote = RemotePaths(hosts, lambda diagnostic: click.echo(str(diagnostic), err=True))
     with remote.naming():

@@ -27,9 +27,9 @@ from chartkit.project.project import FILE_NAME, Project, read_project
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions, shipped_exceptions
 from chartkit.scan.configuration import configuration
 from chartkit.scan.environment import ProjectEnvironment
-from chartkit.scan.folders import walk
 from chartkit.scan.ineffective import RULE
 from chartkit.scan.inputs import read_inputs
+from chartkit.scan.inputs.folders import walk
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted
 

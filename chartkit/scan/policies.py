@@ -278,7 +278,7 @@ def read_policies(
             raise InputError("no such file, folder or profile", Location(source), hint)
         return _of_built_in(source, parameters, policy_type), True
     if path.is_dir() and is_chart(path):
-        from chartkit.scan.folders import render_inputs
+        from chartkit.scan.inputs.folders import render_inputs
 
         return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)], False
     if not path.is_dir():
@@ -288,7 +288,7 @@ def read_policies(
         if any(_is_profile(document) for document in documents):
             return _of_profile(str(path.absolute()), parameters, policy_type), True
         return _policies_of(documents), False
-    from chartkit.scan.folders import is_test_file, render_inputs, unread_file, walk
+    from chartkit.scan.inputs.folders import is_test_file, render_inputs, unread_file, walk
 
     found: list[Resource] = []
     for file in walk(path, note):

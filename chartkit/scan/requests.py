@@ -276,7 +276,7 @@ def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
     settings = options.world.settings
     if not settings:
         return
-    from chartkit.scan.folders import has_chart
+    from chartkit.scan.inputs.folders import has_chart
 
     own = [path for path in options.inputs.paths if not is_remote(path)]
     if not any(map(has_chart, matching(own))):
@@ -296,7 +296,7 @@ def _identity(resource: Resource) -> tuple[str, str, str]:
 
 
 def _load_payloads(options: RequestOptions, stdin: TextIO, note: Note) -> list[Resource]:
-    from chartkit.scan.payloads import read_payloads
+    from chartkit.scan.inputs.payloads import read_payloads
 
     if options.inputs.api_defaults:
         raise InputError("--api-defaults is about Kubernetes objects, and --json about none")

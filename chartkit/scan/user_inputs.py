@@ -69,7 +69,7 @@ class NetworkOptions:
         if not any(map(is_remote, paths)):
             yield paths, lambda resource: resource, note
             return
-        from chartkit.scan.remote import RemotePaths
+        from chartkit.scan.inputs.remote import RemotePaths
 
         remote = RemotePaths(self.allowed_hosts, note)
         with remote.naming() as renaming:

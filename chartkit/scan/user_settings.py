@@ -106,7 +106,7 @@ def values_of(text: str, network: NetworkOptions, note: Note) -> Path | Document
     """Return a values file, or the document that a URL answers; raise InputError."""
     if not is_remote(text):
         return Path(text)
-    from chartkit.scan.remote import RemotePaths
+    from chartkit.scan.inputs.remote import RemotePaths
     from chartkit.schemas.json_schema import require_single_keys
 
     remote = RemotePaths(network.allowed_hosts, note)

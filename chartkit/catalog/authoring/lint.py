@@ -24,8 +24,8 @@ from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.templating import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
-from chartkit.scan.folders import is_test_file, walk
 from chartkit.scan.inputs import is_chart, is_definition, matching
+from chartkit.scan.inputs.folders import is_test_file, walk
 from chartkit.scan.policies import as_refusals, compile_all, read_policies
 
 UNREADABLE = "unreadable"

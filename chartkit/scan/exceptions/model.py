@@ -18,8 +18,8 @@ from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Diagnostic, Resource, Severity, mapping_at, mappings_at
 from chartkit.project.project import ExceptionRules
-from chartkit.scan.folders import unread_file, walk
 from chartkit.scan.inputs import Note
+from chartkit.scan.inputs.folders import unread_file, walk
 
 if TYPE_CHECKING:
     from chartkit.project.settings import NamedFile

@@ -14,10 +14,10 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.model import Diagnostic, Resource, Severity
-from chartkit.scan.folders import render_inputs
 from chartkit.scan.gitops import ARGO, FLUX, argo, flux
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository, add_faults
 from chartkit.scan.inputs import STDIN, ChartOptions, Note, is_chart, matching, objects_of
+from chartkit.scan.inputs.folders import render_inputs
 
 MOST: Final = 500
 """The releases of one run that are rendered."""

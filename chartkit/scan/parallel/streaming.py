@@ -28,7 +28,6 @@ from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Diagnostic, Resource, RuleResult
-from chartkit.scan.folders import folder_objects, unread_file, unread_files, walk
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import ObjectFaults, overlooked, unused_policies
 from chartkit.scan.inputs import (
@@ -44,6 +43,7 @@ from chartkit.scan.inputs import (
     no_object,
     without_answers,
 )
+from chartkit.scan.inputs.folders import folder_objects, unread_file, unread_files, walk
 from chartkit.scan.parallel.judged import Judged, judged
 from chartkit.scan.parallel.partition import (
     NotAList,
@@ -60,7 +60,7 @@ from chartkit.scan.run import ScanContext, run_scan
 from chartkit.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from chartkit.scan.remote import RemotePaths
+    from chartkit.scan.inputs.remote import RemotePaths
 
 
 READ_AGAIN: Final = 64 << 20
@@ -106,7 +106,7 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
     try:
         paths, remote = included(matching(options.paths), options.exclude), None
         if any(map(is_stored, paths)):
-            from chartkit.scan.remote import RemotePaths
+            from chartkit.scan.inputs.remote import RemotePaths
 
             remote = RemotePaths((), _drop)
             paths = remote.local(paths)

@@ -12,7 +12,7 @@ from chartkit.documents.input_files import is_folder, is_there, read_bytes, read
 from chartkit.documents.streams import read_stdin
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic
-from chartkit.scan.folders import walk
+from chartkit.scan.inputs.folders import walk
 from tests.cpu import ends_soon
 
 LONG = "a" * 300

@@ -35,7 +35,6 @@ from chartkit.model import (
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
-from chartkit.scan.folders import render_inputs, unread_file, walk
 from chartkit.scan.inputs import (
     CHART_FILE,
     STDIN,
@@ -45,6 +44,7 @@ from chartkit.scan.inputs import (
     is_chart,
     is_object,
 )
+from chartkit.scan.inputs.folders import render_inputs, unread_file, walk
 
 HELM_SYNTAX: Final = "helm-syntax"
 """The ID of findings about Helm code in files that belong to no rendered chart."""

@@ -27,7 +27,6 @@ from chartkit.helm.kustomize.build import build
 from chartkit.helm.kustomize.kustomization import Tree
 from chartkit.library import upstream
 from chartkit.model import Diagnostic, Location, Resource, mapping_at
-from chartkit.scan.folders import render_inputs, unread_file, walk
 from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
@@ -37,6 +36,7 @@ from chartkit.scan.inputs import (
     is_object,
     matching,
 )
+from chartkit.scan.inputs.folders import render_inputs, unread_file, walk
 from chartkit.values.lint.folders import engine_keys
 from chartkit.wording import abridged
 

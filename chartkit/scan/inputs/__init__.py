@@ -148,7 +148,7 @@ def read_inputs(
 
 
 def _has_chart(paths: Sequence[str]) -> bool:
-    from chartkit.scan.folders import has_chart
+    from chartkit.scan.inputs.folders import has_chart
 
     return any(map(has_chart, paths))
 
@@ -203,12 +203,12 @@ def _read_input(
         from chartkit.helm.kustomize.kustomization import Tree
 
         if (tree := Tree.of(where.parent, [where], False)).taken:
-            from chartkit.scan.folders import kustomized
+            from chartkit.scan.inputs.folders import kustomized
 
             return kustomized(tree, [], chart, note, reads)
     if not where.is_dir():
         return named_objects(read_file(where), note)
-    from chartkit.scan.folders import objects_below, render_inputs
+    from chartkit.scan.inputs.folders import objects_below, render_inputs
 
     if is_one:
         return render_inputs(where, chart, note)
@@ -251,7 +251,7 @@ def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
     """
 
     def definitions(path: str, rows: Note) -> list[Resource]:
-        from chartkit.scan.folders import objects_below, render_inputs
+        from chartkit.scan.inputs.folders import objects_below, render_inputs
 
         where, options = existing(Path(path)), ChartOptions()
         if where.is_dir() and not is_chart(where):

@@ -33,7 +33,7 @@ def _payloads_at(path: str, stdin: TextIO, note: Note) -> list[Resource]:
     where = existing(Path(path))
     if not where.is_dir():
         return _payloads(read_file(where))
-    from chartkit.scan.folders import walk
+    from chartkit.scan.inputs.folders import walk
 
     found: list[Resource] = []
     for file in walk(where, note):

@@ -17,7 +17,6 @@ from chartkit.catalog.markdown import block, cell_code, code, link, prose
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import Details, details, does, needs_of
 from chartkit.catalog.standards import built_in_standards, read_standard
-from chartkit.charts.rbac.requirements import Permission
 from chartkit.documents.reader import read_file, resources
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.engine.cluster_policy.autogen import ANNOTATION as AUTOGEN
@@ -143,7 +142,11 @@ class _Page:
     def _parameters(self) -> Iterator[str]:
         if self.shown.parameters:
             head = ["Name", "Type", "Default", "Meaning"]
-            rows = [_parameter(*each) for each in self.shown.parameters.items()]
+            rows = []
+            for name, schema in self.shown.parameters.items():
+                default = cell_code(json.dumps(schema.get("default"), ensure_ascii=False))
+                about = prose(str(schema.get("description") or ""))
+                rows.append([cell_code(name), _type(schema), default, about])
             yield f"## Parameters\n\n{markdown_rows(head, rows)}"
 
     def _examples(self) -> Iterator[str]:
@@ -170,12 +173,6 @@ def _left_out(shown: Details) -> str:
         return ""
     text = "ReplicationControllers, of which only the Pods count"
     return "; ".join(f"{form}: {text}" for form in sorted(forms))
-
-
-def _parameter(name: str, schema: Body) -> list[str]:
-    default = json.dumps(schema.get("default"), ensure_ascii=False)
-    about = prose(str(schema.get("description") or ""))
-    return [cell_code(name), _type(schema), cell_code(default), about]
 
 
 def _type(schema: Body) -> str:
@@ -217,7 +214,13 @@ def needs_lines(entry: Entry) -> Iterator[str]:
     """
     needs = needs_of(entry)
     if needs.permissions:
-        rows = [_needs_row(permission) for permission in needs.permissions]
+        rows = []
+        for each in needs.permissions:
+            controller = (
+                f"{each.controller}, for background scans" if each.scan else each.controller
+            )
+            group, verbs = cell_code(each.group) or "core", prose(", ".join(each.verbs))
+            rows.append([prose(controller), group, cell_code(each.resource), verbs])
         lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
         yield f"## Permissions\n\n{lead}\n\n{markdown_rows(_NEEDS_HEAD, rows)}"
     read = [f"ConfigMap {code(str(config_map_read))}" for config_map_read in needs.config_maps]
@@ -231,12 +234,6 @@ def needs_lines(entry: Entry) -> Iterator[str]:
 
 def _bullets(texts: Iterable[str]) -> str:
     return "".join(f"- {text}\n" for text in texts)
-
-
-def _needs_row(each: Permission) -> list[str]:
-    controller = f"{each.controller}, for background scans" if each.scan else str(each.controller)
-    group = cell_code(each.group) or "core"
-    return [prose(controller), group, cell_code(each.resource), prose(", ".join(each.verbs))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,36 +135,27 @@ def _text(shown: Details, width: int | None) -> Iterator[Block]:
         )
     if shown.counterpart:
         yield "\nPolicies that help: " + ", ".join(shown.counterpart)
-    yield from _parameter_lines(shown)
-    yield from needs_lines(shown.entry)
-    yield Code(list(_body(shown)))
-
-
-def _parameter_lines(shown: Details) -> Iterator[str]:
     if shown.parameters:
         yield "\nParameters:"
     for name, schema in shown.parameters.items():
         default = json.dumps(schema.get("default"), ensure_ascii=False)
         about = one_line(str(schema.get("description") or ""))
         yield f"  {name} ({one_line(str(schema.get('type')))}, default {default}): {about}"
+    yield from needs_lines(shown.entry)
+    yield Code(list(_body(shown)))
 
 
 def _body(shown: Details) -> Iterator[str]:
     for source in shown.sources:
         yield f"\n# {source.file}"
         yield from _printable(source.text)
-    for verb, resource in _examples(shown):
+    examples = (shown.examples.acts, shown.examples.leaves)
+    for verb, resource in zip(does(shown.entry), examples, strict=True):
         if resource is None:
             yield f"\n# no example that it {verb} stands beside it"
         else:
             yield f"\n# an example that it {verb}: {resource.location}"
             yield from _printable(dump_yaml(resource.body))
-
-
-def _examples(shown: Details) -> Iterator[tuple[str, Resource | None]]:
-    acts, leaves = does(shown.entry)
-    yield acts, shown.examples.acts
-    yield leaves, shown.examples.leaves
 
 
 def _printable(text: str) -> Iterator[str]:

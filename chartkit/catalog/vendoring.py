@@ -215,7 +215,10 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
     if is_remote(source):
         remote = read_remote(source)
         if remote.is_git:
-            return _of_repository(remote, ref or remote.ref, source, limits)
+            ref = ref or remote.ref
+            commit, files = fetch_repository(remote, ref, limits)
+            origin = Origin(SourceKind.GIT, source.partition("?")[0], ref, commit)
+            return SourceFiles(origin, _below(remote, files))
         _no_ref(ref, source)
         content = download_pinned(remote, limits)
         origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
@@ -233,12 +236,6 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
     content = read_archive(path, source, limits)
     origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
     return SourceFiles(origin, strip_root(unpack(content, source, limits)))
-
-
-def _of_repository(remote: RemoteSource, ref: str, source: str, limits: Limits) -> SourceFiles:
-    commit, files = fetch_repository(remote, ref, limits)
-    location = source.partition("?")[0]
-    return SourceFiles(Origin(SourceKind.GIT, location, ref, commit), _below(remote, files))
 
 
 def _below(remote: RemoteSource, files: dict[str, bytes]) -> dict[str, bytes]:

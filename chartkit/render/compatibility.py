@@ -276,7 +276,10 @@ def as_json(subject: VersionCheck) -> dict[str, Any]:
         "endOfLifeDate": _text(row and row.end_of_life),
         "supportedKubernetes": [str(row.oldest), str(row.newest)] if row else None,
         "fittingKyverno": [str(version) for version in subject.fitting],
-        "releases": _releases(row),
+        "releases": [
+            {"version": str(release), "chart": chart}
+            for release, chart in (row.charts if row is not None else {}).items()
+        ],
         "announced": [change.as_json() for change in _changes(subject)],
         "findings": list(map(diagnostic_entry, subject.diagnostics)),
     }
@@ -287,11 +290,6 @@ def _changes(subject: VersionCheck) -> tuple[Change, ...]:
     if subject.kyverno is None or subject.status != ANNOUNCED:
         return ()
     return announced(subject.data)[subject.kyverno].changes
-
-
-def _releases(row: compat.Compatibility | None) -> list[Body]:
-    charts = {} if row is None else row.charts
-    return [{"version": str(release), "chart": chart} for release, chart in charts.items()]
 
 
 def _text(value: object) -> str | None:

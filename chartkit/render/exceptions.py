@@ -85,7 +85,9 @@ class _Shipping:
     def add(self, resource: Resource) -> None:
         """Add an exception in the kinds that its policies have."""
         is_legacy = group_of(resource) == KYVERNO_GROUP
-        names = _legacy_names(resource) if is_legacy else _cel_names(resource)
+        key, field = ("exceptions", "policyName") if is_legacy else ("policyRefs", "name")
+        named = mappings_at(resource.body["spec"], key)
+        names = list(dict.fromkeys(str(each.get(field)) for each in named))
         known = [name for name in names if self._is_there(resource, name)]
         made = list(self._legacy(resource, known) if is_legacy else self._cel(resource, known))
         self.bodies += made
@@ -182,16 +184,6 @@ class _Shipping:
         self, outcome: Outcome, message: str, location: Location, hint: str | None = None
     ) -> None:
         self.rows.append(Row(self._environment.name, CHECK, outcome, message, location, hint))
-
-
-def _legacy_names(resource: Resource) -> list[str]:
-    listed_ = mappings_at(resource.body["spec"], "exceptions")
-    return list(dict.fromkeys(str(each.get("policyName")) for each in listed_))
-
-
-def _cel_names(resource: Resource) -> list[str]:
-    named = mappings_at(resource.body["spec"], "policyRefs")
-    return list(dict.fromkeys(str(each.get("name")) for each in named))
 
 
 def _in_namespace(body: Body) -> Body:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chartkit.bundled import chart_source_dir
@@ -154,17 +154,14 @@ def _services(controller: Body) -> list[str]:
     return [*own, "Service+,{ns},{service}-metrics"]
 
 
-def _secrets(controller: Body) -> list[str]:
-    return ["Secret,{ns},{service}.{ns}.svc.*"] if controller["certificates"] else []
-
-
 def _config(controller: Body) -> list[str]:
     first = controller["scaled"]
     return ["ConfigMap,{ns},{config}", "ConfigMap,{ns},{metricsConfig}"] if first else []
 
 
-def _hooks(controller: Body) -> list[str]:
-    return ["Job+,{ns},{full}-hook-pre-delete"] if controller["scaled"] else []
-
-
-_FIXED = {"services": _services, "secrets": _secrets, "config": _config, "hooks": _hooks}
+_FIXED: Mapping[str, Callable[[Body], list[str]]] = {
+    "services": _services,
+    "secrets": lambda own: ["Secret,{ns},{service}.{ns}.svc.*"] if own["certificates"] else [],
+    "config": _config,
+    "hooks": lambda own: ["Job+,{ns},{full}-hook-pre-delete"] if own["scaled"] else [],
+}

@@ -8,8 +8,7 @@ the same groups through `prometheusRule.spec`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from chartkit.charts.engine.controllers import SOURCE
@@ -140,15 +139,10 @@ def _panel(title: str, unit: str, kind: str, queries: Mapping[str, str], shown: 
     }
 
 
-def _plugin_2(enabled: bool) -> Body:
-    return {"kyvernoPlugin": {"enabled": enabled}, "global": {"plugins": {"kyverno": enabled}}}
-
-
-def _plugin_3(enabled: bool) -> Body:
-    return {"plugin": {"kyverno": {"enabled": enabled}}}
-
-
-_PLUGIN: Final = MappingProxyType({2: _plugin_2, 3: _plugin_3})
+_PLUGIN: Final[Mapping[int, Callable[[bool], Body]]] = {
+    2: lambda on: {"kyvernoPlugin": {"enabled": on}, "global": {"plugins": {"kyverno": on}}},
+    3: lambda on: {"plugin": {"kyverno": {"enabled": on}}},
+}
 """The switch of the Kyverno plugin, by the chart's major version; in 2.x the plugin is a
 subchart, and the UI shows its pages by a switch of its own."""
 

@@ -256,7 +256,12 @@ def values_schema(catalogue: Catalogue) -> Body:
     if not catalogue.upstream:
         del properties[KEEP_ACTIONS]
     _enumerate_policies(definitions, catalogue)
-    _key_by_name(properties.values())
+    # `$comment: KEYS of VALUE` names the definitions of the keys and of each value.
+    for body in properties.values():
+        keys, _, value = body.pop("$comment", "").partition(" of ")
+        if value:
+            each = {"additionalProperties": {"$ref": f"#/definitions/{value}"}}
+            body["allOf"] = [{"$ref": f"#/definitions/{keys}"}, each]
     properties["parameters"]["properties"] = catalogue.shared_parameters
     policies = properties["policies"]
     shared = {
@@ -325,15 +330,6 @@ def _enumerate(definition: Body, names: Sequence[str]) -> None:
     # An empty enum is not a valid schema.
     del definition["enum"]
     definition["not"] = {}
-
-
-def _key_by_name(properties: Iterable[Body]) -> None:
-    """Expands `$comment: KEYS of VALUE`: both are definitions, of the keys and of each value."""
-    for body in properties:
-        keys, _, value = body.pop("$comment", "").partition(" of ")
-        if value:
-            each = {"additionalProperties": {"$ref": f"#/definitions/{value}"}}
-            body["allOf"] = [{"$ref": f"#/definitions/{keys}"}, each]
 
 
 def _variant(policy: Body, extra: Body) -> Body:

@@ -181,7 +181,10 @@ class AcceptedViolations:
 
         has_unread: whether objects were not read, whose entries stay.
         """
-        looked_at = _nothing if has_unread else _everything
+
+        def looked_at(_violation: object) -> bool:
+            return not has_unread
+
         env = self._environment
         said = (*self._suppressed, *self._acceptor.notes)
         yield from findings(env.name, SUPPRESSED, said, env.locate())
@@ -196,11 +199,3 @@ class AcceptedViolations:
             message += f"; Kyverno refuses the objects of {self._known[True]} of them (Enforce)"
         yield Row(env.name, CHECK, Outcome.NOTE, message, place)
         yield from findings(env.name, CHECK, about_baseline(self._matcher, looked_at), place)
-
-
-def _everything(_violation: object) -> bool:
-    return True
-
-
-def _nothing(_violation: object) -> bool:
-    return False

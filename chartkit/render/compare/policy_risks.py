@@ -216,7 +216,9 @@ def joined(changes: Iterable[ObjectChange]) -> list[ObjectChange]:
     }
     left = [change for change in object_changes if not _goes_with(change, forms)]
     for name in sorted(forms):
-        left.append(_form_change(*(_bound(change, object_changes) for change in forms[name])))
+        old, new = (_bound(change, object_changes) for change in forms[name])
+        kinds = FieldChange(KIND, old.identity.kind, new.identity.kind)
+        left.append(ObjectChange(new.identity, What.CHANGED, old.before, new.after, (kinds,)))
     return sorted(left, key=lambda change: change.identity)
 
 
@@ -272,8 +274,3 @@ def _with_actions(policy: Body | None, binding: Body | None) -> Body | None:
         return policy
     actions = mapping_at(binding, "spec").get("validationActions")
     return {**policy, "spec": {**mapping_at(policy, "spec"), "validationActions": actions}}
-
-
-def _form_change(before: ObjectChange, after: ObjectChange) -> ObjectChange:
-    kinds = FieldChange(KIND, before.identity.kind, after.identity.kind)
-    return ObjectChange(after.identity, What.CHANGED, before.before, after.after, (kinds,))

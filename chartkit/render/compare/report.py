@@ -107,7 +107,12 @@ def report(found: Sequence[Comparison]) -> CommandReport:
     """Return the comparisons for every format."""
     return CommandReport(
         text=lambda _width: _text(found),
-        value=lambda: {"comparisons": list(map(_comparison_body, found))},
+        value=lambda: {
+            "comparisons": [
+                {"from": each.before, "to": each.after, "changes": list(map(_body, each.changes))}
+                for each in found
+            ]
+        },
         rows="comparisons",
         markdown=lambda: _markdown(found),
         findings=lambda: _findings(found),
@@ -158,28 +163,19 @@ def _fields(change: ObjectChange) -> Iterator[str]:
     if is_form_change(change):
         return  # The reason names both kinds.
     for field in change.fields[:_FIELDS]:
-        yield _field(field)
+        if isinstance(field.before, Absent):
+            yield f"+ {shown(field.name)}: {_shown(field.after)}"
+        elif isinstance(field.after, Absent):
+            yield f"- {shown(field.name)}: {_shown(field.before)}"
+        else:
+            yield f"{shown(field.name)}: {_shown(field.before)} → {_shown(field.after)}"
     if len(change.fields) > _FIELDS:
         yield f"… and {len(change.fields) - _FIELDS} more fields"
-
-
-def _field(field: FieldChange) -> str:
-    if isinstance(field.before, Absent):
-        return f"+ {shown(field.name)}: {_shown(field.after)}"
-    if isinstance(field.after, Absent):
-        return f"- {shown(field.name)}: {_shown(field.before)}"
-    return f"{shown(field.name)}: {_shown(field.before)} → {_shown(field.after)}"
 
 
 def _shown(value: Json) -> str:
     text = shown(json.dumps(value, ensure_ascii=False))
     return shortened(text, _WIDTH)
-
-
-def _comparison_body(compared: Comparison) -> Body:
-    """Return a comparison with every changed field of every object."""
-    changes = [_body(rated) for rated in compared.changes]
-    return {"from": compared.before, "to": compared.after, "changes": changes}
 
 
 def _body(each: RatedChange) -> Body:

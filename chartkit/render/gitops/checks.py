@@ -129,15 +129,11 @@ class Release:
 def releases(project: Project, environment: Environment) -> Sequence[Release]:
     """Return an environment's releases, in the order in which they are installed."""
     charts = project.charts.relative_to(project.root).as_posix()
-    return tuple(_releases(charts, environment))
-
-
-def _releases(charts: str, environment: Environment) -> Iterator[Release]:
-    files = environment.values_files
-    if environment.engine:
-        yield Release(ENGINE, f"{charts}/{ENGINE}", NAMESPACE, files)
-    after = ENGINE if environment.engine else ""
-    yield Release(POLICIES, f"{charts}/{POLICIES}", NAMESPACE, files, after)
+    files, after = environment.values_files, ENGINE if environment.engine else ""
+    policies = Release(POLICIES, f"{charts}/{POLICIES}", NAMESPACE, files, after)
+    if not environment.engine:
+        return (policies,)
+    return Release(ENGINE, f"{charts}/{ENGINE}", NAMESPACE, files), policies
 
 
 NO_REPOSITORY: Final = Repository("", "", "")

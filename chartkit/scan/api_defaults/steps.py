@@ -107,13 +107,10 @@ def data_of_texts(secret: Body) -> None:
     data = secret.get("data", {})
     if isinstance(data, dict):
         del secret["stringData"]
-        encoded = {key: b64encode(_bytes(one)).decode() for key, one in texts.items()}
+        as_bytes = {key: text.encode("utf-8", "surrogatepass") for key, text in texts.items()}
+        encoded = {key: b64encode(one).decode() for key, one in as_bytes.items()}
         if data or encoded:
             secret["data"] = {**data, **encoded}
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def name_label(namespace: Body) -> None:
@@ -299,14 +296,14 @@ def _fill(spec: Body, resources: Body) -> None:
             for key, amount in _together(spec, "requests").items()
             if key in _OVERCOMMITTED
         }
-        of_limits = {key: one for key, one in limits.items() if _is_supported(key)}
+        of_limits = {
+            key: one
+            for key, one in limits.items()
+            if key in _OVERCOMMITTED or key.startswith(_HUGE_PAGES)
+        }
         resources["limits"] = limits
         if together := {**of_limits, **of_containers, **requests}:
             resources["requests"] = together
-
-
-def _is_supported(key: str) -> bool:
-    return key in _OVERCOMMITTED or key.startswith(_HUGE_PAGES)
 
 
 def _together(spec: Body, name: str) -> Amounts:

@@ -39,7 +39,11 @@ class Needs:
         self, policies: Sequence[RunnablePolicy], objects: Sequence[Resource], context: ScanContext
     ) -> None:
         """policies: compiled without exceptions."""
-        own = [policy for policy in policies if _has_exceptions(policy)]
+        own = [
+            each
+            for each in policies
+            if group_of(each.policy.resource) in (KYVERNO_GROUP, CEL_GROUP)
+        ]
         self._policies = {policy.policy.id: policy for policy in own}
         self._objects = objects
         self._context = context
@@ -78,10 +82,6 @@ class Needs:
 
         run_scan(policies, [self._objects[each] for each in at], take, self._context)
         return found
-
-
-def _has_exceptions(policy: RunnablePolicy) -> bool:
-    return group_of(policy.policy.resource) in (KYVERNO_GROUP, CEL_GROUP)
 
 
 def _names(around: PolicyAttachments, policy: RunnablePolicy) -> bool:

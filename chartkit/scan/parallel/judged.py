@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.documents.reader import Document
@@ -85,16 +86,11 @@ def judged(
     sent = None if resource is given else resource
     if not isinstance(resource.location.places, Document | ItemPlaces):
         return Judged(sent, results, None)
-    pointers = dict.fromkeys(_pointers(resource, results, shown.most))
-    return Judged(sent, results, _known(resource.location, pointers, shown.excerpts))
-
-
-def _pointers(resource: Resource, results: Sequence[RuleResult], most: int | None) -> Iterator[str]:
-    for result in results:
-        if result.fields:
-            yield from result.fields[:most]
+    fields = (result.fields[: shown.most] for result in results if result.fields)
+    pointers = dict.fromkeys(chain.from_iterable(fields))
     if has_suppressions(resource):
-        yield _ANNOTATION
+        pointers[_ANNOTATION] = None
+    return Judged(sent, results, _known(resource.location, pointers, shown.excerpts))
 
 
 def _known(place: Location, pointers: Iterable[str], has_excerpts: bool) -> KnownPlaces:

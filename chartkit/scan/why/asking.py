@@ -182,7 +182,13 @@ def nearest_miss(
     """Return the rule that came nearest to matching an object, and what kept it off, with its line;
     empty where none can be named."""
     most = max(1, _MOST_DECISIONS // max(1, len(policies)))
-    misses = list(_misses(Asker(policies, (), context), objects[:most]))
+    misses = [
+        (_nearness(rule.decision), asked.resource, rule)
+        for asked in Asker(policies, (), context).ask(objects[:most])
+        for policy in asked.policies
+        for rule in policy.rules
+        if rule.status is None
+    ]
     if not misses:
         return ""
     # Of equal ones the first is named.
@@ -191,16 +197,6 @@ def nearest_miss(
     place = "" if decision.location is None else f", {decision.location}"
     text = shortened(decision.text, _MOST_CHARACTERS)
     return f"{rule.name}: {text}{place}; the object: {resource_id(resource)}"
-
-
-def _misses(
-    asker: Asker, objects: Sequence[Resource]
-) -> Iterator[tuple[tuple[int, int, int], Resource, RuleDecision]]:
-    for asked in asker.ask(objects):
-        for policy in asked.policies:
-            for rule in policy.rules:
-                if rule.status is None:
-                    yield _nearness(rule.decision), asked.resource, rule
 
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:

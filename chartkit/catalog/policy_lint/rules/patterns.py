@@ -140,15 +140,11 @@ def optional_field(subject: Subject) -> Iterator[Fault]:
             continue
         for value in values_of(part):
             if _is_optional(value):
-                yield _required(subject, part, value)
-
-
-def _required(subject: Subject, part: PatternPart, value: PatternValue) -> Fault:
-    key, field = value.steps[-1], field_text(value.steps)
-    message = f"rule {part.rule.name}: an object without {field} is refused"
-    corrected = with_key(subject, value.path, f"=({key})")
-    message += witness(subject, part.rule, corrected, lambda _: [((), None)])
-    return Fault(value.path, message, f"write =({key})")
+                key, field = value.steps[-1], field_text(value.steps)
+                message = f"rule {part.rule.name}: an object without {field} is refused"
+                corrected = with_key(subject, value.path, f"=({key})")
+                message += witness(subject, part.rule, corrected, lambda _: [((), None)])
+                yield Fault(value.path, message, f"write =({key})")
 
 
 def _is_optional(value: PatternValue) -> bool:

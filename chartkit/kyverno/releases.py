@@ -23,7 +23,6 @@ from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Json, Location
 from chartkit.schemas import json_schema
-from chartkit.schemas.fits import fits
 
 SECTIONS: Final = ("kyverno", "announced", "eks", "faults", "removedApis")
 """The sections of `releases.yaml` that a file of facts has; the others belong to the program."""
@@ -75,7 +74,9 @@ def kept() -> Facts | None:
     from chartkit.cache_folder import FACTS, Store
 
     body = Store(FACTS).load(FACTS_KEY)
-    if not isinstance(body, dict) or not fits(body.get("body"), schema("facts.schema.json")):
+    if not isinstance(body, dict):
+        return None
+    if not json_schema.fits(body.get("body"), schema("facts.schema.json")):
         return None
     return Facts(body["body"], body["source"], body["digest"])
 

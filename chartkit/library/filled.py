@@ -83,7 +83,7 @@ def filled_profile(
 def _library_of(profile: Profile) -> Library:
     """Return the policies that a built-in profile names, without the rest of their library."""
     root = bundled.library_dir()
-    shared = read_shared_parameters(root)
+    shared = read_shared_parameters(root, False)
     policies: dict[str, FolderPolicy] = {}
     profiles = [profile]
     while profiles:

@@ -343,15 +343,16 @@ def read_policy(
     group: str = "",
     shared: Mapping[str, Parameter] | None = None,
     library: str = "",
-    wants_examples: bool = True,
+    is_whole: bool = True,
 ) -> FolderPolicy:
     """One policy folder; shared: the library's shared parameters by name; library: its name;
-    wants_examples: False leaves its examples out.
+    is_whole: False for a built-in one, which needs no check, without its examples.
 
     Raises InputError.
     """
     document = _one_document(folder / METADATA_FILE)
-    json_schema.require(document, json_schema.load(METADATA_SCHEMA))
+    if is_whole:
+        json_schema.require(document, json_schema.load(METADATA_SCHEMA))
     body = document.body
     minimum = body["minimumKyverno"]
     group = "" if group == "." else group
@@ -368,7 +369,7 @@ def read_policy(
         minimum_kyverno=parse_version(minimum, "Kyverno", document.locate("minimumKyverno")),
         control=Control(**body["control"]),
         parameters=MappingProxyType(_parameters(document, shared or {})),
-        examples=tuple(_examples(folder)) if wants_examples else (),
+        examples=tuple(_examples(folder)) if is_whole else (),
         template=_source(folder / POLICY_FILE),
         cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
         messages=MappingProxyType(body.get("messages", {})),
@@ -394,14 +395,16 @@ def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str
     return found | {name: Parameter(name, body) for name, body in own.items()}
 
 
-def read_shared_parameters(root: Path) -> dict[str, Parameter]:
-    """Return what all policies of a library may have as parameters, by name; raises InputError."""
+def read_shared_parameters(root: Path, is_whole: bool = True) -> dict[str, Parameter]:
+    """Return what all policies of a library may have as parameters, by name; is_whole: False for
+    the built-in library, which needs no check. Raises InputError."""
     file = root / PARAMETERS_FILE
     if not file.is_file():
         return {}
     document = _one_document(file)
-    definitions = json_schema.load(METADATA_SCHEMA)["$defs"]
-    json_schema.require(document, {"$ref": "#/$defs/parameters", "$defs": definitions})
+    if is_whole:
+        definitions = json_schema.load(METADATA_SCHEMA)["$defs"]
+        json_schema.require(document, {"$ref": "#/$defs/parameters", "$defs": definitions})
     return {name: Parameter(name, body, shared=True) for name, body in document.body.items()}
 
 

@@ -211,8 +211,9 @@ def _read(
     if len(documents) != 1:
         raise InputError("a profile is one YAML document", Location(str(file)))
     document = documents[0]
-    json_schema.require_single_keys(document)
-    json_schema.require(document, json_schema.load(SCHEMA))
+    if file.parent != bundled.profiles_dir():
+        json_schema.require_single_keys(document)
+        json_schema.require(document, json_schema.load(SCHEMA))
     spec = document.body["spec"]
     return Profile(
         name=document.body["metadata"]["name"],

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Location, Severity, pointer_steps
-from chartkit.schemas.fits import fits
 from chartkit.suggestions import suggestion
 
 RULE_ID = "CK001"
@@ -63,15 +62,10 @@ def violations(
     violations do not count; most: how many to look for, all if None. Raises InputError for a
     schema that refers to what is not there.
     """
-    checked = document.body if body is None else body
-    if fits(checked, schema, ignore):
-        return []
-    from jsonschema import Draft202012Validator
     from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import EMPTY_REGISTRY
 
-    # Without a registry jsonschema asks the network for what a schema refers to.
-    validator = Draft202012Validator(dict(schema), registry=EMPTY_REGISTRY)
+    checked = document.body if body is None else body
+    validator = _validator(schema)
     try:
         findings = (
             _diagnostic(document, *finding)
@@ -86,6 +80,19 @@ def violations(
     except RecursionError:
         raise InputError("the schema refers to itself to no end", document.locate()) from None
     return sorted(diagnostics, key=_position)
+
+
+def fits(value: Json, schema: Mapping[str, Any]) -> bool:
+    """Report whether a value fits a schema."""
+    return bool(_validator(schema).is_valid(value))
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    # Without a registry jsonschema asks the network for what a schema refers to.
+    return Draft202012Validator(dict(schema), registry=EMPTY_REGISTRY)
 
 
 def require_schema(document: Document) -> Body:

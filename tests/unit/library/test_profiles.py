@@ -7,9 +7,11 @@ import pytest
 
 from chartkit import bundled
 from chartkit.charts.policies.chart import read_libraries
+from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
 from chartkit.library.profiles import (
+    SCHEMA,
     Selection,
     read_profile,
     resolve,
@@ -18,6 +20,7 @@ from chartkit.library.profiles import (
     with_parameters,
 )
 from chartkit.project.settings import Action
+from chartkit.schemas import json_schema
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _PARAMETERS = """\
@@ -280,6 +283,15 @@ def test_built_in_profiles(name: str, extends: str | None) -> None:
     resolved = resolve([profile], read_libraries())
     assert not resolved.policies["require-non-root-groups"].enabled
     assert resolved.policies["disallow-host-path"].enabled
+
+
+@pytest.mark.parametrize(
+    "file", sorted(bundled.profiles_dir().glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_built_in_profiles_fit_their_schema(file: Path) -> None:
+    (document,) = read_file(file)
+    json_schema.require_single_keys(document)
+    json_schema.require(document, json_schema.load(SCHEMA))
 
 
 _HIGH = {

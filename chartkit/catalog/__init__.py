@@ -1,6 +1,6 @@
 """The catalogue of policies: the built-in, the vendored, and a team's own.
 
-`entries` and `index` know every policy, `search` and `show` answer questions about them; `vendor`
-takes whole libraries; `scaffold` and `check` are for policies of one's own. Nothing below imports
-this package.
+`entries` knows every policy, `search` and `show` answer questions about them; `vendoring` takes
+whole libraries; `authoring` is for policies of one's own, `policy_lint` for anyone's. Nothing below
+imports this package.
 """

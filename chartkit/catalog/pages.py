@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.catalog.entries import BUILT_IN, LibraryFolder, libraries
-from chartkit.catalog.index import read_index
+from chartkit.catalog.entries import BUILT_IN, LibraryFolder, libraries, read_index
 from chartkit.catalog.markdown import block, cell_code, code, link, prose
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import Details, details, does, needs_of

@@ -11,8 +11,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.entries import libraries, vendored
-from chartkit.catalog.index import RECENT, IndexedLibrary, index_files, read_index
+from chartkit.catalog.entries import (
+    RECENT,
+    IndexedLibrary,
+    index_files,
+    libraries,
+    read_index,
+    vendored,
+)
 from chartkit.catalog.model import Entry
 from chartkit.errors import InputError
 from chartkit.model import Location

@@ -25,8 +25,7 @@ from chartkit.output.atomic_folder import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import FILE_NAME, Project, read_project
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions, shipped_exceptions
-from chartkit.scan.configuration import configuration
-from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.environment import ProjectEnvironment, configuration
 from chartkit.scan.ineffective import RULE
 from chartkit.scan.inputs import read_inputs
 from chartkit.scan.inputs.folders import walk

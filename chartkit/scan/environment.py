@@ -1,14 +1,17 @@
-"""The policies of an environment of a project, in a scan of any objects."""
+"""The policies of an environment of a project, in a scan of any objects, and Kyverno's
+configuration among the objects of its chart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine import NO_ATTACHMENTS, PolicyAttachments, RunnablePolicy, read_exceptions
-from chartkit.model import Resource, RuleResult
+from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.kyverno import controllers as kyverno_controllers
+from chartkit.model import Resource, RuleResult, mapping_at, mappings_at
 from chartkit.report.model import resource_id
 from chartkit.scan.gate import VIOLATIONS
 from chartkit.scan.policies import PolicySet, compile_all
@@ -17,8 +20,10 @@ from chartkit.wording import abridged
 if TYPE_CHECKING:
     from chartkit.engine import Configuration  # loads CEL, which most scans do without
 
+
 Labels = Mapping[str, Mapping[str, str]]
 """The labels of namespaces by name, as far as they are known."""
+_VARIABLE: Final = "INIT_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +107,27 @@ class UnsentObjects:
                 noun = "violation does" if count == 1 else "violations do"
                 line += f"; {count} {noun} not count"
             yield line
+
+
+def configuration(rendered: Sequence[Resource]) -> tuple[Configuration, str]:
+    """Return the configuration in the ConfigMap of the admission controller, and its namespace;
+    rendered: the objects of Kyverno's chart, none where the project does not install it."""
+    from chartkit.engine import Configuration, read_configuration
+
+    controllers = kyverno_controllers.controllers(rendered)
+    name = next((text for controller in controllers for text in config_names(controller)), None)
+    for each in rendered:
+        if each.kind == "ConfigMap" and each.name == name:
+            return read_configuration(mapping_at(each.body, "data")), in_namespace(each).namespace
+    return Configuration(), ""
+
+
+def config_names(controller: kyverno_controllers.Controller) -> Iterator[str]:
+    """Yield the name of the ConfigMap that an admission controller reads."""
+    if controller.component != kyverno_controllers.ADMISSION:
+        return
+    template = ("spec", "template", "spec")
+    for container in mappings_at(controller.deployment.body, *template, "containers"):
+        for given in mappings_at(container, "env"):
+            if given.get("name") == _VARIABLE and isinstance(given.get("value"), str):
+                yield given["value"]

@@ -18,8 +18,7 @@ from chartkit.network.cluster.reader import Discovery, Reader, config_map_path, 
 from chartkit.network.cluster.source import RefusedError, Source, SourceError
 from chartkit.scan.cluster import Survey, open_cluster, served_names
 from chartkit.scan.cluster_source import ClusterSource
-from chartkit.scan.configuration import config_names, configuration
-from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.environment import ProjectEnvironment, config_names, configuration
 from chartkit.scan.inputs import Note
 from chartkit.scan.requests import RequestOptions, Requests, load_surroundings
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.entries import libraries, read_catalogue
-from chartkit.catalog.index import read_index
+from chartkit.catalog.entries import libraries, read_catalogue, read_index
 from chartkit.catalog.model import Entry
 from chartkit.catalog.search import Query, find, search
 from chartkit.catalog.show import details, report

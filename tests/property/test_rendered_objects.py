@@ -17,7 +17,7 @@ from chartkit.model import Body, Json, Location, Resource
 from chartkit.render.checks import permissions
 from chartkit.render.compare.report import comparison, report
 from chartkit.render.environment import Side
-from chartkit.scan.configuration import config_names
+from chartkit.scan.environment import config_names
 from chartkit.values.lint import Stage, lint
 from tests.command_reports import OWN, in_format
 from tests.unit.values.lint.test_lint import subject

@@ -28,8 +28,7 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity,
 from chartkit.render.chart import CheckTarget
 from chartkit.render.exceptions import CHECK, heeded
 from chartkit.render.model import Outcome, Row, findings
-from chartkit.scan.configuration import configuration
-from chartkit.scan.environment import Labels
+from chartkit.scan.environment import Labels, configuration
 from chartkit.scan.exceptions.model import EXPIRED, lifetime
 from chartkit.scan.policies import PolicySet
 from chartkit.schemas.kind_selectors import parse_kind_selector

@@ -14,7 +14,15 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.model import Diagnostic, Resource, Severity
-from chartkit.scan.gitops import ARGO, FLUX, argo, flux
+from chartkit.scan.gitops import ARGO, FLUX
+from chartkit.scan.gitops.declared import (
+    APPLICATION,
+    APPLICATION_SET,
+    HELM_RELEASE,
+    configs_of,
+    read_applications,
+    read_helm_release,
+)
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository, add_faults
 from chartkit.scan.inputs import STDIN, ChartOptions, Note, is_chart, matching, objects_of
 from chartkit.scan.inputs.folders import render_inputs
@@ -28,21 +36,21 @@ def declares_release(resource: Resource) -> bool:
     """Report whether an object declares releases of Helm."""
     group = group_of(resource)
     if group == FLUX:
-        return resource.kind == flux.KIND
-    return group == ARGO and resource.kind in (argo.APPLICATION, argo.APPLICATION_SET)
+        return resource.kind == HELM_RELEASE
+    return group == ARGO and resource.kind in (APPLICATION, APPLICATION_SET)
 
 
 def declared_releases(
     objects: Sequence[Resource], repository: Repository, note: Note
 ) -> Iterator[DeclaredRelease]:
     """Yield the releases that objects declare; note is called for values that cannot be read."""
-    configs = flux.configs_of(objects)
+    configs = configs_of(objects)
     for resource in filter(declares_release, objects):
         try:
-            if resource.kind == flux.KIND:
-                yield flux.read_helm_release(resource, configs, repository)
+            if resource.kind == HELM_RELEASE:
+                yield read_helm_release(resource, configs, repository)
             else:
-                yield from argo.read_applications(resource, repository)
+                yield from read_applications(resource, repository)
         except InputError as error:
             message = f"{resource.kind} '{resource.name}': values {error.message}"
             location = error.location or resource.location

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from chartkit.cache_folder import cache_folder
-from chartkit.catalog import index
-from chartkit.catalog.entries import libraries, read_catalogue
-from chartkit.catalog.index import RECENT, Unit, read_index
+from chartkit.catalog import entries
+from chartkit.catalog.entries import RECENT, Unit, libraries, read_catalogue, read_index
 from chartkit.catalog.model import Entry, Kind
 from chartkit.errors import InputError
 from tests.unit.catalog.library_files import CEL_POLICY, POLICY, write_lock, write_plain
@@ -178,13 +177,13 @@ def test_what_did_not_change_is_not_read_again(
     _settle(tmp_path)
     before = read_index("lib", tmp_path)
     read: list[str] = []
-    real = index._unit
+    real = entries._unit
 
     def counting(folder: str, *rest: Any) -> Unit:
         read.append(folder)
         return real(folder, *rest)
 
-    monkeypatch.setattr(index, "_unit", counting)
+    monkeypatch.setattr(entries, "_unit", counting)
     assert read_index("lib", tmp_path) == before
     assert read == []
     changed.write_text(changed.read_text().replace("Title", "title"))

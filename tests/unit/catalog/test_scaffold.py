@@ -7,7 +7,7 @@ import pytest
 
 from chartkit.catalog.authoring.add import is_in_project, write_policy
 from chartkit.catalog.authoring.check import check_path
-from chartkit.catalog.index import read_index
+from chartkit.catalog.entries import read_index
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
 from chartkit.testing.model import Verdict

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from chartkit.catalog.index import read_index
+from chartkit.catalog.entries import read_index
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import details, report
 from tests.command_reports import in_format

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog import index
-from chartkit.catalog.index import read_index
+from chartkit.catalog import entries
+from chartkit.catalog.entries import read_index
 from chartkit.catalog.vendoring import (
     ChangeType,
     apply_update,
@@ -206,7 +206,7 @@ def test_the_first_search_need_not_read(vendored: Path, monkeypatch: pytest.Monk
     def refuse(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(index, "_unit", refuse)
+    monkeypatch.setattr(entries, "_unit", refuse)
     assert len(read_index("lib", vendored / "vendor" / "lib").entries) == 3
 
 

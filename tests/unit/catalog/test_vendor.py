@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.index import read_index
+from chartkit.catalog.entries import read_index
 from chartkit.catalog.vendoring import default_name, vendor
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock, verify

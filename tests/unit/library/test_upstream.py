@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.index import read_index
+from chartkit.catalog.entries import read_index
 from chartkit.charts.policies.chart import plan, read_libraries
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.model import FieldPath, Json, Resource
-from chartkit.scan.gitops.flux import configs_of, read_helm_release
+from chartkit.scan.gitops.declared import configs_of, read_helm_release
 from chartkit.scan.gitops.model import Repository, filled
 from chartkit.scan.gitops.releases import values_documents
 from chartkit.values.lint.files import check_documents

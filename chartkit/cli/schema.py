@@ -4,7 +4,10 @@ the script with which a shell completes commands and options."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -13,6 +16,7 @@ from click.shell_completion import BashComplete, FishComplete, ShellComplete, Zs
 from chartkit.cli.options import Choice
 from chartkit.cli.terminal import show_rows
 from chartkit.errors import InputError
+from chartkit.model import Body
 from chartkit.suggestions import suggestion
 
 _FILES: Final = {
@@ -46,7 +50,6 @@ def schema(name: str | None) -> None:
 
 def schemas() -> dict[str, str]:
     """Return the names of all schemas, and what each one is about."""
-    from chartkit.schemas.outputs import OUTPUTS
 
     outputs = {name: f"the JSON output of `{_command(name)}`" for name in OUTPUTS}
     return {**dict(sorted(outputs.items())), **_FILES, _VALUES: "values of the chart kyverno"}
@@ -77,7 +80,6 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def _schema(name: str) -> Any:
     from chartkit.schemas import json_schema
-    from chartkit.schemas.outputs import output_schema
 
     if name == "project":
         from chartkit.charts.policies.chart import read_libraries
@@ -114,3 +116,58 @@ def completion(context: click.Context, shell: str) -> None:
     """
     command = context.find_root().command
     click.echo(_SHELLS[shell](command, {}, "chartkit", "_CHARTKIT_COMPLETE").source())
+
+
+_OUTPUTS_FILE: Final = Path(__file__).with_name("outputs.yaml")
+_DIALECT: Final = "http://json-schema.org/draft-07/schema#"
+
+OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "scan": "Scan",
+        "adopt": "Adopt",
+        "promote": "Promote",
+        "render": "Render",
+        "diff": "Diff",
+        "values-lint": "ValuesLint",
+        "policies-check": "PoliciesCheck",
+        "policies-lint": "PoliciesCheck",
+        "policies-show": "PoliciesShow",
+        "policies-coverage": "PoliciesCoverage",
+        "plan": "Plan",
+        "plan-rehearsal": "PlanRehearsal",
+        "rescue": "Rescue",
+        "migrate-plan": "MigratePlan",
+        "migrate-policies": "MigratePolicies",
+        "values-migrate": "ValuesMigrate",
+        "check-compat": "CheckCompat",
+        "exceptions-list": "ExceptionsList",
+        "exceptions-check": "ExceptionsCheck",
+        "report-merge": "ReportMerge",
+        "report-diff": "ReportDiff",
+        "test": "TestRun",
+        "test-coverage": "TestCoverage",
+        "policies-list": "PoliciesList",
+        "policies-search": "PoliciesList",
+        "preview": "Preview",
+        "why": "Why",
+        "estimate": "Estimate",
+        "witness": "Witnesses",
+    }
+)
+"""The types of outputs by the names of their commands."""
+
+
+def output_schema(name: str) -> Body:
+    """Return the JSON Schema of a command's JSON output."""
+    from chartkit.schemas.compact import json_schema, resolved
+
+    types = _types()
+    return {"$schema": _DIALECT, **json_schema(resolved(types[OUTPUTS[name]], types))}
+
+
+@cache
+def _types() -> Mapping[str, Body]:
+    from chartkit.documents.reader import read_file
+    from chartkit.schemas.compact import parse_types
+
+    return parse_types(read_file(_OUTPUTS_FILE)[0].body)

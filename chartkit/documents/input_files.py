@@ -34,7 +34,7 @@ def decompressed(content: bytes, location: Location, most: int = LARGEST) -> byt
     """
     if not content.startswith((GZIP, ZSTD)):
         return content
-    from chartkit.documents.compressed import expanded
+    from chartkit.documents.streams import expanded
 
     return expanded(content, location, most)
 

@@ -15,10 +15,10 @@ from typing import Any, Final
 import click
 
 from chartkit.cli.main import cli
+from chartkit.cli.schema import output_schema
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.model import Json
-from chartkit.schemas.outputs import output_schema
 from chartkit.suggestions import suggestion
 
 Schema = dict[str, Any]

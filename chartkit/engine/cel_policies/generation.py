@@ -20,8 +20,8 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.patches.apply_values import go_type
 from chartkit.errors import Reraise
 from chartkit.go.fmt import go_sprint
+from chartkit.go.json_decoder import yaml_problem
 from chartkit.go.strconv import quote
-from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
 MERGE: Final = "<<"

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from chartkit.documents.compressed import GZIP_CHUNK, gunzipped
 from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document
+from chartkit.documents.streams import GZIP_CHUNK, gunzipped
 from chartkit.documents.unread import exclusion, is_unread, unread
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.field_faults import NEWEST

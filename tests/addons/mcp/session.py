@@ -19,7 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from pydantic import FileUrl
 
 from chartkit.addons.mcp.tools import tools
-from chartkit.schemas.outputs import output_schema
+from chartkit.cli.schema import output_schema
 
 T = TypeVar("T")
 COMMAND = shutil.which("chartkit", path=str(Path(sys.executable).parent)) or "chartkit"

@@ -8,10 +8,9 @@ import pytest
 
 import chartkit.api
 from chartkit.cli import boundary
-from chartkit.cli.schema import schema_of
+from chartkit.cli.schema import OUTPUTS, schema_of
 from chartkit.report.formats import FORMATS, GROUP
 from chartkit.schemas import json_schema
-from chartkit.schemas.outputs import OUTPUTS
 from tests.conftest import GOLDEN
 from tests.shared import ROOT
 from tests.unit.cli.test_help import COMMANDS

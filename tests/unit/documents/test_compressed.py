@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from chartkit.documents.compressed import gunzipped
 from chartkit.documents.input_files import decompressed
 from chartkit.documents.reader import read_file
+from chartkit.documents.streams import gunzipped
 from chartkit.errors import InputError
 from chartkit.model import Location
 

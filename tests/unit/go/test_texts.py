@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
-from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.json_decoder import JsonError, parse_json, yaml_problem
 from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.go.strconv import (
     NumberError,
@@ -24,7 +24,6 @@ from chartkit.go.strconv import (
 )
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.go.url import UrlError, parse_url
-from chartkit.go.yaml_errors import yaml_problem
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.go.yaml_errors import yaml_problem
+from chartkit.go.json_decoder import yaml_problem
 
 NULL = "unsupported map key of type: %!s(<nil>), key: <nil>, value: "
 LIST = "yaml: invalid map key: "

@@ -27,9 +27,8 @@ from chartkit.engine.json_patch import (
     located,
 )
 from chartkit.errors import InputError, Reraise, raising
-from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.json_decoder import JsonError, parse_json, yaml_problem
 from chartkit.go.types import kind_of
-from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
 _OPERATION: Final = 20

@@ -81,7 +81,7 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
     try:
         operations = parse_yaml(_without_variables(text))
     except InputError as error:
-        from chartkit.go.yaml_errors import yaml_problem
+        from chartkit.go.json_decoder import yaml_problem
 
         return unsound + (yaml_problem(text) or f"yaml: {error.message}")
     from chartkit.engine.cluster_policy.mutate import patch_problem

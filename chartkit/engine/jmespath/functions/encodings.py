@@ -16,8 +16,8 @@ from chartkit.engine.jmespath.nodes import current_sources
 from chartkit.errors import InputError, Reraise
 from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import parse_json as read_json
+from chartkit.go.json_decoder import yaml_problem
 from chartkit.go.types import decode_base64
-from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
 _YAML: Final = 4

@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from chartkit.cli.main import main
+from chartkit.cli.schema import output_schema
 from chartkit.model import Body
-from chartkit.schemas.outputs import output_schema
 from tests.e2e.command import chartkit
 
 POLICY = """\

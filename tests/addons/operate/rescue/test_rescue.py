@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from chartkit.schemas.outputs import output_schema
+from chartkit.cli.schema import output_schema
 from tests.addons.operate.rescue.locked_cluster import (
     MUTATING,
     POLICIES,

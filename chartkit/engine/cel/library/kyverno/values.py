@@ -28,11 +28,11 @@ from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import STRING, Type, struct
 from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value
 from chartkit.errors import InputError, Reraise
+from chartkit.go.json_decoder import yaml_problem
 from chartkit.go.random_text import RandomTextError, generate
 from chartkit.go.regexp import RegexError
 from chartkit.go.strconv import wrapped
 from chartkit.go.x509 import CERTIFICATE, CertificateError, decode_pem
-from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body
 
 

@@ -1,4 +1,4 @@
-"""chartkit.schemas.outputs: commands' JSON follows its schemas, which refuse what is not there."""
+"""chartkit.cli.schema: commands' JSON follows its schemas, which refuse what is not there."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,10 @@ import jsonschema
 import pytest
 
 from chartkit import SITE
-from chartkit.cli.schema import schemas
+from chartkit.cli.schema import OUTPUTS, output_schema, schemas
 from chartkit.documents.reader import read_file
 from chartkit.model import mapping_at
 from chartkit.schemas import json_schema
-from chartkit.schemas.outputs import OUTPUTS, output_schema
 from chartkit.testing import reader
 from tests.e2e.command import Done, chartkit
 from tests.shared import ROOT

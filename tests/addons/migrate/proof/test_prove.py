@@ -425,3 +425,19 @@ def test_patches_of_refused_requests_are_not_compared(
 ) -> None:
     body = {"kind": "Pod"}
     assert difference(Answer(failed=failed), Answer(failed=failed, patched=body)) is aspect
+
+
+def test_an_object_of_a_custom_kind_is_never_another_value() -> None:
+    rule = """
+      mutate:
+        patchStrategicMerge:
+          spec:
+            upgrade:
+              crds: CreateReplace
+"""
+    old = legacy(rule, "[HelmRelease]")
+    conversion = convert(old)
+    new = [Resource(body) for body in conversion.documents]
+    proof = prove(old, new, options=replace(proof_options(conversion), most_requests=700))
+    assert proof.requests > 50
+    assert proof.equal, proof.differences

@@ -237,6 +237,8 @@ def _located(
         unknown.add(path)
         return
     below, type_name = at
+    if below and isinstance(below[0], Step):
+        return  # The fields of an object of any type, asked one by one: it never is a list.
     whole = (path[0], *below)
     if type_name.startswith(MAP):
         yield from _keys(whole, type_name.removeprefix(MAP), leaf)

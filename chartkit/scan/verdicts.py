@@ -157,7 +157,10 @@ class ReportedForms:
             return
         _keep(form.setdefault(policy, {}), resource, result)
         if form is self._legacy:
-            self._parts.setdefault(policy, set(_ACTIONS)).update(_names_behind(rule))
+            # What stands behind a policy's name where a rule becomes a policy of its own.
+            rule = written_rule(rule)
+            parts = self._parts.setdefault(policy, set(_ACTIONS))
+            parts.update((rule, *(f"{rule}-{action}" for action in _ACTIONS)))
 
     @property
     def differ(self) -> bool:
@@ -217,13 +220,6 @@ def _named(policy: str, names: Sequence[str]) -> str:
 
 def _keep(known: dict[str, str], resource: str, result: str) -> None:
     known[resource] = max(known.get(resource, _NONE), result, key=_GRAVITY.index)
-
-
-def _names_behind(rule: str) -> Iterator[str]:
-    """Yield what stands behind a policy's name where a rule becomes a policy of its own."""
-    rule = written_rule(rule)
-    yield rule
-    yield from (f"{rule}-{action}" for action in _ACTIONS)
 
 
 def _differs(legacy: str, cel: str) -> bool:

@@ -67,18 +67,15 @@ def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
     Errors are refused; a note says that there are more admission replicas than are needed.
     """
     found = controllers(resources)
-    diagnostics = [] if any(c.component == ADMISSION for c in found) else [_no_admission()]
+    diagnostics: list[Diagnostic] = []
+    if not any(controller.component == ADMISSION for controller in found):
+        message = "no admission controller is rendered"
+        hint = f"it is a Deployment with the label {COMPONENT}: {ADMISSION}"
+        diagnostics.append(Diagnostic(RULE_NO_ADMISSION, Severity.ERROR, message, None, hint))
     for controller in found:
         diagnostics.extend(_replicas(controller, required))
         diagnostics.extend(_budgets(controller, resources))
     return diagnostics
-
-
-def _no_admission() -> Diagnostic:
-    hint = f"it is a Deployment with the label {COMPONENT}: {ADMISSION}"
-    return Diagnostic(
-        RULE_NO_ADMISSION, Severity.ERROR, "no admission controller is rendered", None, hint
-    )
 
 
 def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:

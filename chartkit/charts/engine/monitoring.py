@@ -42,7 +42,12 @@ def monitoring_values(
     """
     match monitoring.mode:
         case Mode.OPERATOR:
-            return _operator_values(monitoring.labels, controllers)
+            selected = {"enabled": True, "additionalLabels": dict(monitoring.labels)}
+            return {
+                **{each["key"]: {"serviceMonitor": dict(selected)} for each in controllers},
+                "grafana": {"enabled": True},
+                "prometheusRule": {**selected, "spec": alert_groups()},
+            }
         case Mode.NODE_PORT:
             return {
                 controller["key"]: {
@@ -62,15 +67,6 @@ def monitoring_values(
                 }
                 for controller in controllers
             }
-
-
-def _operator_values(labels: Mapping[str, str], controllers: Iterable[Body]) -> Body:
-    selected = {"enabled": True, "additionalLabels": dict(labels)}
-    return {
-        **{controller["key"]: {"serviceMonitor": dict(selected)} for controller in controllers},
-        "grafana": {"enabled": True},
-        "prometheusRule": {**selected, "spec": alert_groups()},
-    }
 
 
 def _network_policy(sources: Iterable[str], controller: Body, metrics_apart: bool) -> Body:

@@ -57,9 +57,11 @@ def rulings(
     found = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(only_cel))]
     if cel:
         others = [name for name in rules if name not in cel]
+        on = {"enum": [True, None, BACKGROUND]}
+        own = {"background": on, "policies": _but(others, {"properties": {"background": on}})}
         found += [
             _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(rules, cel)),
-            _when([ADMISSION_POLICY], _of_admission(others)),
+            _when([ADMISSION_POLICY], own),
         ]
     doubled = [name for name, kind in cel.items() if kind == VALIDATING_POLICY]
     return [*found, _when([BOTH], _of_cel(rules, doubled))] if doubled else found
@@ -111,11 +113,6 @@ def _of_cel(rules: Mapping[str, Sequence[str]], cel: Collection[str]) -> Body:
         "policyPreconditions": _but(keys, conditions),
         "policies": _but(others, own),
     }
-
-
-def _of_admission(others: Sequence[str]) -> Body:
-    on = {"enum": [True, None, BACKGROUND]}
-    return {"background": on, "policies": _but(others, {"properties": {"background": on}})}
 
 
 def filters_of_cel() -> Body:
@@ -277,7 +274,12 @@ def values_schema(catalogue: Catalogue) -> Body:
         elif policy.parameters:
             definition = "policyWithParameters"
             definitions[definition] = _variant(definitions["policy"], {"parameters": _PARAMETERS})
-            parameters[_pattern(policy.name)] = _parameters_schema(policy, shared)
+            own = {
+                name: shared[name] if parameter.shared else dict(parameter.schema)
+                for name, parameter in policy.parameters.items()
+            }
+            allowed = {"additionalProperties": False, "properties": own}
+            parameters[_pattern(policy.name)] = {"properties": {"parameters": allowed}}
         policies["properties"][policy.name] = {
             "description": policy.title,
             "$ref": f"#/definitions/{definition}",
@@ -336,15 +338,6 @@ def _variant(policy: Body, extra: Body) -> Body:
     """Return the definition of a policy with other keys in addition to, or in place of, its own."""
     keys = {key: {"$ref": f"#/definitions/policy/properties/{key}"} for key in policy["properties"]}
     return {**policy, "properties": {**keys, **extra}}
-
-
-def _parameters_schema(policy: LibraryPolicy, shared: Body) -> Body:
-    own = {
-        name: shared[name] if parameter.shared else dict(parameter.schema)
-        for name, parameter in policy.parameters.items()
-    }
-    body = {"additionalProperties": False, "properties": own}
-    return {"properties": {"parameters": body}}
 
 
 def _pattern(name: str) -> str:

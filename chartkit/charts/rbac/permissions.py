@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -299,7 +300,9 @@ def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
         elif group == GROUP and kind in KINDS:
             cel_needs(kind.removeprefix(NAMESPACED), body, findings)
     return Needs(
-        permissions=tuple(sorted(_missing(findings), key=_order)),
+        permissions=tuple(
+            sorted(_missing(findings), key=attrgetter("controller", "group", "resource", "scan"))
+        ),
         config_maps=tuple(sorted(findings.config_maps)),
         global_entries=tuple(sorted(findings.global_entries)),
         unknown=tuple(findings.unknown),
@@ -325,10 +328,6 @@ def _missing(found: Findings) -> Iterator[Permission]:
         if lacking:
             guessed = found.guesses[group, resource]
             yield Permission(controller, group, resource, lacking, scan, guessed)
-
-
-def _order(permission: Permission) -> tuple[str, str, str, bool]:
-    return permission.controller, permission.group, permission.resource, permission.scan
 
 
 def as_json(found: Needs) -> list[Body]:

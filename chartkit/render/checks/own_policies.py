@@ -226,16 +226,12 @@ def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
             where, namespaces = _probe(override)
             own.add(namespaces)
             yield _one(before, after, rule.name, where, at, namespaces)
-        for override in (*after.failure_action_overrides, *_in_rule(after, rule.name)):
+        same = next((one for one in after.rules if one.name == rule.name), None)
+        in_rule = () if same is None else same.validate.failure_action_overrides
+        for override in (*after.failure_action_overrides, *in_rule):
             where, namespaces = _probe(override)
             if namespaces not in own:
                 yield _one(before, after, rule.name, where, location, namespaces)
-
-
-def _in_rule(policy: Policy, rule: str) -> Sequence[ActionOverride]:
-    return next(
-        (one.validate.failure_action_overrides for one in policy.rules if one.name == rule), ()
-    )
 
 
 def _one(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum, StrEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +31,7 @@ def with_defaults(before: Body, after: Body) -> tuple[Body, Body]:
     if before.get("apiVersion") != after.get("apiVersion") or before.get("kind") == "Secret":
         return before, after
     filled = [_filled(each) for each in (before, after)]
-    if any(map(_has_own_actions, filled)):
+    if any("failureAction" in each for body in filled for each in _validations(body)):
         filled = [_with_own_actions(each) for each in filled]
     return filled[0], filled[1]
 
@@ -105,10 +105,6 @@ def _validations(body: Body) -> list[Body]:
     return [each for each in found if each]
 
 
-def _has_own_actions(body: Body) -> bool:
-    return any("failureAction" in each for each in _validations(body))
-
-
 def _with_own_actions(body: Body) -> Body:
     """Return a ClusterPolicy in which every rule that validates has a failure action."""
     spec = mapping_at(body, "spec")
@@ -162,7 +158,8 @@ def differences(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Fie
             items = [{str(item[key]): item for item in each} for each in (before, after)]
             yield from _of_items(items[0], items[1], path)
             return
-        old, new = ([_canonical(item) for item in items] for items in (before, after))
+        canonical = partial(json.dumps, sort_keys=True, ensure_ascii=False)
+        old, new = (list(map(canonical, items)) for items in (before, after))
         for tag, low, high, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
             if tag != "equal":
                 yield from _replaced(before[low:high], after[start:end], low, start, path)
@@ -218,10 +215,6 @@ def _key(before: list[Json], after: list[Json]) -> str:
         ):
             return key
     return ""
-
-
-def _canonical(value: Json) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -237,7 +237,10 @@ def decoded(schema: Schema, body: Body) -> tuple[Body, list[FieldPath]]:
     unknown = [each.path for each in unknown_fields(schema, body)]
     kept = _copied(body)
     for path in unknown:
-        _drop(kept, path)
+        owner: Json = kept
+        for step in path[:-1]:
+            owner = owner[step]
+        del owner[path[-1]]
     _drop_nulls(schema, kept)
     return with_defaults(schema, kept), unknown
 
@@ -247,12 +250,6 @@ def _copied(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: _copied(each) for key, each in value.items()}
     return [_copied(each) for each in value] if isinstance(value, list) else value
-
-
-def _drop(value: Json, path: FieldPath) -> None:
-    for step in path[:-1]:
-        value = value[step]
-    del value[path[-1]]
 
 
 def member(schema: Schema | None, key: str) -> Schema | None:

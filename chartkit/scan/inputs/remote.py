@@ -12,7 +12,6 @@ from typing import Final
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Diagnostic, Location, Places, Resource, Severity
 from chartkit.network.downloads.remote import (
-    Fetched,
     download_object,
     fetch,
     is_remote,
@@ -46,7 +45,11 @@ class RemotePaths:
             return self._downloaded(text)
         fetched = fetch(read_remote(text), read_hosts(self.hosts))
         if not fetched.source.is_pinned:
-            self.note(_unpinned(fetched))
+            is_git, revision = fetched.source.is_git, fetched.revision
+            hint = f"{'?ref=' if is_git else '#sha256='}{revision} pins what came now"
+            message = "is not pinned: it may be another the next time"
+            location = Location(fetched.source.shown)
+            self.note(Diagnostic(RULE, Severity.NOTE, message, location, hint))
         folder = TemporaryFolder()
         self._folders.append(folder)
         write_below(folder.path, fetched.files)
@@ -115,13 +118,6 @@ class RemotePaths:
             if error.location is not None:
                 error.location = self.location(error.location)
             raise
-
-
-def _unpinned(found: Fetched) -> Diagnostic:
-    pin = f"?ref={found.revision}" if found.source.is_git else f"#sha256={found.revision}"
-    message = "is not pinned: it may be another the next time"
-    hint = f"{pin} pins what came now"
-    return Diagnostic(RULE, Severity.NOTE, message, Location(found.source.shown), hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,11 @@ _LIMITS: Final[Mapping[str, str]] = {
     "minLength": "{} characters or more",
     "minItems": "{} or more of them",
 }
+_EXTENDED: Final = frozenset(("ValidatingPolicy", "MutatingPolicy", "ImageValidatingPolicy"))
+_HEAD: Final = ("Policy", "Title", "Severity", "Objects", "What it does", "Kyverno")
+_NEEDS_HEAD = ("Controller", "API group", "Resources", "Verbs")
+_DEEPEST: Final = 2
+"""The number of folders between a policy and its library's shared parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +165,6 @@ class _Page:
             yield f"## What is in the cluster meanwhile\n\n{shown}"
 
 
-_EXTENDED: Final = frozenset(("ValidatingPolicy", "MutatingPolicy", "ImageValidatingPolicy"))
-
-
 def _left_out(shown: Details) -> str:
     """Return what a form in CEL does not judge and the ClusterPolicy does: of all Pod controllers
     Kyverno does not extend policies in CEL to ReplicationControllers."""
@@ -189,9 +191,6 @@ def _type(schema: Body) -> str:
     return ", ".join(texts)
 
 
-_HEAD: Final = ("Policy", "Title", "Severity", "Objects", "What it does", "Kyverno")
-
-
 def _index_row(entry: Entry, prefix: str) -> list[str]:
     return [
         link(cell_code(entry.short), _path(prefix, entry.reference)),
@@ -201,9 +200,6 @@ def _index_row(entry: Entry, prefix: str) -> list[str]:
         prose(", ".join(entry.kinds)),
         prose(entry.minimum),
     ]
-
-
-_NEEDS_HEAD = ("Controller", "API group", "Resources", "Verbs")
 
 
 def needs_lines(entry: Entry) -> Iterator[str]:
@@ -271,10 +267,6 @@ def _profiles() -> dict[str, list[str]]:
             said = profile.name if policy.enabled else f"{profile.name} (switched off)"
             found.setdefault(policy.policy.reference, []).append(said)
     return found
-
-
-_DEEPEST: Final = 2
-"""The number of folders between a policy and its library's shared parameters."""
 
 
 def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:

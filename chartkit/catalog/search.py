@@ -17,6 +17,8 @@ from chartkit.wording import abridged, counted
 KINDS: Final = (*map(str, Kind), *FORMS)
 """The values of `--kind`: effects of policies, and their forms."""
 _NEAR: Final = 3
+_HEAD: Final = ("POLICY", "LIBRARY", "SEVERITY", "KYVERNO", "KIND", "FORMS", "TITLE")
+_NOTHING: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,6 @@ def _unknown_policy(entries: Sequence[Entry], name: str) -> InputError:
     return InputError(
         f"there is no policy '{name}'", hint=hint or "`chartkit policies search WORD…` finds some"
     )
-
-
-_HEAD: Final = ("POLICY", "LIBRARY", "SEVERITY", "KYVERNO", "KIND", "FORMS", "TITLE")
-_NOTHING: Final = "-"
 
 
 def _blocks(entries: Sequence[Entry]) -> Iterator[Block]:

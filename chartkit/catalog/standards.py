@@ -25,6 +25,7 @@ SCHEMA: Final = "standard.schema.json"
 _SUFFIXES: Final = (".yaml", ".yml")
 _NAMING: Final = ("policies", "also", "partly")
 """Keys of a control that policies cover."""
+_METADATA = "metadata.yaml"
 
 
 class CoverageLevel(StrEnum):
@@ -171,9 +172,6 @@ class BuiltInStandards:
             control.id: [reference.rpartition("/")[2] for reference in control.policies]
             for control in read_standard(standard).controls
         }
-
-
-_METADATA = "metadata.yaml"
 
 
 def guidance(names: Collection[str]) -> Mapping[str, Guidance]:

@@ -53,6 +53,10 @@ from chartkit.suggestions import did_you_mean, nearest
 from chartkit.wording import counted
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
+_SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)
+_ARCHIVE: Final = "/archive/"
+_UNNAMEABLE: Final = re.compile(r"[^a-z0-9.-]+")
+_TRAITS: Final = ("name", "title", "category", "severity", "subjects", "kinds", "forms", "minimum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +198,6 @@ def source_text(lock: Lock) -> str:
     return f"{origin.shown} at {at}" if origin.kind is SourceKind.GIT else origin.shown
 
 
-_SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)
-_ARCHIVE: Final = "/archive/"
-_UNNAMEABLE: Final = re.compile(r"[^a-z0-9.-]+")
-
-
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
     """A library as it was found: where, and its files by path."""
@@ -290,9 +289,6 @@ def _has_categories(names: Iterable[str]) -> bool:
         name.count("/") >= 2 and not any(part.startswith(".") for part in name.split("/"))
         for name in names
     )
-
-
-_TRAITS: Final = ("name", "title", "category", "severity", "subjects", "kinds", "forms", "minimum")
 
 
 class ChangeType(StrEnum):

@@ -35,6 +35,8 @@ _MOST_BYTES: Final = 128 << 20
 """The files and bytes beyond which reading all of them is not worth while."""
 _DEEPEST: Final = 64
 _TIME_ZONE: Final = "TZ"
+_STORE: Final = "render"
+_ENVIRONMENTS: Final = "environments"
 
 
 class _UnknownError(Exception):
@@ -216,10 +218,6 @@ class _Files:
         for text in texts:
             content = os.fsencode(text)
             self._digest.update(b"%d:%s" % (len(content), content))
-
-
-_STORE: Final = "render"
-_ENVIRONMENTS: Final = "environments"
 
 
 def cached_result(

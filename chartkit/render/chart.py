@@ -37,6 +37,11 @@ from chartkit.values.lint import ChartValues
 
 _PROCESSES: Final = 4
 """The most processes of Helm at a time by default: the checks need them no faster."""
+ALL = "all"
+"""The environment column of rows that are about every environment."""
+_PARTS: Final = "parts"
+_ABOUT_ALL: Final = ("templates/NOTES.txt", "templates/permissions.yaml")
+"""Templates that go through all policies of the chart."""
 
 
 @contextmanager
@@ -213,10 +218,6 @@ def _parse_json(text: str) -> Body:
     return body
 
 
-ALL = "all"
-"""The environment column of rows that are about every environment."""
-
-
 @dataclass(frozen=True, slots=True)
 class CheckTarget:
     """One environment to check.
@@ -257,11 +258,6 @@ def subject(
     return CheckTarget(
         project, environment, own[POLICIES], own.get(ENGINE), others, scanned, resolved, exceptions
     )
-
-
-_PARTS: Final = "parts"
-_ABOUT_ALL: Final = ("templates/NOTES.txt", "templates/permissions.yaml")
-"""Templates that go through all policies of the chart."""
 
 
 def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:

@@ -22,6 +22,10 @@ OBJECT_FIELDS: Final = OBJECT_RULE
 """The check of kinds and fields of workloads."""
 POLICIES: Final = "policies"
 """The check that policies compile, and name what there is."""
+KUSTOMIZE: Final = "kustomize"
+"""The folder of the charts as Kustomize has them."""
+GITOPS: Final = "gitops"
+"""The folder of what deployers read."""
 
 
 class Outcome(StrEnum):
@@ -78,12 +82,6 @@ class RenderResult:
 def failed(found: Iterable[Row]) -> bool:
     """Report whether any check failed."""
     return any(row.outcome is Outcome.FAIL for row in found)
-
-
-KUSTOMIZE: Final = "kustomize"
-"""The folder of the charts as Kustomize has them."""
-GITOPS: Final = "gitops"
-"""The folder of what deployers read."""
 
 
 def written_folders(project: Project) -> tuple[Path, ...]:

@@ -27,6 +27,12 @@ NAMESPACE: Final = re.compile(rb"Namespace|CustomResourceDefinition")
 schema."""
 RELEASE: Final = re.compile(rb"helm\.toolkit\.fluxcd\.io|argoproj\.io")
 """A word in every file with an object that declares releases."""
+_PAUSE: Final = 0.2
+"""The seconds between two looks, unless a look takes long itself."""
+_SHARE: Final = 10
+_NAMED: Final = 3
+_INTERRUPTED: Final = 128
+"""Exit codes from here on name a signal."""
 
 
 class Past(Protocol):
@@ -217,13 +223,6 @@ def files_at(path: str) -> Iterator[str]:
 def _counts(file: Path, root: Path) -> bool:
     return is_manifest(file) or any(map(is_chart, (root / file).parents))
 
-
-_PAUSE: Final = 0.2
-"""The seconds between two looks, unless a look takes long itself."""
-_SHARE: Final = 10
-_NAMED: Final = 3
-_INTERRUPTED: Final = 128
-"""Exit codes from here on name a signal."""
 
 Scan = Callable[[Past | None], int]
 """A function that scans all, or what is not as it was; it returns an exit code."""

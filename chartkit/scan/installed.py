@@ -26,6 +26,7 @@ _DEPLOYMENTS: Final = "/apis/apps/v1/deployments"
 _SELECTED: Final = "labelSelector=app.kubernetes.io%2Fcomponent%3Dadmission-controller"
 _VERSION: Final = "/version"
 _RELEASE: Final = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+_PAGING: Final = frozenset({"limit", "continue"})
 
 
 def engine_there(reader: Reader) -> list[Resource]:
@@ -69,9 +70,6 @@ def server_version(reader: Reader) -> str:
         return ""
     match = _RELEASE.match(str(answer.get("gitVersion")))
     return match[0] if match else ""
-
-
-_PAGING: Final = frozenset({"limit", "continue"})
 
 
 class OverlaidSource:

@@ -48,6 +48,7 @@ _POLICY_FILE = "policy.yaml"
 Namespaces = Mapping[str, Mapping[str, str]]
 Compiler: TypeAlias = Callable[[Resource, PolicyAttachments], "RunnablePolicy | Cleaner"]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
+_REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,9 +395,6 @@ def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     for diagnostic in found:
         is_refused = diagnostic.rule_id in _REFUSED and diagnostic.severity is Severity.WARNING
         yield replace(diagnostic, severity=Severity.ERROR) if is_refused else diagnostic
-
-
-_REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
 
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:

@@ -34,6 +34,17 @@ from chartkit.scan.gate import written_rule
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
 _AT: Final = datetime(2030, 1, 1, tzinfo=UTC)
 """The time at which cleanup policies run; objects without a creation time were created then."""
+CLUSTER_FILE: Final = "cluster.yaml"
+_LEGACY: Final = "kyverno"
+_CEL: Final = frozenset({"KyvernoValidatingPolicy", "KyvernoNamespacedValidatingPolicy"})
+_NONE: Final = "none"
+_GRAVITY: Final = (_NONE, "skip", "pass", "warn", "fail", "error")
+"""Results, the gravest last."""
+_VIOLATIONS: Final = frozenset({"warn", "fail", "error"})
+_ACTIONS: Final = ("audit", "enforce")
+"""The end of the name of a policy with the action of some namespaces."""
+_LONGEST: Final = 63
+"""The characters of a converted policy's name; what is more is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +117,6 @@ def _acts(result: RuleResult, given: Resource) -> bool:
     )
 
 
-CLUSTER_FILE: Final = "cluster.yaml"
-
-
 def example_world(example: Resource, wants_fields: bool = True) -> World:
     """Return the world for evaluating an example: the objects in `cluster.yaml` next to it; raise
     InputError for an invalid file. wants_fields: as `World` has it; a verdict names none."""
@@ -125,18 +133,6 @@ def _read(file: Path, state: tuple[int, ...], wants_fields: bool) -> World:
     bodies = [as_submitted(resource).body for resource in resources(read_file(file))]
     return World(api=partial_api(bodies))
 
-
-_LEGACY: Final = "kyverno"
-_CEL: Final = frozenset({"KyvernoValidatingPolicy", "KyvernoNamespacedValidatingPolicy"})
-_NONE: Final = "none"
-_GRAVITY: Final = (_NONE, "skip", "pass", "warn", "fail", "error")
-"""Results, the gravest last."""
-_VIOLATIONS: Final = frozenset({"warn", "fail", "error"})
-
-_ACTIONS: Final = ("audit", "enforce")
-"""The end of the name of a policy with the action of some namespaces."""
-_LONGEST: Final = 63
-"""The characters of a converted policy's name; what is more is cut off."""
 
 _Results = dict[str, dict[str, str]]
 """The gravest result of each object, by policy."""

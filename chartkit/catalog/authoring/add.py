@@ -49,6 +49,13 @@ spec:
   policies:
     {reference}: {{}}
 """
+_FOLDER: Final = "profiles"
+_SUFFIXES: Final = (".yaml", ".yml")
+_UNFIT: Final = re.compile(r"[^a-z0-9]+")
+_PLACEHOLDER: Final = "NAME"
+_DEFAULT_LIBRARY: Final = "policies"
+_PART: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_DEEPEST: Final = 3
 
 
 def new_profile(name: str, title: str, reference: str) -> str:
@@ -84,11 +91,6 @@ def write_files(texts: Mapping[Path, str], project: Path) -> None:
     for path in texts:
         atomic_folder.require_inside(path, project)
     write_together(texts)
-
-
-_FOLDER: Final = "profiles"
-_SUFFIXES: Final = (".yaml", ".yml")
-_UNFIT: Final = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +303,6 @@ def _needs(added: AddResult) -> Iterator[str]:
 
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
-_PLACEHOLDER: Final = "NAME"
-_DEFAULT_LIBRARY: Final = "policies"
-_PART: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_DEEPEST: Final = 3
 
 
 def write_policy(reference: str, kind: Kind, project: Path, library: Path | None = None) -> Path:

@@ -30,6 +30,16 @@ from chartkit.schemas.json_schema import require_single_keys
 from chartkit.testing.matching import differs
 
 _CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
+EXAMPLES: Final = "CK513"
+DECIDES: Final = "CK514"
+AGREES: Final = "CK515"
+UNSEEN: Final = "CK516"
+_LATER: Final = {
+    Operation.UPDATE: "both must say the same of request.operation UPDATE",
+    Operation.DELETE: "leave deletions out: a precondition on request.operation, and operations",
+}
+"""The advice about forms that do not agree about an operation."""
+_JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +123,6 @@ def rule_names(form: Form) -> list[str]:
         for rule in body["spec"].get("rules") or ()
         if isinstance(rule, dict) and "name" in rule
     ]
-
-
-EXAMPLES: Final = "CK513"
-DECIDES: Final = "CK514"
-AGREES: Final = "CK515"
-UNSEEN: Final = "CK516"
-_LATER: Final = {
-    Operation.UPDATE: "both must say the same of request.operation UPDATE",
-    Operation.DELETE: "leave deletions out: a precondition on request.operation, and operations",
-}
-"""The advice about forms that do not agree about an operation."""
-_JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 
 def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]:

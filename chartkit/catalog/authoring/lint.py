@@ -33,6 +33,8 @@ UNREADABLE = "unreadable"
 
 
 _HINT: Final = "name a file or folder with policies of Kyverno or Kubernetes"
+_OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b", LFS_POINTER)
+"""The keys of a policy's text, and the beginnings of packed files and pointers of Git LFS."""
 
 
 def lint_policies(
@@ -125,7 +127,3 @@ def _names_no_policy(source: Path) -> bool:
         return not any(word in text for text in texts for word in _OF_POLICIES)
     except InputError:
         return False
-
-
-_OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b", LFS_POINTER)
-"""The keys of a policy's text, and the beginnings of packed files and pointers of Git LFS."""

@@ -25,6 +25,15 @@ from chartkit.engine.kubernetes.field_faults import LIST
 from chartkit.model import Body, FieldPath, Json, mapping_at, mappings_at, text_of
 
 _NOTHING: Final[Types] = frozenset()
+_GIVEN: Final = (
+    *("request", "images", "image", "element", "elementIndex", "target"),
+    *("serviceAccountName", "serviceAccountNamespace"),
+)
+"""Variables that Kyverno gives; `element0` is the element of the outermost loop."""
+_OF_LOOP: Final = re.compile(r"element(Index)?\d+")
+_APART: Final = frozenset({"match", "exclude", "context", "attestations", "imageExtractors"})
+"""Parts of a rule with other variables, or none."""
+_TEXTS: Final = frozenset({"labels", "annotations"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +173,6 @@ _NODES: Final[dict[Kind, Callable[[_Checker, Node, Typed], Typed]]] = {
 def _list_of(element: Typed) -> Typed:
     types = frozenset(LIST + each for each in element.types) if element.types != ANY else ANY
     return Typed(types, element.field)
-
-
-_GIVEN: Final = (
-    *("request", "images", "image", "element", "elementIndex", "target"),
-    *("serviceAccountName", "serviceAccountNamespace"),
-)
-"""Variables that Kyverno gives; `element0` is the element of the outermost loop."""
-_OF_LOOP: Final = re.compile(r"element(Index)?\d+")
-_APART: Final = frozenset({"match", "exclude", "context", "attestations", "imageExtractors"})
-"""Parts of a rule with other variables, or none."""
-_TEXTS: Final = frozenset({"labels", "annotations"})
 
 
 @dataclass(frozen=True, slots=True)

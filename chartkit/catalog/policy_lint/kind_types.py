@@ -29,6 +29,11 @@ ANY: Final[Types] = frozenset({"dyn"})
 SCALARS: Final = frozenset({"bool", "double", "int", "string", "quantity", "int-or-string"})
 _WHOLE: Final = frozenset({"", "status", "ephemeralcontainers"})
 """Subresources whose object is the whole one."""
+_SAMPLES: Final[dict[str, Json]] = {
+    "bool": False, "double": 1, "int": 1, "string": "example", "quantity": "1",
+    "int-or-string": 1,
+}  # fmt: skip
+_DEEPEST: Final = 8
 
 
 @lru_cache(maxsize=1024)
@@ -86,13 +91,6 @@ def is_object(name: str) -> bool:
 def names_of(types: Types) -> list[str]:
     """Return the names of the fields of any of the types."""
     return [*dict.fromkeys(field for each in sorted(types) for field in fields_of(each))]
-
-
-_SAMPLES: Final[dict[str, Json]] = {
-    "bool": False, "double": 1, "int": 1, "string": "example", "quantity": "1",
-    "int-or-string": 1,
-}  # fmt: skip
-_DEEPEST: Final = 8
 
 
 def sample(name: str, depth: int = 0) -> Json:

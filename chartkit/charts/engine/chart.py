@@ -45,6 +45,27 @@ _HEAD = (
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
 _SINCE = "$since"
 _NUMBER = '{{- $kyverno := include "kyverno.number" . | int }}\n'
+NAMESPACE = "kyverno"
+"""The namespace of both charts."""
+PRE_STOP_SECONDS: Final = 10
+"""The seconds for which a highly available admission controller still answers after it is told to
+stop, while API servers stop asking it."""
+SLEEP_SINCE: Final = Version(1, 30)
+"""The Kubernetes from which `preStop.sleep` is on by default."""
+_MIGRATED = ("kyverno", "policies")
+_ABOUT = (
+    "Kyverno: its controllers, their roles, services and custom resource definitions, with the "
+    "values of the upstream chart. A type that ends in `?` may be null."
+)
+_TIMEOUT_COMMENT = """\
+# webhookTimeout: Kyverno asks {reviews:,} access reviews while the ClusterPolicies of this
+# environment are installed, which may take longer than the 10 s that its webhooks wait otherwise.
+# The {seconds} s hold for all of them: where Kyverno does not answer, an object waits so long until
+# failurePolicy decides. 0 is Kyverno's default.
+"""
+_VALUES_HEADER = (
+    "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
+)
 
 
 def crd_templates() -> dict[str, str]:
@@ -143,31 +164,6 @@ def _template_text(value: Json, context: str = ".") -> str:
         if key not in late
     )
     return f"{{{text}{','.join(members)}}}"
-
-
-NAMESPACE = "kyverno"
-"""The namespace of both charts."""
-PRE_STOP_SECONDS: Final = 10
-"""The seconds for which a highly available admission controller still answers after it is told to
-stop, while API servers stop asking it."""
-SLEEP_SINCE: Final = Version(1, 30)
-"""The Kubernetes from which `preStop.sleep` is on by default."""
-
-_MIGRATED = ("kyverno", "policies")
-
-_ABOUT = (
-    "Kyverno: its controllers, their roles, services and custom resource definitions, with the "
-    "values of the upstream chart. A type that ends in `?` may be null."
-)
-_TIMEOUT_COMMENT = """\
-# webhookTimeout: Kyverno asks {reviews:,} access reviews while the ClusterPolicies of this
-# environment are installed, which may take longer than the 10 s that its webhooks wait otherwise.
-# The {seconds} s hold for all of them: where Kyverno does not answer, an object waits so long until
-# failurePolicy decides. 0 is Kyverno's default.
-"""
-_VALUES_HEADER = (
-    "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
-)
 
 
 @dataclass(frozen=True, slots=True)

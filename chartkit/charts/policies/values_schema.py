@@ -41,6 +41,18 @@ OF_CEL = (
     "this is for policies in CEL, policyType ValidatingPolicy or ValidatingAdmissionPolicy; "
     "ClusterPolicy cannot hold it"
 )
+_WILDCARDS = frozenset("*?")
+SCHEMA_FILE = "values.schema.json"
+KEEP_ACTIONS = "keepOwnActions"
+"""The value that lets policies without metadata.yaml keep their actions."""
+_STANDARD_CATEGORY = "Pod Security Standards"
+_IN_CEL = (UpstreamForm.CEL, UpstreamForm.ADMISSION)
+_PARAMETERS: Body = {"description": "The policy's parameters.", "type": "object"}
+_OWN_VALUES: Body = {
+    "description": "Values that Helm code in the policy reads from .Values, over the chart's own.",
+    "type": "object",
+}
+_WIDTH: Final = 120
 
 
 def rulings(
@@ -125,9 +137,6 @@ def filters_of_cel() -> Body:
     }
 
 
-_WILDCARDS = frozenset("*?")
-
-
 def overrides(actions: Sequence[NamespaceAction]) -> list[Body]:
     """Return the overrides for actions of namespaces, of which the last that fits counts.
 
@@ -183,24 +192,12 @@ def _is_decided(name: str, decided: Sequence[str]) -> bool:
     return any(name == each or fnmatchcase(name, each) for each in decided)
 
 
-SCHEMA_FILE = "values.schema.json"
 BASELINE, RESTRICTED = "baseline", "restricted"
-KEEP_ACTIONS = "keepOwnActions"
-"""The value that lets policies without metadata.yaml keep their actions."""
-_STANDARD_CATEGORY = "Pod Security Standards"
 
 
 def is_standard(policy: LibraryPolicy) -> bool:
     """Report whether the policy is one of the Pod Security Standards'."""
     return isinstance(policy, FolderPolicy) and policy.category.startswith(_STANDARD_CATEGORY)
-
-
-_IN_CEL = (UpstreamForm.CEL, UpstreamForm.ADMISSION)
-_PARAMETERS: Body = {"description": "The policy's parameters.", "type": "object"}
-_OWN_VALUES: Body = {
-    "description": "Values that Helm code in the policy reads from .Values, over the chart's own.",
-    "type": "object",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,9 +340,6 @@ def _variant(policy: Body, extra: Body) -> Body:
 def _pattern(name: str) -> str:
     """Return a regular expression for a policy's name alone, for Go, Python and ECMA 262."""
     return f"^{name.replace('.', '[.]')}$"
-
-
-_WIDTH: Final = 120
 
 
 def dump_json(value: Json) -> str:

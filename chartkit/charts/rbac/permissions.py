@@ -50,6 +50,13 @@ _SECRET_NOTE: Final = (
 )
 _OPEN: Final = frozenset({"version", "healthz", "livez", "readyz", "openapi"})
 """The paths that Kubernetes shows to every account, in addition to what it serves."""
+LABEL: Final = "rbac.kyverno.io/aggregate-to-"
+"""The prefix of the label that aggregates a ClusterRole into Kyverno's roles; the controller
+follows."""
+DEFINITIONS_FILE: Final = "crds.yaml"
+"""The definitions of the custom kinds that a policy names, in its folder."""
+_DEFINITION: Final = "CustomResourceDefinition"
+_PLAIN_GROUP: Final = "kyverno.io"
 
 
 def policy_needs(body: Body, found: Findings) -> None:
@@ -270,13 +277,6 @@ def _call_needs(
     found.allow(controllers, [resource], [needed], scan)
 
 
-LABEL: Final = "rbac.kyverno.io/aggregate-to-"
-"""The prefix of the label that aggregates a ClusterRole into Kyverno's roles; the controller
-follows."""
-DEFINITIONS_FILE: Final = "crds.yaml"
-"""The definitions of the custom kinds that a policy names, in its folder."""
-_DEFINITION: Final = "CustomResourceDefinition"
-_PLAIN_GROUP: Final = "kyverno.io"
 _RULES: Final = {
     "ClusterPolicy": policy_needs,
     "Policy": policy_needs,

@@ -31,6 +31,7 @@ RBAC_NOTE: Final = (
     "Kubernetes lets a controller give away only rights that it has itself: for the role that is "
     "bound or made here, give Kyverno's background controller the verb bind or escalate"
 )
+READ: Final = frozenset({"get", "list", "watch"})
 
 
 class Controller(StrEnum):
@@ -169,9 +170,6 @@ def subresource(names: Iterable[ResourceName], part: str) -> list[ResourceName]:
     if not part:
         return list(names)
     return [ResourceName(name.group, f"{name.resource}/{part}", name.guessed) for name in names]
-
-
-READ: Final = frozenset({"get", "list", "watch"})
 
 
 @cache

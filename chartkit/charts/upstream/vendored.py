@@ -62,6 +62,23 @@ from chartkit.suggestions import suggestion
 
 _OF_KYVERNO: Final = (ENGINE, POLICIES)
 """Those whose appVersion is Kyverno's."""
+_KYVERNO: Final = "https://kyverno.github.io/kyverno"
+REPOSITORIES: Final[Mapping[str, str]] = {
+    ENGINE: _KYVERNO,
+    POLICIES: _KYVERNO,
+    REPORTER: "https://kyverno.github.io/policy-reporter",
+}
+"""The repository of each chart."""
+_ARCHIVES: Final = (".tgz", ".tar.gz", ".zip")
+_OCI: Final = "oci"
+_OLDEST: Final = Version(1, 10)
+"""The first Kyverno whose chart has the four controllers that the checks know."""
+_PACKED: Final = frozenset({SourceKind.ARCHIVE, SourceKind.REPOSITORY})
+INDEX: Final = "index.yaml"
+_LARGEST_INDEX: Final = 32_000_000
+"""Bytes; the index of Kyverno's charts has some two million."""
+_SHOWN: Final = 5
+_DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +182,6 @@ def said(found: Vendored, environment: Environment, root: Path) -> Said:
 def _values_text(found: Vendored, environment: str, values: Body) -> str:
     head = f"# What chartkit.yaml says of {environment} to upstream's chart {found.name}.\n"
     return head + (dump_yaml(values) if values else "")
-
-
-_KYVERNO: Final = "https://kyverno.github.io/kyverno"
-REPOSITORIES: Final[Mapping[str, str]] = {
-    ENGINE: _KYVERNO,
-    POLICIES: _KYVERNO,
-    REPORTER: "https://kyverno.github.io/policy-reporter",
-}
-"""The repository of each chart."""
-_ARCHIVES: Final = (".tgz", ".tar.gz", ".zip")
-_OCI: Final = "oci"
-_OLDEST: Final = Version(1, 10)
-"""The first Kyverno whose chart has the four controllers that the checks know."""
-_PACKED: Final = frozenset({SourceKind.ARCHIVE, SourceKind.REPOSITORY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +293,6 @@ def _before(folder: Path, lock: Lock) -> tuple[str, bool]:
         hint = "a published version does not change: ask who publishes it, then remove the folder"
         raise InputError(what, Location(str(folder / LOCK_FILE)), hint)
     return old.origin.ref, not verify(folder)
-
-
-INDEX: Final = "index.yaml"
-_LARGEST_INDEX: Final = 32_000_000
-"""Bytes; the index of Kyverno's charts has some two million."""
-_SHOWN: Final = 5
-_DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,9 @@ from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, r
 from chartkit.scan.user_inputs import UserInputs
 from chartkit.wording import abridged, counted
 
+TEST_HOOK = "test"
+_SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
+
 
 def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
     """Compile each policy, with the bindings and exceptions among them; what does not compile
@@ -77,10 +80,8 @@ def _compiled(
     return compile_one(Resource(json.loads(body), location), around)
 
 
-TEST_HOOK = "test"
 Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
 """The objects of a workload, and Helm's warnings with a row for each input that cannot be read."""
-_SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
 def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = ()) -> PolicySet:

@@ -49,6 +49,8 @@ _GATHERS: Final = Version(1, 13)
 """The first Kyverno whose chart aggregates roles by the label."""
 _Allowed = frozenset[tuple[str, str, str, str]]
 """(controller, group, resource, verb)"""
+CHECK: Final = "baseline"
+SUPPRESSED: Final = "suppressed"
 
 
 def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
@@ -134,10 +136,6 @@ def _read(policy: Resource, needed: Needs, there: set[tuple[str, str]]) -> Itera
     for unknown in needed.unknown:
         message = f"{policy.name}: {unknown.message}"
         yield Diagnostic(policy.name, Severity.NOTE, message, policy.location)
-
-
-CHECK: Final = "baseline"
-SUPPRESSED: Final = "suppressed"
 
 
 class AcceptedViolations:

@@ -50,6 +50,12 @@ from chartkit.render.model import (
 from chartkit.scan.policies import PolicySet
 from chartkit.wording import abridged, counted
 
+CHECK = "charts"
+FORMS: Final = "policy forms"
+_ALIKE: Final = frozenset((HELM_WARNINGS, OBJECT_FIELDS, POLICY_WARNINGS, UNREAD))
+"""Checks whose equal rows of several environments are one."""
+_NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in the newer form"
+
 
 def check_environment(
     subject: CheckTarget,
@@ -92,12 +98,6 @@ def check_environment(
     return rows
 
 
-CHECK = "charts"
-FORMS: Final = "policy forms"
-_ALIKE: Final = frozenset((HELM_WARNINGS, OBJECT_FIELDS, POLICY_WARNINGS, UNREAD))
-"""Checks whose equal rows of several environments are one."""
-
-
 def vendored_rows(
     project: Project, taken: Mapping[str, Vendored], environments: Sequence[Environment]
 ) -> Iterator[Row]:
@@ -115,9 +115,6 @@ def vendored_rows(
                     yield Row(
                         env.name, CHECK, Outcome.WARNING, each.message, each.location, each.hint
                     )
-
-
-_NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in the newer form"
 
 
 def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:

@@ -19,6 +19,28 @@ _OVERRIDES: Final = (
 )
 _EXCLUDING: Final = ("exclude", "excludeResourceRules")
 _CHECKS: Final = ("rules", "validations", "mutations")
+_SYNCHRONIZED = "synchronize"
+_ORPHANED = "orphanDownstreamOnPolicyDelete"
+DELETED = "Kyverno deletes what it generated: synchronize without orphanDownstreamOnPolicyDelete"
+LEFT = "what it generated stays, and this policy restores it no more"
+_ADMISSION_POLICY: Final = "ValidatingAdmissionPolicy"
+_KINDS: Final = (
+    "ClusterPolicy",
+    "Policy",
+    "ClusterCleanupPolicy",
+    "CleanupPolicy",
+    "ValidatingPolicy",
+    "ImageValidatingPolicy",
+    "MutatingPolicy",
+    "GeneratingPolicy",
+    "DeletingPolicy",
+    _ADMISSION_POLICY,
+)
+"""The kinds that one policy may come as."""
+_BINDING: Final = "ValidatingAdmissionPolicyBinding"
+_SUFFIXES: Final = ("-ephemeral", "-audit", "-enforce", "-controllers", "-cronjobs")
+"""The ends of the names of further objects of one policy."""
+KIND: Final = ("kind",)
 
 
 def is_policy(change: ObjectChange) -> bool:
@@ -127,12 +149,6 @@ def newly(change: ObjectChange) -> str:
     return "refuses what it only reported before"
 
 
-_SYNCHRONIZED = "synchronize"
-_ORPHANED = "orphanDownstreamOnPolicyDelete"
-DELETED = "Kyverno deletes what it generated: synchronize without orphanDownstreamOnPolicyDelete"
-LEFT = "what it generated stays, and this policy restores it no more"
-
-
 def _generating(body: Body | None) -> dict[str, Body]:
     """Return the generating rules of a policy by name; a CEL policy is one rule without a name."""
     spec = mapping_at(body or {}, "spec")
@@ -176,26 +192,6 @@ def kinds(rules: Iterable[Body]) -> list[str]:
             cloned = mapping_at(one, "cloneList").get("kinds")
             found += [mapping_at(one).get("kind"), *(cloned if isinstance(cloned, list) else ())]
     return list(dict.fromkeys(kind for kind in found if isinstance(kind, str) and kind))
-
-
-_ADMISSION_POLICY: Final = "ValidatingAdmissionPolicy"
-_KINDS: Final = (
-    "ClusterPolicy",
-    "Policy",
-    "ClusterCleanupPolicy",
-    "CleanupPolicy",
-    "ValidatingPolicy",
-    "ImageValidatingPolicy",
-    "MutatingPolicy",
-    "GeneratingPolicy",
-    "DeletingPolicy",
-    _ADMISSION_POLICY,
-)
-"""The kinds that one policy may come as."""
-_BINDING: Final = "ValidatingAdmissionPolicyBinding"
-_SUFFIXES: Final = ("-ephemeral", "-audit", "-enforce", "-controllers", "-cronjobs")
-"""The ends of the names of further objects of one policy."""
-KIND: Final = ("kind",)
 
 
 def is_form_change(change: ObjectChange) -> bool:

@@ -26,6 +26,24 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 _WORKLOADS: Final = ("", "apps", "batch")
 _SHOWN: Final = 3
 _FILTER: Final = re.compile(r"\[[^\[\]]*\]")
+_FILTERS: Final = (
+    "resourceFilters",
+    "excludeGroups",
+    "excludeUsernames",
+    "excludeRoles",
+    "webhooks",
+)
+"""The keys of Kyverno's ConfigMap by which it is sent less."""
+_SAFE: Final[dict[str, Json]] = {
+    "privileged": False,
+    "allowPrivilegeEscalation": False,
+    "runAsNonRoot": True,
+    "readOnlyRootFilesystem": True,
+    "hostNetwork": False,
+    "hostPID": False,
+    "hostIPC": False,
+}
+_ANY = "*"
 
 
 class Level(IntEnum):
@@ -108,16 +126,6 @@ def exceptions(change: ObjectChange) -> Iterator[Risk]:
         names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
         verb = "exempts" if change.what is What.ADDED else "now exempts other"
         yield Risk(Level.MEDIUM, f"{verb} objects from {', '.join(dict.fromkeys(names))}")
-
-
-_FILTERS: Final = (
-    "resourceFilters",
-    "excludeGroups",
-    "excludeUsernames",
-    "excludeRoles",
-    "webhooks",
-)
-"""The keys of Kyverno's ConfigMap by which it is sent less."""
 
 
 def filters(change: ObjectChange) -> Iterator[Risk]:
@@ -231,17 +239,6 @@ def containers(change: ObjectChange) -> Iterator[Risk]:
             yield Risk(Level.HIGH, f"{field.name} is weaker")
 
 
-_SAFE: Final[dict[str, Json]] = {
-    "privileged": False,
-    "allowPrivilegeEscalation": False,
-    "runAsNonRoot": True,
-    "readOnlyRootFilesystem": True,
-    "hostNetwork": False,
-    "hostPID": False,
-    "hostIPC": False,
-}
-
-
 def _weakens(field: FieldChange) -> bool:
     key = str(field.path[-1])
     if key == "securityContext":
@@ -269,9 +266,6 @@ RULES: Final[Sequence[Rule]] = (
     containers,
 )
 """All rules; each returns no risk for objects that it does not know."""
-
-
-_ANY = "*"
 
 
 @dataclass(frozen=True, slots=True, order=True)

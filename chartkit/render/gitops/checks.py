@@ -18,6 +18,13 @@ from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
 
 _CHECK: Final = "gitops"
+_ALL: Final = frozenset({"argocd", "flux", "helmfile", "terraform"})
+KEEP: Final = {"helm.sh/resource-policy": "keep"}
+"""The annotation of objects that Helm leaves when it uninstalls a release."""
+HEADER: Final = "# Written by chartkit render --gitops; an edit is lost.\n"
+_DEFAULT_REVISION: Final = "main"
+FROM_GIT: Final = frozenset({"argocd", "flux"})
+"""The deployers that read a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,6 @@ class _Pitfall:
     hint: str
 
 
-_ALL: Final = frozenset({"argocd", "flux", "helmfile", "terraform"})
 _PITFALLS: Final = (
     *(
         _Pitfall(
@@ -83,12 +89,6 @@ def rows(subjects: Sequence[CheckTarget], deployers: Sequence[str]) -> Iterator[
                     yield Row(name, _CHECK, Outcome.WARNING, message, location, pitfall.hint)
 
 
-KEEP: Final = {"helm.sh/resource-policy": "keep"}
-"""The annotation of objects that Helm leaves when it uninstalls a release."""
-HEADER: Final = "# Written by chartkit render --gitops; an edit is lost.\n"
-_DEFAULT_REVISION: Final = "main"
-
-
 @dataclass(frozen=True, slots=True)
 class Repository:
     """The git repository that holds a project; path: the project's folder in it, may be empty."""
@@ -138,10 +138,6 @@ def releases(project: Project, environment: Environment) -> Sequence[Release]:
 
 NO_REPOSITORY: Final = Repository("", "", "")
 """For deployers that read the project's folder."""
-
-
-FROM_GIT: Final = frozenset({"argocd", "flux"})
-"""The deployers that read a repository."""
 
 
 def read_repository(

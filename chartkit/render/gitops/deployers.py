@@ -43,6 +43,44 @@ _NOTE: Final = """\
 # Argo CD runs no hook of Helm before it deletes: `chartkit uninstall ENV` removes Kyverno with its
 # webhooks, which would refuse requests otherwise that nothing answers.
 """
+_PATCH: Final = """\
+spec:
+  source:
+    helm:
+      valueFiles: {{ toJson .valueFiles }}
+"""
+_FLUX: Final = "flux-system"
+_SOURCE: Final = {"kind": "GitRepository", "name": "kyverno"}
+_FLUX_IGNORED: Final[Sequence[Body]] = (
+    {
+        "paths": ["/rules"],
+        "target": {
+            "group": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "kyverno:.*",
+        },
+    },
+    {
+        "paths": ["/webhooks"],
+        "target": {"group": "admissionregistration.k8s.io"},
+    },
+)
+"""Fields that Kyverno and Kubernetes write themselves: rules of aggregated roles, webhooks."""
+FOLDER: Final = "gitops/flux"
+_HELMFILE_UP: Final = "../.."
+"""The path from the folder of the files to the project's folder."""
+_TERRAFORM_UP: Final = "${path.module}/../../.."
+"""The path from the folder of the files to the project's folder."""
+_PROVIDERS: Final = """\
+terraform {
+  required_providers {
+    helm = {
+      source  = "hashicorp/helm"
+      version = ">= 2.12"
+    }
+  }
+}
+"""
 
 
 def argocd_files(project: Project, repository: Repository) -> Mapping[str, str]:
@@ -78,14 +116,6 @@ def _application_set(
             "templatePatch": _PATCH,
         },
     }
-
-
-_PATCH: Final = """\
-spec:
-  source:
-    helm:
-      valueFiles: {{ toJson .valueFiles }}
-"""
 
 
 def _wave(release: Release) -> str:
@@ -134,26 +164,6 @@ def _sync_policy(release: Release) -> Body:
         "syncOptions": options,
         "retry": {"limit": 10, "backoff": {"duration": "15s", "factor": 2, "maxDuration": "5m"}},
     }
-
-
-_FLUX: Final = "flux-system"
-_SOURCE: Final = {"kind": "GitRepository", "name": "kyverno"}
-_FLUX_IGNORED: Final[Sequence[Body]] = (
-    {
-        "paths": ["/rules"],
-        "target": {
-            "group": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "kyverno:.*",
-        },
-    },
-    {
-        "paths": ["/webhooks"],
-        "target": {"group": "admissionregistration.k8s.io"},
-    },
-)
-"""Fields that Kyverno and Kubernetes write themselves: rules of aggregated roles, webhooks."""
-FOLDER: Final = "gitops/flux"
 
 
 def flux_files(project: Project, repository: Repository) -> Mapping[str, str]:
@@ -241,10 +251,6 @@ def _helm_release(release: Release, repository: Repository) -> Body:
     }
 
 
-_HELMFILE_UP: Final = "../.."
-"""The path from the folder of the files to the project's folder."""
-
-
 def helmfile_files(project: Project, _repository: Repository) -> Mapping[str, str]:
     """Return the files by name: one for each environment or cluster."""
     return {
@@ -282,20 +288,6 @@ def _release(release: Release) -> Body:
             "disableValidationOnInstall": True,
         }
     return body
-
-
-_TERRAFORM_UP: Final = "${path.module}/../../.."
-"""The path from the folder of the files to the project's folder."""
-_PROVIDERS: Final = """\
-terraform {
-  required_providers {
-    helm = {
-      source  = "hashicorp/helm"
-      version = ">= 2.12"
-    }
-  }
-}
-"""
 
 
 def terraform_files(project: Project, _repository: Repository) -> Mapping[str, str]:

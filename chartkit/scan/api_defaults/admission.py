@@ -15,6 +15,33 @@ _CONTAINER_LISTS: Final = ("initContainers", "containers")
 _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _LOCALHOST: Final = "localhost/"
 _PROFILES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
+_CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The classes that every API server has."""
+_BOTH_KEYS: Final = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+_TERMS: Final = {
+    **{
+        f"affinity.{affinity}.{path}": _BOTH_KEYS
+        for affinity in ("podAffinity", "podAntiAffinity")
+        for path in (
+            "requiredDuringSchedulingIgnoredDuringExecution[]",
+            "preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm",
+        )
+    },
+    "topologySpreadConstraints[]": _BOTH_KEYS[:1],
+}
+_PREFIX: Final = "kube-api-access-"
+_NAME: Final = f"{_PREFIX}xxxxx"
+"""Placeholder for the five letters that a server generates."""
+_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+_NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+_SOURCE: Final[Body] = {
+    "defaultMode": 0o644,
+    "sources": [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}},
+        {"downwardAPI": {"items": [{"fieldRef": _NAMESPACE, "path": "namespace"}]}},
+    ],
+}
 
 
 def requests_of_limits(pod: Body) -> None:
@@ -42,10 +69,6 @@ def ports_of_host(pod: Body) -> None:
 def service_links(pod: Body) -> None:
     for spec in at(pod, "spec"):
         spec.setdefault("enableServiceLinks", True)
-
-
-_CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-"""The classes that every API server has."""
 
 
 def priority(pod: Body) -> None:
@@ -124,20 +147,6 @@ def apparmor(pod: Body) -> None:
                     context.setdefault("appArmorProfile", profile)
 
 
-_BOTH_KEYS: Final = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
-_TERMS: Final = {
-    **{
-        f"affinity.{affinity}.{path}": _BOTH_KEYS
-        for affinity in ("podAffinity", "podAntiAffinity")
-        for path in (
-            "requiredDuringSchedulingIgnoredDuringExecution[]",
-            "preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm",
-        )
-    },
-    "topologySpreadConstraints[]": _BOTH_KEYS[:1],
-}
-
-
 def label_keys(pod: Body) -> None:
     """Add the labels that a term names by their keys to its selector."""
     labels = _texts(pod, "labels")
@@ -163,21 +172,6 @@ def _join(term: Body, name: str, operator: str, labels: Body) -> None:
 
 Accounts = dict[tuple[str, str], Body]
 """The known service accounts, by namespace and name."""
-
-_PREFIX: Final = "kube-api-access-"
-_NAME: Final = f"{_PREFIX}xxxxx"
-"""Placeholder for the five letters that a server generates."""
-
-_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
-_NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
-_SOURCE: Final[Body] = {
-    "defaultMode": 0o644,
-    "sources": [
-        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-        {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}},
-        {"downwardAPI": {"items": [{"fieldRef": _NAMESPACE, "path": "namespace"}]}},
-    ],
-}
 
 
 def accounts_among(found: Iterable[Resource]) -> Accounts:

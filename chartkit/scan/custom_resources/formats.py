@@ -53,6 +53,7 @@ _TIME_UNITS: Final[Mapping[tuple[str, ...], int]] = {
 _AMOUNT: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
 _DIGITS: Final = 18
 _DECIMAL: Final = 10
+_COLOUR: Final = r"(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
 
 
 def _pattern(pattern: str) -> Test:
@@ -142,8 +143,6 @@ def _is_card(text: str) -> bool:
 def _is_ssn(text: str) -> bool:
     return re.fullmatch(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", text) is not None and len(text) == 11
 
-
-_COLOUR: Final = r"(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
 
 TESTS: Final[Mapping[str, Test]] = MappingProxyType(
     {

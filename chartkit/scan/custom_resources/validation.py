@@ -21,6 +21,39 @@ from chartkit.model import Body, FieldPath, Json
 from chartkit.scan.custom_resources.formats import TESTS
 from chartkit.scan.custom_resources.schema import LIMITS_OF_SIZE, Schema
 
+_NO_FIELD: Final = "<nil>"
+_WORK: ContextVar[Work] = ContextVar("work")
+"""The work that is left for the object that is judged."""
+_ERROR: Final = 20
+"""The work of an error, in values."""
+_EPSILON: Final = 1e-9
+_LARGEST: Final = float(1 << 53)
+_LARGEST_FLOAT32: Final = 3.4028235677973366e38
+_RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+_TYPE_NAMES: Final[Mapping[type, tuple[str, str]]] = {
+    bool: ("boolean", ""),
+    int: ("integer", "int64"),
+    float: ("number", "float64"),
+    str: ("string", ""),
+    list: ("array", ""),
+    dict: ("object", ""),
+}
+_RANGE: Final = "range"
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+_SIZES: Final[Mapping[str, str]] = {
+    "minLength": "should be at least {} chars long",
+    "minItems": "should have at least {} items",
+    "minProperties": "should have at least {} properties",
+}
+_BRANCHES: Final[Mapping[str, str]] = {
+    "anyOf": "must validate at least one schema (anyOf)",
+    "oneOf": "must validate one and only one schema (oneOf)",
+    "not": "must not validate the schema (not)",
+}
+
 
 class Reason(StrEnum):
     """The type of an error, as its text begins."""
@@ -38,7 +71,6 @@ class Reason(StrEnum):
 _BLOCKING: Final = frozenset(
     {Reason.UNSUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE}
 )
-_NO_FIELD: Final = "<nil>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +148,6 @@ def field_name(path: FieldPath, keys: frozenset[int] = frozenset()) -> str:
 
 _Errors = Iterator[ValidationError]
 _Keyword = Callable[[Any, Any, Any, Any], _Errors]
-
-_WORK: ContextVar[Work] = ContextVar("work")
-"""The work that is left for the object that is judged."""
-_ERROR: Final = 20
-"""The work of an error, in values."""
-_EPSILON: Final = 1e-9
-_LARGEST: Final = float(1 << 53)
-_LARGEST_FLOAT32: Final = 3.4028235677973366e38
-_RANGES: Final[Mapping[str, tuple[int, int]]] = {
-    "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
-_TYPE_NAMES: Final[Mapping[type, tuple[str, str]]] = {
-    bool: ("boolean", ""),
-    int: ("integer", "int64"),
-    float: ("number", "float64"),
-    str: ("string", ""),
-    list: ("array", ""),
-    dict: ("object", ""),
-}
-_RANGE: Final = "range"
-_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 
 
 def value_problems(schema: Schema, body: Body) -> list[Problem]:
@@ -351,16 +361,6 @@ _REASONS: Final[Mapping[str, Reason]] = {
     "enum": Reason.UNSUPPORTED,
     "maxLength": Reason.TOO_LONG,
     "required": Reason.REQUIRED,
-}
-_SIZES: Final[Mapping[str, str]] = {
-    "minLength": "should be at least {} chars long",
-    "minItems": "should have at least {} items",
-    "minProperties": "should have at least {} properties",
-}
-_BRANCHES: Final[Mapping[str, str]] = {
-    "anyOf": "must validate at least one schema (anyOf)",
-    "oneOf": "must validate one and only one schema (oneOf)",
-    "not": "must not validate the schema (not)",
 }
 
 

@@ -36,6 +36,9 @@ EVERYTHING: Final = Exclusion()
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"
 STDIN = "-"
+_ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://|[\w.-]+@[\w.-]+:")
+_STORES: Final = ("s3://", "gs://", "gcs://", "az://", "abfs://", "adl://", "oss://")
+_AS_OBJECTS: Final = "kubectl get -o json or -o yaml gives objects"
 
 
 def is_chart(path: Path) -> bool:
@@ -78,15 +81,9 @@ def included(paths: Sequence[str], excluded: Sequence[str]) -> Sequence[str]:
     ]
 
 
-_ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://|[\w.-]+@[\w.-]+:")
-
-
 def is_remote(path: str) -> bool:
     """Report whether a path is not a file or folder but a URL."""
     return _ELSEWHERE.match(path) is not None and not is_there(path)
-
-
-_STORES: Final = ("s3://", "gs://", "gcs://", "az://", "abfs://", "adl://", "oss://")
 
 
 def is_stored(path: str) -> bool:
@@ -240,9 +237,6 @@ def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> li
         else:
             note(Diagnostic(RULE, Severity.WARNING, fault, resource.location, _AS_OBJECTS))
     return objects
-
-
-_AS_OBJECTS: Final = "kubectl get -o json or -o yaml gives objects"
 
 
 def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:

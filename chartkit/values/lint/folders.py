@@ -30,6 +30,10 @@ from chartkit.values.moved import (
 )
 from chartkit.wording import abridged, counted
 
+_CHART_FILE: Final = "Chart.yaml"
+_OF_CHARTS: Final = frozenset({"templates", "crds", "charts"})
+"""The folders of a chart without values of its user."""
+
 
 def chart_of(file: Path, chart: Path | None) -> Body:
     """Return the Chart.yaml of a chart, or the one next to a values file; empty for none."""
@@ -68,11 +72,6 @@ def of_another_chart(chart: Body, overlays: Sequence[Document]) -> Diagnostic | 
     message = f"these are values of the chart '{name}', not of Kyverno's: they are not checked"
     hint = "--chart FOLDER names the chart"
     return Diagnostic("helm", Severity.NOTE, message, overlays[-1].location, hint)
-
-
-_CHART_FILE: Final = "Chart.yaml"
-_OF_CHARTS: Final = frozenset({"templates", "crds", "charts"})
-"""The folders of a chart without values of its user."""
 
 
 @dataclass(slots=True)

@@ -187,9 +187,7 @@ def _value(shown: Details) -> Body:
 def report(shown: Details) -> CommandReport:
     """Return one policy for every format."""
     return CommandReport(
-        text=lambda width: _text(shown, width),
-        value=lambda: _value(shown),
-        rows="policies",
+        text=lambda width: _text(shown, width), value=lambda: _value(shown), rows="policies"
     )
 
 

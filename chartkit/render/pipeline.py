@@ -236,10 +236,7 @@ def _compose(project: Project, plan: ChartPlan, prefer: Prefer) -> _ChartTree:
 
 
 def _start_helm(
-    files: ChartFiles,
-    environments: Sequence[Environment],
-    executor: Executor,
-    needs_manifest: bool,
+    files: ChartFiles, environments: Sequence[Environment], executor: Executor, needs_manifest: bool
 ) -> list[Chart]:
     """Start Helm on a chart for each environment that has it."""
     return [

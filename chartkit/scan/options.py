@@ -69,11 +69,7 @@ class ScanOptions:
             self._require_cluster()
         else:
             _require_no_cluster(
-                {
-                    "--context": cluster.context,
-                    **self._of_clusters(),
-                    "--record": cluster.record,
-                }
+                {"--context": cluster.context, **self._of_clusters(), "--record": cluster.record}
             )
 
     def _of_clusters(self) -> Mapping[str, object]:

@@ -26,14 +26,7 @@ from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE, POLICY_RULE
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, is_binding
 from chartkit.errors import CompileError, InputError
-from chartkit.model import (
-    Diagnostic,
-    Json,
-    Location,
-    Resource,
-    Severity,
-    mapping_at,
-)
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
 from chartkit.report import PolicyFacts
 from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.inputs import ChartOptions, Note, is_chart, is_definition, is_object, matching
@@ -114,10 +107,7 @@ class PolicySet:
             return self
         compiled = compile_all(self.found, replace(self.around, names=joined))
         compiled = replace(
-            compiled,
-            notes=self.notes,
-            deprecations=self.deprecations,
-            of_profiles=self.of_profiles,
+            compiled, notes=self.notes, deprecations=self.deprecations, of_profiles=self.of_profiles
         )
         known = {*self.diagnostics, *self.remarks}
         for diagnostic in (*compiled.diagnostics, *compiled.remarks):

@@ -195,13 +195,7 @@ class ScanReport:
         if console.guide is not None and any(output.format in _GUIDING for output in outputs):
             guidance = console.guide({policy_facts.name for policy_facts in facts.values()})
         self.recipe = ReportRecipe(
-            reporting.gate,
-            selection,
-            outputs,
-            report_options,
-            options.query,
-            guidance,
-            now.date(),
+            reporting.gate, selection, outputs, report_options, options.query, guidance, now.date()
         )
         facts = self.recipe.guided(facts)
         self.options = replace(report_options, policies=facts)

@@ -30,12 +30,7 @@ from chartkit.scan.inputs import (
 )
 from chartkit.scan.policies import PolicyOptions, PolicySet, load_policies
 from chartkit.scan.run import Completion, ScanContext, namespace_labels, namespaces_among
-from chartkit.scan.user_inputs import (
-    UserInputs,
-    WorldOptions,
-    load_user_inputs,
-    read_exceptions,
-)
+from chartkit.scan.user_inputs import UserInputs, WorldOptions, load_user_inputs, read_exceptions
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
@@ -376,11 +371,7 @@ def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments
     names = options.policies.policies
     with options.world.network.local(names, notes.append) as (policies, named, _):
         policy_set = load_policies(
-            policies,
-            parameters,
-            surroundings,
-            options.policies.policy_type,
-            named=named,
+            policies, parameters, surroundings, options.policies.policy_type, named=named
         )
     return replace(policy_set, notes=(*notes, *policy_set.notes)) if notes else policy_set
 

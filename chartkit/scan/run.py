@@ -8,15 +8,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from chartkit.engine import (
-    ENFORCE,
-    OFFLINE,
-    Request,
-    RunnablePolicy,
-    User,
-    World,
-    as_submitted,
-)
+from chartkit.engine import ENFORCE, OFFLINE, Request, RunnablePolicy, User, World, as_submitted
 from chartkit.engine.cli_files.admissions import NO_VALUES, Admissions, UserValues
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, GroupVersionKind, kind_of
 from chartkit.engine.verdicts import Judge

@@ -11,17 +11,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chartkit.documents.reader import (
-    Document,
-)
-from chartkit.engine import (
-    OFFLINE,
-    PolicyAttachments,
-    RunnablePolicy,
-    User,
-    World,
-    as_submitted,
-)
+from chartkit.documents.reader import Document
+from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, User, World, as_submitted
 from chartkit.engine import read_exceptions as exceptions_of
 from chartkit.engine.cli_files.admissions import NO_CONTEXT, NO_VALUES, UserContext, UserValues
 from chartkit.engine.kubernetes.kinds import UNKNOWN, VERSIONS, CustomNames

@@ -180,9 +180,7 @@ class ReportedForms:
             for resource, (legacy, cel) in sorted(differing.items()):
                 yield f"    {resource}  ClusterPolicy: {legacy}  ValidatingPolicy: {cel}"
 
-    def _policies(
-        self,
-    ) -> Iterator[tuple[str, Sequence[str], Mapping[str, tuple[str, str]], int]]:
+    def _policies(self) -> Iterator[tuple[str, Sequence[str], Mapping[str, tuple[str, str]], int]]:
         """Yield each policy in both forms: the names of its new ones, the objects that differ with
         both results, and the number of those that both forms report without a difference."""
         # The ClusterPolicies that ValidatingPolicies stand for, each with their names.

@@ -9,14 +9,7 @@ from typing import Final
 from chartkit.catalog.model import FORMS, Kind
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_file, read_text, resources
-from chartkit.engine import (
-    NO_ATTACHMENTS,
-    Cleaner,
-    Operation,
-    RunnablePolicy,
-    World,
-    sorted_out,
-)
+from chartkit.engine import NO_ATTACHMENTS, Cleaner, Operation, RunnablePolicy, World, sorted_out
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel

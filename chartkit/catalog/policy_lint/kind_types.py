@@ -9,13 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.kubernetes.field_faults import (
-    LIST,
-    MAP,
-    fields_of,
-    known_kinds,
-    type_of_kind,
-)
+from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Json

@@ -12,15 +12,7 @@ from chartkit.documents.reader import read_file
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.kyverno.versions import Release
-from chartkit.model import (
-    Body,
-    Diagnostic,
-    Explanation,
-    FieldPath,
-    Resource,
-    Severity,
-    pointer_of,
-)
+from chartkit.model import Body, Diagnostic, Explanation, FieldPath, Resource, Severity, pointer_of
 
 if TYPE_CHECKING:
     from chartkit.engine import RunnablePolicy

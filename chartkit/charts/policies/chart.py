@@ -159,9 +159,7 @@ def plan_for_profile(reference: str, parameters: Mapping[str, Json]) -> ChartPla
 
 
 def render_profile(
-    reference: str,
-    parameters: Mapping[str, Json],
-    policy_type: PolicyType = PolicyType.CLUSTER,
+    reference: str, parameters: Mapping[str, Json], policy_type: PolicyType = PolicyType.CLUSTER
 ) -> tuple[Resource, ...]:
     """The policies of one profile in a form; see `plan_for_profile`. There is no environment whose
     Kyverno could settle the form, and ClusterPolicy names each rule in what it says."""

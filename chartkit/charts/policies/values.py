@@ -78,11 +78,7 @@ def base_values(catalogue: Catalogue, resolved: Selection, schema: Body) -> Body
 
 
 def environment_values(
-    environment: Environment,
-    catalogue: Catalogue,
-    resolved: Selection,
-    base: Body,
-    schema: Body,
+    environment: Environment, catalogue: Catalogue, resolved: Selection, base: Body, schema: Body
 ) -> Body:
     """Return the values of an environment that differ from base; null removes a key of base."""
     own = {

@@ -56,9 +56,7 @@ _WIDTH: Final = 120
 
 
 def rulings(
-    rules: Mapping[str, Sequence[str]],
-    cel: Mapping[str, str],
-    only_cel: Sequence[str],
+    rules: Mapping[str, Sequence[str]], cel: Mapping[str, str], only_cel: Sequence[str]
 ) -> list[Body]:
     """Return what each form refuses, as conditions of the schema.
 

@@ -13,10 +13,7 @@ POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _REFUSING: Final = ("enforce", "deny")
 _ENFORCE: Final = "Enforce"
-_OVERRIDES: Final = (
-    ("validationFailureActionOverrides",),
-    ("validate", "failureActionOverrides"),
-)
+_OVERRIDES: Final = (("validationFailureActionOverrides",), ("validate", "failureActionOverrides"))
 _EXCLUDING: Final = ("exclude", "excludeResourceRules")
 _CHECKS: Final = ("rules", "validations", "mutations")
 _SYNCHRONIZED = "synchronize"

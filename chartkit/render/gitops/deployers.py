@@ -60,10 +60,7 @@ _FLUX_IGNORED: Final[Sequence[Body]] = (
             "name": "kyverno:.*",
         },
     },
-    {
-        "paths": ["/webhooks"],
-        "target": {"group": "admissionregistration.k8s.io"},
-    },
+    {"paths": ["/webhooks"], "target": {"group": "admissionregistration.k8s.io"}},
 )
 """Fields that Kyverno and Kubernetes write themselves: rules of aggregated roles, webhooks."""
 FOLDER: Final = "gitops/flux"
@@ -190,11 +187,7 @@ def _repository(repository: Repository) -> Body:
         "apiVersion": "source.toolkit.fluxcd.io/v1",
         "kind": "GitRepository",
         "metadata": {"name": _SOURCE["name"], "namespace": _FLUX},
-        "spec": {
-            "interval": "5m",
-            "url": repository.url,
-            "ref": {"branch": repository.revision},
-        },
+        "spec": {"interval": "5m", "url": repository.url, "ref": {"branch": repository.revision}},
     }
 
 

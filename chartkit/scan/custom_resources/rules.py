@@ -74,12 +74,7 @@ _NAME: Final = re.compile(r"[A-Za-z_./-][\w./-]*", re.ASCII)
 _UNESCAPING: Final = re.compile(r"__(underscores|dot|dash|slash)__")
 _CHARACTERS: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
 _SCALARS: Final = {"boolean": BOOL, "number": DOUBLE, "integer": INT}
-_FORMATS: Final = {
-    "byte": BYTES,
-    "duration": DURATION,
-    "date": TIMESTAMP,
-    "date-time": TIMESTAMP,
-}
+_FORMATS: Final = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}
 _TEXT: Final = Schema(types=("string",))
 _ROOT: Final = {
     "apiVersion": _TEXT,

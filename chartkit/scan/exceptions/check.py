@@ -265,10 +265,7 @@ def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) 
     """Return what is wrong with exceptions for every format."""
     return CommandReport(
         text=lambda _width: _check_text(filed_, found),
-        value=lambda: {
-            "exceptions": len(filed_),
-            "findings": list(map(diagnostic_entry, found)),
-        },
+        value=lambda: {"exceptions": len(filed_), "findings": list(map(diagnostic_entry, found))},
         rows="findings",
         findings=lambda: map(diagnostic_finding, found),
     )

@@ -50,10 +50,7 @@ class GateOptions:
 
 def require_baseline(options: GateOptions) -> None:
     """Raise InputError for options of a baseline without one."""
-    given = {
-        "--update-baseline": options.update_baseline,
-        "--fail-on-stale": options.fail_on_stale,
-    }
+    given = {"--update-baseline": options.update_baseline, "--fail-on-stale": options.fail_on_stale}
     for option, is_given in given.items():
         if is_given and options.baseline is None:
             raise InputError(f"{option} needs a baseline", hint="name it with --baseline FILE")

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from chartkit.model import (
-    Body,
-    Json,
-    Resource,
-    RuleResult,
-    Status,
-    pointed_at,
-    pointer_steps,
-)
+from chartkit.model import Body, Json, Resource, RuleResult, Status, pointed_at, pointer_steps
 
 _WITHOUT_NAME: Final = " in "
 _PARTS: Final = 4

@@ -9,21 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from chartkit.documents.input_files import SUFFIXES as COMPRESSED
-from chartkit.documents.input_files import (
-    is_file,
-    is_there,
-)
+from chartkit.documents.input_files import is_file, is_there
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, Exclusion, any_unread, exclusion, unread_at
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Diagnostic, Location, Resource, Severity
-from chartkit.scan.ineffective import (
-    RULE,
-    answer_fault,
-    incomplete_lists,
-)
+from chartkit.scan.ineffective import RULE, answer_fault, incomplete_lists
 
 if TYPE_CHECKING:
     from chartkit.helm.chart_values import ValuesSource

@@ -11,12 +11,7 @@ from typing import Final
 
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Diagnostic, Location, Places, Resource, Severity
-from chartkit.network.downloads.remote import (
-    download_object,
-    fetch,
-    is_remote,
-    read_remote,
-)
+from chartkit.network.downloads.remote import download_object, fetch, is_remote, read_remote
 from chartkit.network.http.connections import read_hosts
 from chartkit.output.atomic_folder import write_below
 from chartkit.scan.inputs import is_stored

@@ -76,10 +76,7 @@ class Judged(NamedTuple):
 
 
 def judged(
-    resource: Resource,
-    results: Sequence[RuleResult],
-    shown: Shown,
-    given: Resource | None = None,
+    resource: Resource, results: Sequence[RuleResult], shown: Shown, given: Resource | None = None
 ) -> Judged:
     """Return an object with its results for another process; given: the object that the other
     process has."""

@@ -120,9 +120,7 @@ def is_compressed(file: Path) -> bool:
     return file.suffix in SUFFIXES
 
 
-def parts(
-    slices: Iterable[tuple[Slice | Diagnostic, int, bool]],
-) -> Iterator[Part]:
+def parts(slices: Iterable[tuple[Slice | Diagnostic, int, bool]]) -> Iterator[Part]:
     """Yield slices as parts of some size; each comes with its bytes and whether it is surveyed."""
     number, size, is_surveyed = 0, 0, False
     gathered: list[Slice | Diagnostic] = []

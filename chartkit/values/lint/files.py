@@ -46,13 +46,7 @@ from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.report.text.layout import grouped
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
-from chartkit.values.lint import (
-    OF_KEYS,
-    ChartValues,
-    Stage,
-    folders,
-    lint,
-)
+from chartkit.values.lint import OF_KEYS, ChartValues, Stage, folders, lint
 from chartkit.values.lint.rules import RULES
 from chartkit.values.moved import POLICIES
 

@@ -13,21 +13,8 @@ from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document, read_file
 from chartkit.documents.unread import UNREADABLE, exclusion
 from chartkit.errors import InputError
-from chartkit.model import (
-    Body,
-    Diagnostic,
-    Location,
-    Severity,
-    mappings_at,
-    text_of,
-)
-from chartkit.values.moved import (
-    ENGINE,
-    POLICIES,
-    REPORTER,
-    REPORTERS_OWN,
-    is_engine_values,
-)
+from chartkit.model import Body, Diagnostic, Location, Severity, mappings_at, text_of
+from chartkit.values.moved import ENGINE, POLICIES, REPORTER, REPORTERS_OWN, is_engine_values
 from chartkit.wording import abridged, counted
 
 _CHART_FILE: Final = "Chart.yaml"

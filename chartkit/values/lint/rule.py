@@ -11,15 +11,7 @@ from typing import Any, NamedTuple
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.helm.chart_values import merge
-from chartkit.model import (
-    Body,
-    Diagnostic,
-    Explanation,
-    FieldPath,
-    Location,
-    Resource,
-    Severity,
-)
+from chartkit.model import Body, Diagnostic, Explanation, FieldPath, Location, Resource, Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,7 @@ from chartkit.engine.cluster_policy.autogen import all_rules, controllers
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.cluster_policy.unmatched import condition_blocks
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import (
-    Body,
-    FieldPath,
-    Json,
-    RuleType,
-    mappings_at,
-    text_of,
-    texts_below,
-)
+from chartkit.model import Body, FieldPath, Json, RuleType, mappings_at, text_of, texts_below
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _MOST_PAIRS: Final = 10_000

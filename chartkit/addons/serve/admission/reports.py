@@ -26,7 +26,7 @@ from chartkit.engine import Operation
 from chartkit.engine.cel.library.kubernetes import naming
 from chartkit.errors import InputError
 from chartkit.model import Body, Resource, RuleResult, mapping_at
-from chartkit.network.cluster.client import Cluster, connect
+from chartkit.network.cluster.client import Cluster, connect, object_path
 from chartkit.report.model import PolicyFacts, ReportOptions, ReportPer, resource_id
 from chartkit.report.policyreport import WGPOLICY, policy_report_writer
 
@@ -182,8 +182,7 @@ class ClusterReports:
             self._cluster = connect(self._context)
         name, namespace = report["metadata"]["name"], resource.namespace
         plural = "policyreports" if namespace else "clusterpolicyreports"
-        place = f"/namespaces/{namespace}" if namespace else ""
-        path = f"/apis/{WGPOLICY.version}{place}/{plural}/{name}"
+        path = object_path(WGPOLICY.version, plural, namespace, name)
         self._cluster.apply(path, report, MANAGER)
 
     def remove(self, resource: Resource) -> None:

@@ -20,6 +20,7 @@ from chartkit.model import Explanation
 from chartkit.suggestions import suggestion
 
 _NAMED = Path(__file__).with_name("named_checks.yaml")
+_RULE_ID = re.compile(r"\w[\w-]{0,11}")
 
 
 def explanations() -> Iterator[Explanation]:
@@ -64,9 +65,6 @@ def as_text(meaning: Explanation) -> str:
 def as_rows() -> list[tuple[str, str]]:
     """Return every id with its mistake."""
     return sorted((meaning.rule_id, meaning.what) for meaning in explanations())
-
-
-_RULE_ID = re.compile(r"\w[\w-]{0,11}")
 
 
 @click.command(short_help="Explain the id of a finding, or a cluster's error message.")

@@ -53,6 +53,8 @@ _SELECTION: Final = (
     click.option("--library", default="", metavar="NAME", help="Only policies of this library."),
 )
 """The options that select policies by what they have in common."""
+_LEAST = 6
+"""The policies from which a second process, with a Helm of its own, is worth its start."""
 
 
 def _selecting(command: Any) -> Any:
@@ -249,10 +251,6 @@ def new(name: str, kind: str, library: Path | None, project: Path) -> None:
         else:
             click.echo(f"for a project with this library: `chartkit init`, then add {line}")
     click.echo(f"next: edit them, then chartkit policies check {folder}")
-
-
-_LEAST = 6
-"""The policies from which a second process, with a Helm of its own, is worth its start."""
 
 
 @policies.command(short_help="Check the quality of policies.")

@@ -30,6 +30,52 @@ _FILES: Final = {
     "matrix": "releases that `versions:` and --matrix add to those that chartkit knows",
 }
 _VALUES: Final = "values"
+_OF_OPTIONS: Final = {
+    "test-coverage": "chartkit test --coverage",
+    "plan-rehearsal": "chartkit plan --rehearse PATH",
+}
+"""Commands that have a report of their own with an option."""
+_SHELLS: Final[dict[str, type[ShellComplete]]] = {
+    "bash": BashComplete,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
+_OUTPUTS_FILE: Final = Path(__file__).with_name("outputs.yaml")
+_DIALECT: Final = "http://json-schema.org/draft-07/schema#"
+OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "scan": "Scan",
+        "adopt": "Adopt",
+        "promote": "Promote",
+        "render": "Render",
+        "diff": "Diff",
+        "values-lint": "ValuesLint",
+        "policies-check": "PoliciesCheck",
+        "policies-lint": "PoliciesCheck",
+        "policies-show": "PoliciesShow",
+        "policies-coverage": "PoliciesCoverage",
+        "plan": "Plan",
+        "plan-rehearsal": "PlanRehearsal",
+        "rescue": "Rescue",
+        "migrate-plan": "MigratePlan",
+        "migrate-policies": "MigratePolicies",
+        "values-migrate": "ValuesMigrate",
+        "check-compat": "CheckCompat",
+        "exceptions-list": "ExceptionsList",
+        "exceptions-check": "ExceptionsCheck",
+        "report-merge": "ReportMerge",
+        "report-diff": "ReportDiff",
+        "test": "TestRun",
+        "test-coverage": "TestCoverage",
+        "policies-list": "PoliciesList",
+        "policies-search": "PoliciesList",
+        "preview": "Preview",
+        "why": "Why",
+        "estimate": "Estimate",
+        "witness": "Witnesses",
+    }
+)
+"""The types of outputs by the names of their commands."""
 
 
 @click.command()
@@ -53,13 +99,6 @@ def schemas() -> dict[str, str]:
 
     outputs = {name: f"the JSON output of `{_command(name)}`" for name in OUTPUTS}
     return {**dict(sorted(outputs.items())), **_FILES, _VALUES: "values of the chart kyverno"}
-
-
-_OF_OPTIONS: Final = {
-    "test-coverage": "chartkit test --coverage",
-    "plan-rehearsal": "chartkit plan --rehearse PATH",
-}
-"""Commands that have a report of their own with an option."""
 
 
 def _command(name: str) -> str:
@@ -98,13 +137,6 @@ def _schema(name: str) -> Any:
     return output_schema(name)
 
 
-_SHELLS: Final[dict[str, type[ShellComplete]]] = {
-    "bash": BashComplete,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
-
-
 @click.command()
 @click.argument("shell", type=Choice(list(_SHELLS)))
 @click.pass_context
@@ -116,45 +148,6 @@ def completion(context: click.Context, shell: str) -> None:
     """
     command = context.find_root().command
     click.echo(_SHELLS[shell](command, {}, "chartkit", "_CHARTKIT_COMPLETE").source())
-
-
-_OUTPUTS_FILE: Final = Path(__file__).with_name("outputs.yaml")
-_DIALECT: Final = "http://json-schema.org/draft-07/schema#"
-
-OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "scan": "Scan",
-        "adopt": "Adopt",
-        "promote": "Promote",
-        "render": "Render",
-        "diff": "Diff",
-        "values-lint": "ValuesLint",
-        "policies-check": "PoliciesCheck",
-        "policies-lint": "PoliciesCheck",
-        "policies-show": "PoliciesShow",
-        "policies-coverage": "PoliciesCoverage",
-        "plan": "Plan",
-        "plan-rehearsal": "PlanRehearsal",
-        "rescue": "Rescue",
-        "migrate-plan": "MigratePlan",
-        "migrate-policies": "MigratePolicies",
-        "values-migrate": "ValuesMigrate",
-        "check-compat": "CheckCompat",
-        "exceptions-list": "ExceptionsList",
-        "exceptions-check": "ExceptionsCheck",
-        "report-merge": "ReportMerge",
-        "report-diff": "ReportDiff",
-        "test": "TestRun",
-        "test-coverage": "TestCoverage",
-        "policies-list": "PoliciesList",
-        "policies-search": "PoliciesList",
-        "preview": "Preview",
-        "why": "Why",
-        "estimate": "Estimate",
-        "witness": "Witnesses",
-    }
-)
-"""The types of outputs by the names of their commands."""
 
 
 def output_schema(name: str) -> Body:

@@ -27,6 +27,9 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 _SECOND: Final = 1.0
 _OFTEN: Final = 0.1
+_PIECE: Final = 2048
+"""The characters that are written at a time, which are at most the 8,192 bytes of Python's buffer:
+of a longer write that a signal interrupts, the end is lost (CPython 3.11)."""
 
 
 def screen() -> Screen:
@@ -49,11 +52,6 @@ def wants_colour() -> bool:
     """Report whether to use colours on standard output (https://no-color.org)."""
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not is_plain
-
-
-_PIECE: Final = 2048
-"""The characters that are written at a time, which are at most the 8,192 bytes of Python's buffer:
-of a longer write that a signal interrupts, the end is lost (CPython 3.11)."""
 
 
 class _Guarded:

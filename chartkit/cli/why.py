@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _PATH: Final = click.argument("paths", nargs=1, metavar="OBJECT", callback=lambda *given: given[2:])
+_MANIFESTS: Final = "manifests="
 
 
 @click.command()
@@ -146,9 +147,6 @@ def _environment(options: RequestOptions, env: str | None, path: Path) -> Projec
         return project_environment(path, names[0])
     hint = f"--env names one of {', '.join(names)}; -p names other policies"
     raise InputError("the project has several environments", Location(str(path)), hint)
-
-
-_MANIFESTS: Final = "manifests="
 
 
 @click.command()

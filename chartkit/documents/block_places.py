@@ -17,6 +17,7 @@ from chartkit.documents.yaml_builder import Start
 from chartkit.model import item_number
 
 _ITEM_KEY: Final = re.compile(rf"{KEY}:(?=[ \n]|\Z)")
+_KEY: Final = re.compile(KEY)
 
 
 class Found(NamedTuple):
@@ -201,6 +202,3 @@ def _after(column: int) -> re.Pattern[str]:
 def _is_key(text: str) -> bool:
     """Report whether a text may be a key as it stands."""
     return _KEY.fullmatch(text) is not None
-
-
-_KEY: Final = re.compile(KEY)

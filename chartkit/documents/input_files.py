@@ -11,13 +11,6 @@ from typing import Final
 from chartkit.errors import InputError
 from chartkit.model import Location
 
-
-def checkout_top(path: Path) -> Path | None:
-    """Return the nearest folder with `.git`, of a path and those above it; None outside of any
-    checkout. In worktrees and submodules `.git` is a file."""
-    return next((file for file in (path, *path.parents) if os.path.lexists(file / ".git")), None)
-
-
 LARGEST: Final = 512 << 20
 """Bytes of the largest content: as much as a file that is not compressed may have."""
 LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
@@ -25,6 +18,26 @@ LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """The first bytes of compressed files."""
 SUFFIXES: Final = frozenset({".gz", ".zst"})
+LARGEST_FILE: Final = 512 << 20
+"""Bytes of the largest file that is read."""
+_KINDS: Final = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
+_STREAM_HINT: Final = "name a file, or give the text on standard input"
+EDITED: Final[dict[str, bytes]] = {}
+"""The contents of files that an editor has open, by their real paths: read in place of the disk's.
+"""
+is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
+"""Tests of paths; false for a path that the system cannot represent."""
+
+
+def checkout_top(path: Path) -> Path | None:
+    """Return the nearest folder with `.git`, of a path and those above it; None outside of any
+    checkout. In worktrees and submodules `.git` is a file."""
+    return next((file for file in (path, *path.parents) if os.path.lexists(file / ".git")), None)
 
 
 def decompressed(content: bytes, location: Location, most: int = LARGEST) -> bytes:
@@ -37,22 +50,6 @@ def decompressed(content: bytes, location: Location, most: int = LARGEST) -> byt
     from chartkit.documents.streams import expanded
 
     return expanded(content, location, most)
-
-
-LARGEST_FILE: Final = 512 << 20
-"""Bytes of the largest file that is read."""
-_KINDS: Final = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFBLK: "a device",
-    stat.S_IFCHR: "a device",
-}
-_STREAM_HINT: Final = "name a file, or give the text on standard input"
-
-
-EDITED: Final[dict[str, bytes]] = {}
-"""The contents of files that an editor has open, by their real paths: read in place of the disk's.
-"""
 
 
 def edited(path: Path | str) -> bytes | None:
@@ -115,10 +112,6 @@ def read_text(path: Path | str) -> str:
             return streamed(stream.fileno(), location)
     except (OSError, ValueError) as error:
         raise unreadable(error, location) from None
-
-
-is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
-"""Tests of paths; false for a path that the system cannot represent."""
 
 
 def file_state(file: str | Path) -> tuple[int, ...]:

@@ -31,6 +31,9 @@ _PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)+")
 _BLOCKS: Final = ("|", ">")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b", "_": "\xa0"}
 _WIDTHS: Final = {"x": 2, "u": 4, "U": 8}
+_DECODER: Any = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_skip: Final = _DECODER.scan_once
+"""Return the value at an offset, and its end."""
 
 
 class _Tree(NamedTuple):
@@ -250,13 +253,6 @@ def _array_items(text: str, at: int) -> Iterator[tuple[int, int]]:
 def _content_at(text: str, at: int) -> int:
     """Return the offset of the next character that is no white space."""
     return int(WHITESPACE.match(text, at).end())
-
-
-_DECODER: Any = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-
-
-_skip: Final = _DECODER.scan_once
-"""Return the value at an offset, and its end."""
 
 
 def offset_in_source(raw: str, style: str | None, value: str, offset: int) -> int | None:

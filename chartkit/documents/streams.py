@@ -18,6 +18,13 @@ from chartkit.model import Location
 LONGEST_STREAM: Final = 128 << 20
 """Bytes of the longest text of a pipe, of a device or of standard input."""
 _CHUNK: Final = 1 << 20
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+GZIP_CHUNK: Final = 1 << 12
+"""Bytes that are decompressed at once: to 4 MiB at most. A member copies what follows it there, so
+that the time of a file is in proportion to its size, however many members it has."""
+_ZSTD_CHUNK: Final = 1 << 10
+"""The same of zstd: to 32 MiB at most, 128 KiB for each block of 4 bytes."""
+_ZSTD_WINDOW: Final = 128 << 20
 
 
 def read_stdin(stdin: TextIO) -> str:
@@ -58,15 +65,6 @@ def streamed(number: int, location: Location) -> str:
         if not chunk:
             return with_newlines("".join(parts))
         parts.append(part)
-
-
-_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
-GZIP_CHUNK: Final = 1 << 12
-"""Bytes that are decompressed at once: to 4 MiB at most. A member copies what follows it there, so
-that the time of a file is in proportion to its size, however many members it has."""
-_ZSTD_CHUNK: Final = 1 << 10
-"""The same of zstd: to 32 MiB at most, 128 KiB for each block of 4 bytes."""
-_ZSTD_WINDOW: Final = 128 << 20
 
 
 def expanded(content: bytes, location: Location, most: int) -> bytes:

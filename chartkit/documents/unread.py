@@ -22,17 +22,16 @@ UNREAD: Final = "unread"
 """The id of the rows."""
 EXIT_CODE: Final = 2
 """The exit code of a command that has such a row, whatever else it finds."""
+UNREADABLE: Final = (InputError, RenderError, OSError)
+"""The errors of inputs that cannot be read."""
+_WORDS: Final = (b"apiVersion", b"kind")
+_PROJECT: Final = "chartkit.yaml"
 
 
 def unread(error: ChartkitError) -> Diagnostic:
     """Return the row about a file, folder or chart that cannot be read: the error's place, reason
     and way out."""
     return Diagnostic(UNREAD, Severity.ERROR, error.message, error.location, error.hint)
-
-
-UNREADABLE: Final = (InputError, RenderError, OSError)
-"""The errors of inputs that cannot be read."""
-_WORDS: Final = (b"apiVersion", b"kind")
 
 
 def unread_at(location: Location, error: Exception) -> Diagnostic:
@@ -78,9 +77,6 @@ def is_unread(row: Diagnostic) -> bool:
 def any_unread(rows: Iterable[Diagnostic]) -> bool:
     """Report whether some input could not be read."""
     return any(map(is_unread, rows))
-
-
-_PROJECT: Final = "chartkit.yaml"
 
 
 class Exclusion:

@@ -27,6 +27,12 @@ _NAME: Final = re.compile(r"(?:/|[A-Za-z][\w-]*[./[])(?:[\w./[\]-]|:(?=[0-9]))*"
 _NOT_PLAIN: Final = re.compile(
     r"""[-?](?: |$)|[ #,\[\]{}&*!|>'"%@`]|---|\.\.\.|.*(?: #|: |[: ]$)"""
 )
+LIST_KEYS: Final = ("name", "containerPort", "key", "mountPath")
+"""The keys that identify an item in a list of objects, the preferred one first."""
+Comments = Callable[[FieldPath], str]
+"""The comment above the key or list item at a path; empty for none."""
+_WIDTH = 98
+_INDENT = "  "
 
 
 class _KubernetesDumper(yaml.CSafeDumper):
@@ -131,10 +137,6 @@ def dump_documents(documents: Iterable[Json], flow_leaves: bool = False) -> str:
     return _MARK.sub(r"\\x23", text) if "##" in text else text
 
 
-LIST_KEYS: Final = ("name", "containerPort", "key", "mountPath")
-"""The keys that identify an item in a list of objects, the preferred one first."""
-
-
 def yaml_diff(before: Body, after: Body, before_name: str, after_name: str) -> list[str]:
     """Return the lines of a unified diff, which ignores the order of keys; empty if none differ."""
     old, new = (dump_documents([body]).splitlines() for body in (before, in_order(after, before)))
@@ -160,13 +162,6 @@ def _name(item: Json) -> str:
             if key in item:
                 return f"{key}={item[key]}"
     return ""
-
-
-Comments = Callable[[FieldPath], str]
-"""The comment above the key or list item at a path; empty for none."""
-
-_WIDTH = 98
-_INDENT = "  "
 
 
 def commented(body: Body, comments: Comments) -> str:

@@ -37,6 +37,22 @@ from chartkit.model import Json
 _MAX_DEPTH = 10_000
 _SPACE = " \t\r\n"
 _END_OF_INPUT = "unexpected end of JSON input"
+_REFUSES_SPACE = (
+    "in literal",
+    "in numeric literal",
+    "after decimal point",
+    "in exponent",
+    "in string escape code",
+    "in \\u",
+)
+_LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
+_UNSUPPORTED = {
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), "NaN"),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "+Inf"),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-Inf"),
+}
+_QUOTING: Final = tuple("'\"|>")
+_NIL: Final = "interface {}(nil)"
 
 
 class JsonError(GoError):
@@ -225,24 +241,6 @@ class _Scanner:
             self._at += 1
 
 
-_REFUSES_SPACE = (
-    "in literal",
-    "in numeric literal",
-    "after decimal point",
-    "in exponent",
-    "in string escape code",
-    "in \\u",
-)
-_LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
-
-
-_UNSUPPORTED = {
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), "NaN"),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "+Inf"),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-Inf"),
-}
-
-
 def yaml_problem(text: str) -> str | None:
     """The message of go-yaml or of `encoding/json` for a text; None where neither is known."""
     anchors, unsupported, depth, has_alias = set(), None, 0, False
@@ -315,10 +313,6 @@ def _go_syntax(node: Node) -> str:
         return quote(value)
     is_float = isinstance(value, float) or abs(value) >= 2**64
     return format_float(float(value)) if is_float else str(value)
-
-
-_QUOTING: Final = tuple("'\"|>")
-_NIL: Final = "interface {}(nil)"
 
 
 def _place(error: MarkedYAMLError) -> str:

@@ -26,19 +26,15 @@ _EXPANSION = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 
 
 _META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+Groups = tuple[int, int, tuple[str | None, ...]]
+"""Start and end of a match, and what its groups captured (None: took no part)."""
+Made = Callable[[int], None]
+"""Is called with the most that replaces a match, in characters, before that is made."""
 
 
 def quote_meta(text: str) -> str:
     """Return the pattern that matches a text as it is (`regexp.QuoteMeta`)."""
     return _META.sub(r"\\\g<0>", text)
-
-
-Groups = tuple[int, int, tuple[str | None, ...]]
-"""Start and end of a match, and what its groups captured (None: took no part)."""
-
-
-Made = Callable[[int], None]
-"""Is called with the most that replaces a match, in characters, before that is made."""
 
 
 def _ignore(_size: int) -> None:

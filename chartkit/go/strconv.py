@@ -22,6 +22,19 @@ ESCAPES = {
     "\\": "\\\\",
     '"': '\\"',
 }
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?\Z")
+_HEX = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]++\.?+[0-9a-fA-F]*+|\.[0-9a-fA-F]++)[pP][+-]?[0-9]++\Z")
+_SPECIAL = re.compile(r"(?:[+-]?inf(?:inity)?|nan)\Z", re.IGNORECASE | re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]++\Z")
+MAX_INT64 = 2**63 - 1
+MIN_INT64 = -(2**63)
+_Parsed = TypeVar("_Parsed")
+BOOLS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""The texts that Go reads as a boolean (`ParseBool`)."""
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def quote(text: str) -> str:
@@ -75,25 +88,6 @@ def quote_byte(code: int) -> str:
     if code == ord("'"):
         return "'\\''"
     return "'\"'" if code == ord('"') else f"'{quote(chr(code))[1:-1]}'"
-
-
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?\Z")
-_HEX = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]++\.?+[0-9a-fA-F]*+|\.[0-9a-fA-F]++)[pP][+-]?[0-9]++\Z")
-_SPECIAL = re.compile(r"(?:[+-]?inf(?:inity)?|nan)\Z", re.IGNORECASE | re.ASCII)
-_INTEGER = re.compile(r"[+-]?[0-9]++\Z")
-
-MAX_INT64 = 2**63 - 1
-MIN_INT64 = -(2**63)
-
-
-_Parsed = TypeVar("_Parsed")
-
-
-BOOLS: Final[Mapping[str, bool]] = {
-    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
-}
-"""The texts that Go reads as a boolean (`ParseBool`)."""
 
 
 class NumberError(GoError):
@@ -183,9 +177,6 @@ class Int64(int):
     """A whole number that Go holds as int64."""
 
     __slots__ = ()
-
-
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def wrapped(number: int) -> int:

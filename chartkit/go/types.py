@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
+_MAP: Final = "map[string]"
+_LIMITS: Final = {"int32": _INT32, "int64": _INT64}
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
+_DIGIT = re.compile(r"[A-Za-z0-9+/]")
 
 
 @dataclass(slots=True)
@@ -50,8 +54,6 @@ class _State:
 
 
 Decoder = Callable[[Json, _State], Json]
-
-_MAP: Final = "map[string]"
 
 
 class _Field(NamedTuple):
@@ -199,9 +201,6 @@ def _scalar(kind: str, shown: str) -> Decoder:
     return decode_scalar
 
 
-_LIMITS: Final = {"int32": _INT32, "int64": _INT64}
-
-
 def _integer(limits: tuple[int, int], shown: str) -> Decoder:
     least, most = limits
 
@@ -282,10 +281,6 @@ _READERS: Final[dict[str, Decoder]] = {
     "time.Time": _moment,
     "[]uint8": _binary,
 }
-
-
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
-_DIGIT = re.compile(r"[A-Za-z0-9+/]")
 
 
 class Base64Error(GoError):

@@ -28,6 +28,11 @@ _USER_INFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BROKEN = re.compile("[\ud800-\udfff]")
 _MAX_PARAMETERS: Final = 10_000
+_GROUP = re.compile(r"[0-9a-fA-F]*")
+_GROUPS = 8
+_OCTETS = 4
+_SHORT = "IPv4 address too short"
+_NOTHING_TO_EXPAND = "the :: must expand to at least one field of zeros"
 
 
 class UrlError(GoError):
@@ -329,13 +334,6 @@ def _text(characters: str) -> str:
         return characters
     decoded = characters.encode("latin-1").decode("utf-8", "surrogateescape")
     return _BROKEN.sub("\ufffd", decoded)
-
-
-_GROUP = re.compile(r"[0-9a-fA-F]*")
-_GROUPS = 8
-_OCTETS = 4
-_SHORT = "IPv4 address too short"
-_NOTHING_TO_EXPAND = "the :: must expand to at least one field of zeros"
 
 
 class AddressError(GoError):

@@ -31,6 +31,10 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _HEADERS = re.compile(r"\A(?:[^\n:]+:[^\n]*\n)+\s*\n")
+_SUBJECT_NAMES: Final = ("DNSNames", "EmailAddresses", "IPAddresses", "URIs")
+_PSS: Final = "1.2.840.113549.1.1.10"
+_EXTENSION_REQUEST: Final = "1.2.840.113549.1.9.14"
+_POLICY_MAPPINGS: Final = "2.5.29.33"
 
 
 def blocks(text: str) -> Iterator[tuple[str, bytes]]:
@@ -61,12 +65,6 @@ def _is_certificate(data: bytes) -> bool:
     except (ssl.SSLError, ValueError):
         return False
     return True
-
-
-_SUBJECT_NAMES: Final = ("DNSNames", "EmailAddresses", "IPAddresses", "URIs")
-_PSS: Final = "1.2.840.113549.1.1.10"
-_EXTENSION_REQUEST: Final = "1.2.840.113549.1.9.14"
-_POLICY_MAPPINGS: Final = "2.5.29.33"
 
 
 @cache

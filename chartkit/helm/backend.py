@@ -35,6 +35,11 @@ PROGRAM: Final = "program"
 
 _starting: Final = threading.RLock()
 """Held while Helm is started or ended: of two that threads start at once, one would never end."""
+_ENDING_SECONDS: Final = 10
+"""Seconds that a call may take to end after Ctrl-C."""
+_CODE: Final = "from chartkit.helm.library import main; main(*sys.argv[1:])"
+_WARNING: Final = re.compile(r'^I\d{4} .* warnings\.go:\d+\] "?(?:Warning: )?(.*?)"?$', re.M)
+"""A warning of the API server, which Go's client logs for each object."""
 
 
 def helm() -> Gateway:
@@ -144,13 +149,6 @@ def library_folder() -> Path | None:
     """The folder that holds the module `helm_python`, None where it is not installed."""
     spec = find_spec("helm_python")
     return Path(spec.origin).parents[1] if spec is not None and spec.origin else None
-
-
-_ENDING_SECONDS: Final = 10
-"""Seconds that a call may take to end after Ctrl-C."""
-_CODE: Final = "from chartkit.helm.library import main; main(*sys.argv[1:])"
-_WARNING: Final = re.compile(r'^I\d{4} .* warnings\.go:\d+\] "?(?:Warning: )?(.*?)"?$', re.M)
-"""A warning of the API server, which Go's client logs for each object."""
 
 
 class HelmCallError(ChartkitError):

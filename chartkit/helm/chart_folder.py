@@ -27,6 +27,16 @@ from chartkit.helm.sandbox.process import size
 FILE: Final = ".helmignore"
 _ALWAYS: Final = "templates/.?*"
 _BOM: Final = "\ufeff"
+_CLASS: Final = re.compile(r"(\^?)((?:(?:\\.|[^\\\]-])(?:-(?:\\.|[^\\\]-]))?)+)\]", re.DOTALL)
+_MEMBER: Final = re.compile(r"\\?(.)(?:-\\?(.))?", re.DOTALL)
+MOST_FILES: Final = 20_000
+MOST_BYTES: Final = 100 * 1024 * 1024
+"""As much Helm itself takes of a packed chart."""
+_DEEPEST: Final = 64
+_OUT: Final = "charts are read without what is outside of them: put a copy into the chart"
+_IGNORE: Final = f"{FILE} leaves out what is not part of the chart"
+_HEADERS: Final = 1024
+"""Bytes of an archive that a file takes beyond its content, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +109,6 @@ def _translated(pattern: str) -> re.Pattern[str] | None:
     return re.compile(made, re.DOTALL)
 
 
-_CLASS: Final = re.compile(r"(\^?)((?:(?:\\.|[^\\\]-])(?:-(?:\\.|[^\\\]-]))?)+)\]", re.DOTALL)
-_MEMBER: Final = re.compile(r"\\?(.)(?:-\\?(.))?", re.DOTALL)
-
-
 def _class(negated: bool, members: str) -> str:
     ranges = [(low, high or low) for low, high in _MEMBER.findall(members)]
     # A range the wrong way round matches nothing.
@@ -110,13 +116,6 @@ def _class(negated: bool, members: str) -> str:
     if not inside:
         return "." if negated else "(?!)"
     return f"[{'^' if negated else ''}{inside}]"
-
-
-MOST_FILES: Final = 20_000
-MOST_BYTES: Final = 100 * 1024 * 1024
-"""As much Helm itself takes of a packed chart."""
-_DEEPEST: Final = 64
-_OUT: Final = "charts are read without what is outside of them: put a copy into the chart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +146,6 @@ def entries(chart: Path) -> list[Entry]:
         if total > MOST_BYTES:
             raise ChartError(f"has more than {size(MOST_BYTES)} of files", "", _IGNORE)
     return found
-
-
-_IGNORE: Final = f"{FILE} leaves out what is not part of the chart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +228,6 @@ def read(path: str, name: str) -> bytes:
     if len(content) > MOST_BYTES:
         raise ChartError(f"is larger than {size(MOST_BYTES)}", name)
     return content
-
-
-_HEADERS: Final = 1024
-"""Bytes of an archive that a file takes beyond its content, at most."""
 
 
 def unpacked(content: bytes, file: str) -> dict[str, bytes]:

@@ -50,6 +50,9 @@ _GROWTH: Final = 6
 _LARGEST: Final = 4_000_000
 _INDENT: Final = 64
 _MOST_ACTIONS: Final = 2_000
+_MARK: Final = "\ue000"
+"""The place of code in an outline that is being built; no letter of any script."""
+_VALUE: Final = "\ue001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +304,6 @@ class _Reader:
         hint = "write it plainly; what differs between environments is for values to say"
         location = Location(self.source.file, line)
         return InputError(f"Helm code in a policy: {message}", location, hint)
-
-
-_MARK: Final = "\ue000"
-"""The place of code in an outline that is being built; no letter of any script."""
-_VALUE: Final = "\ue001"
 
 
 def _is_escaped(text: str, start: int) -> bool:

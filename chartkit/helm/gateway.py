@@ -18,6 +18,12 @@ from chartkit.helm.staging import Stage, StagedChart, require
 from chartkit.model import Body
 from chartkit.temporary import TemporaryFolder
 
+_LIMITS: Final = Limits(seconds=5, cpu_seconds=2)
+"""The most that a call may take that looks for a template, unless Helm has less."""
+_MARK: Final = "chartkit reached this template"
+_FAIL: Final = f'{{{{- fail "{_MARK}" -}}}}'
+_TEMPLATES: Final = "templates"
+
 
 class Backend(Protocol):
     """A Helm that is given checked copies of charts. Raises RenderError with Helm's text, and
@@ -143,13 +149,6 @@ class Gateway:
         with tempfile.TemporaryDirectory(dir=self._charts) as folder:
             shutil.copyfile(chart / "Chart.yaml", Path(folder) / "Chart.yaml")
             yield Path(folder)
-
-
-_LIMITS: Final = Limits(seconds=5, cpu_seconds=2)
-"""The most that a call may take that looks for a template, unless Helm has less."""
-_MARK: Final = "chartkit reached this template"
-_FAIL: Final = f'{{{{- fail "{_MARK}" -}}}}'
-_TEMPLATES: Final = "templates"
 
 
 def stopped_at(chart: Path, render: Callable[[Path], object]) -> str:

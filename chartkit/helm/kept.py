@@ -23,6 +23,17 @@ _STORE: Final = "helm"
 _TIME_ZONE: Final = "TZ"
 _PACKED: Final = ".tgz"
 _TEMPLATES: Final = "templates/"
+_OTHERWISE: Final = re.compile(
+    rb"\b(?:rand[A-Z]\w*|gen[A-Z]\w*|shuffle|uuidv4|htpasswd|bcrypt|encryptAES|getHostByName"
+    rb"|time_now\w*|time_since|random)\b"
+    rb"|\btime\s*\.\s*now\b|[(|]\s*(?:now|ago)\b"
+)
+"""Functions of Helm's templates, of JMESPath and of CEL whose value comes from the clock, from
+chance or from elsewhere."""
+_CLOCK: Final = re.compile(rb"\b(?:now|ago)\b")
+"""Functions that are words of any text, and count at the end of a template's action alone."""
+_COMMENT: Final = re.compile(rb"\{\{-?\s*/\*")
+_COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 
 
 class KeptResults:
@@ -136,19 +147,6 @@ def _comes_to_nothing(names: Iterable[str], texts: Texts) -> bool:
         name.startswith(_TEMPLATES) and not Path(name).name.startswith("_") and name not in shown
         for name in names
     )
-
-
-_OTHERWISE: Final = re.compile(
-    rb"\b(?:rand[A-Z]\w*|gen[A-Z]\w*|shuffle|uuidv4|htpasswd|bcrypt|encryptAES|getHostByName"
-    rb"|time_now\w*|time_since|random)\b"
-    rb"|\btime\s*\.\s*now\b|[(|]\s*(?:now|ago)\b"
-)
-"""Functions of Helm's templates, of JMESPath and of CEL whose value comes from the clock, from
-chance or from elsewhere."""
-_CLOCK: Final = re.compile(rb"\b(?:now|ago)\b")
-"""Functions that are words of any text, and count at the end of a template's action alone."""
-_COMMENT: Final = re.compile(rb"\{\{-?\s*/\*")
-_COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 
 
 def may_differ(texts: Iterable[str | bytes]) -> bool:

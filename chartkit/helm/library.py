@@ -25,6 +25,12 @@ from chartkit.helm.sandbox.process import (
 )
 from chartkit.model import Body
 
+_BURST: Final = 200
+_REQUESTS_A_SECOND: Final = 50
+"""A release has some 80 objects, each read and written: Helm's own 5 a second take minutes."""
+_Arguments = argparse.Namespace
+_Library = Any
+
 
 class Workers:
     """As many workers as calls run at a time; each is started when none is free."""
@@ -142,14 +148,6 @@ def _cluster(target: Target) -> dict[str, Any]:
     if target.api_versions:
         options["api_versions"] = list(target.api_versions)
     return options
-
-
-_BURST: Final = 200
-_REQUESTS_A_SECOND: Final = 50
-"""A release has some 80 objects, each read and written: Helm's own 5 a second take minutes."""
-
-_Arguments = argparse.Namespace
-_Library = Any
 
 
 def main(library_folder: str, *arguments: str) -> None:

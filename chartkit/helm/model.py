@@ -16,6 +16,16 @@ from chartkit.errors import RenderError
 from chartkit.safe_text import shown
 from chartkit.wording import shortened
 
+_MOST: Final = 20
+_LONGEST: Final = 300
+_WARNING: Final = re.compile(
+    r"(?:\d{4}/\d\d/\d\d \d\d:\d\d:\d\d )?(?:[\w./-]+\.go:\d+: )?(?:warning: |WARN(?:ING:)? )(.+)"
+)
+_LEVEL: Final = re.compile(r"(?:time=\S+ )?level=(\w+) msg=(\"(?:[^\"\\]|\\.)*\"|\S+)(.*)")
+_MARK: Final = "warning: "
+_SAID: Final = ("unresolved URN reference ignored",)
+"""Warnings that a process gives once for all its charts: `references` finds the cause itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -75,17 +85,6 @@ class ChartError(RenderError):
 
 class HelmStoppedError(RenderError):
     """Helm reached a limit, or crashed; the message is the reason, as part of a sentence."""
-
-
-_MOST: Final = 20
-_LONGEST: Final = 300
-_WARNING: Final = re.compile(
-    r"(?:\d{4}/\d\d/\d\d \d\d:\d\d:\d\d )?(?:[\w./-]+\.go:\d+: )?(?:warning: |WARN(?:ING:)? )(.+)"
-)
-_LEVEL: Final = re.compile(r"(?:time=\S+ )?level=(\w+) msg=(\"(?:[^\"\\]|\\.)*\"|\S+)(.*)")
-_MARK: Final = "warning: "
-_SAID: Final = ("unresolved URN reference ignored",)
-"""Warnings that a process gives once for all its charts: `references` finds the cause itself."""
 
 
 def warnings(log: str) -> tuple[str, ...]:

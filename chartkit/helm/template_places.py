@@ -31,6 +31,8 @@ _ROUNDS: Final = 4
 _SUBCHART: Final = re.compile(r"charts/([^/]+)/")
 _IN_CHARTS: Final = re.compile(r"((?:charts/[^/]+/)*)(charts/[^/]+/.+)")
 _MISSING: Final = object()
+Rendered = Mapping[str, Sequence[Document]]
+"""The documents of each rendered text, by the template's path in the chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,6 @@ class TemplatePlaces:
     def excerpt(self, _line: int) -> tuple[int, Sequence[str]]:
         """Return no lines: templates are not shown."""
         return 0, ()
-
-
-Rendered = Mapping[str, Sequence[Document]]
-"""The documents of each rendered text, by the template's path in the chart."""
 
 
 class ChartPlaces:

@@ -29,6 +29,9 @@ _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")
 _LONGEST: Final = 200
 """The number of pieces of a call that are read; names are at its beginning."""
+_ALONE: Final = ""
+_FUNCTIONS: Final = Path(__file__).with_name("cel_functions.yaml")
+_EXPRESSIONS: Final = frozenset(("expression", "messageExpression", "valueExpression"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +185,6 @@ def results(text: str) -> set[str]:
         if [token.text for token in pieces[index - 2 : index]] == ["variables", "."]
         and _alone(pieces, index + 1)
     }
-
-
-_ALONE: Final = ""
-_FUNCTIONS: Final = Path(__file__).with_name("cel_functions.yaml")
-_EXPRESSIONS: Final = frozenset(("expression", "messageExpression", "valueExpression"))
 
 
 @cache

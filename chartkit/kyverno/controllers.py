@@ -27,6 +27,17 @@ CONTROLLERS = {
     "reports-controller": "reportsController",
 }
 """The engine's controllers by component label, and the key of each in the chart's values."""
+_FLAG: Final = "allowHTTPInNamespacedPolicies"
+_VARIABLE: Final = "FLAG_ENABLE_HTTP_IN_NAMESPACED_POLICIES"
+CORE: Final = ""
+"""The name of Kubernetes' first group."""
+_KINDS: Final = Path(__file__).with_name("kinds.yaml")
+_MISGUESSED: Final[Mapping[tuple[str, str], str]] = {
+    ("gateway.networking.k8s.io", "Gateway"): "gateways",
+    ("networking.istio.io", "Gateway"): "gateways",
+}
+"""Kinds of others that policies often speak of, and whose plurals are not what Kubernetes would
+guess. Source: their definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +103,6 @@ def labels_of(body: Body) -> Body:
     return mapping_at(body, "metadata", "labels")
 
 
-_FLAG: Final = "allowHTTPInNamespacedPolicies"
-_VARIABLE: Final = "FLAG_ENABLE_HTTP_IN_NAMESPACED_POLICIES"
-
-
 def allows_http(resources: Sequence[Resource]) -> bool:
     """Report whether namespaced policies may call services. Every controller that evaluates
     policies must have the flag, or the variable in its place: one without it refuses what the
@@ -125,18 +132,6 @@ def _given(container: Body, flag: str, alone: str | None) -> Iterator[str]:
         name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
         if name == flag and argument.startswith("-"):
             yield value if equals else next(rest, "") if alone is None else alone
-
-
-CORE: Final = ""
-"""The name of Kubernetes' first group."""
-
-_KINDS: Final = Path(__file__).with_name("kinds.yaml")
-_MISGUESSED: Final[Mapping[tuple[str, str], str]] = {
-    ("gateway.networking.k8s.io", "Gateway"): "gateways",
-    ("networking.istio.io", "Gateway"): "gateways",
-}
-"""Kinds of others that policies often speak of, and whose plurals are not what Kubernetes would
-guess. Source: their definitions."""
 
 
 @dataclass(frozen=True, slots=True)

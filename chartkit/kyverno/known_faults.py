@@ -23,6 +23,7 @@ from chartkit.model import (
 )
 
 RULE_FAULT: Final = "CK105"
+FieldSteps = tuple[str | tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,6 @@ class Affected:
     def __contains__(self, release: Release) -> bool:
         since, fixed = self.since, self.fixed
         return (since is None or since <= release) and (fixed is None or release < fixed)
-
-
-FieldSteps = tuple[str | tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

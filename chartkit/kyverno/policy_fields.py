@@ -27,6 +27,7 @@ _ABSENT = object()
 
 GROUP = "policies.kyverno.io"
 NAMESPACED = "Namespaced"
+_PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 
 
 class ServedVersion(NamedTuple):
@@ -218,9 +219,6 @@ def cel_as_json() -> Body:
             for kind, each in settings().items()
         },
     }
-
-
-_PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 
 
 def extends_to_controllers(body: Body) -> bool:

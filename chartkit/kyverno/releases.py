@@ -31,6 +31,10 @@ FACTS_KEY: Final = "releases"
 _TODAY: Final = "CHARTKIT_TODAY"
 _OLD: Final = 90
 """The days after which facts are old."""
+_DATA = Path(__file__).parent / "releases.yaml"
+_KEYS = {"kyverno": "version", "announced": "version", "eks": "version", "faults": "name"}
+_DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"})
+_MOST_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +93,6 @@ def today() -> date:
     except ValueError:
         hint = "write it as 2026-01-31"
         raise InputError(f"{_TODAY} is '{given}', which is not a day", hint=hint) from None
-
-
-_DATA = Path(__file__).parent / "releases.yaml"
-_KEYS = {"kyverno": "version", "announced": "version", "eks": "version", "faults": "name"}
 
 
 class CurrentRelease(NamedTuple):
@@ -190,11 +190,6 @@ def _merged(row: Body, added: Body) -> Body:
 
 def _version(row: Body) -> Version:
     return parse_version(row["version"], "it")
-
-
-_DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"})
-
-_MOST_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)

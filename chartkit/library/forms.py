@@ -22,6 +22,11 @@ _OWN_FIELD = re.compile(
     r"\b(?:object|oldObject)\.metadata\.(?:name|generateName|uid|ownerReferences)\b"
 )
 _BY_INDEX = re.compile(r"\b(?:object|oldObject)(?:\[|\.\?)")
+CLEANUP_VERSION: Final = "kyverno.io/v2"
+CLEANUP: Final = "ClusterCleanupPolicy"
+DELETING: Final = "DeletingPolicy"
+SINCE: Final = Version(1, 12)
+"""The first Kyverno that serves cleanup policies in that version of the API."""
 
 
 def require_name(body: Body, policy: FolderPolicy, location: Location) -> None:
@@ -94,13 +99,6 @@ def _require_pod_fields(spec: Body, policy: FolderPolicy, location: Location) ->
             message = f"policy '{policy.name}' says '{match[0]}', which controllers do not get"
             hint = "write object.spec or object.metadata: so it is found when it is extended"
             raise InputError(message, location, hint)
-
-
-CLEANUP_VERSION: Final = "kyverno.io/v2"
-CLEANUP: Final = "ClusterCleanupPolicy"
-DELETING: Final = "DeletingPolicy"
-SINCE: Final = Version(1, 12)
-"""The first Kyverno that serves cleanup policies in that version of the API."""
 
 
 def cleans(body: Json) -> bool:

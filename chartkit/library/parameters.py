@@ -62,6 +62,7 @@ from chartkit.suggestions import suggestion
 _VERB = re.compile("%[sdv%]")
 _OPEN = "{{"
 _CLOSE = "}}"
+_ASK: Final = "`chartkit policies show NAME` says which parameters a policy has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,9 +318,6 @@ def _list(values: tuple[str, ...] | list[str]) -> str:
 
 def _literal(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-_ASK: Final = "`chartkit policies show NAME` says which parameters a policy has"
 
 
 def check_for_policy(

@@ -31,6 +31,15 @@ from chartkit.suggestions import suggestion
 if TYPE_CHECKING:
     from chartkit.library.upstream import UpstreamLibrary
 
+POLICY_FILE = "policy.yaml"
+CEL_FILE = "cel.yaml"
+METADATA_FILE = "metadata.yaml"
+PARAMETERS_FILE = "parameters.yaml"
+GOOD_FILE = "good.yaml"
+BAD_FILE = "bad.yaml"
+CASES_FOLDER = "cases"
+METADATA_SCHEMA = "policy.schema.json"
+
 
 class Control(NamedTuple):
     """The control of a standard or guide that a policy implements, and its source."""
@@ -127,16 +136,6 @@ class FolderPolicy(LibraryPolicy):
     cel: Source | None = field(default=None, repr=False)
     messages: Mapping[str, str] = field(default_factory=dict)
     remediation: str = ""
-
-
-POLICY_FILE = "policy.yaml"
-CEL_FILE = "cel.yaml"
-METADATA_FILE = "metadata.yaml"
-PARAMETERS_FILE = "parameters.yaml"
-GOOD_FILE = "good.yaml"
-BAD_FILE = "bad.yaml"
-CASES_FOLDER = "cases"
-METADATA_SCHEMA = "policy.schema.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,23 @@ from chartkit.schemas.json_schema import require_single_keys
 from chartkit.suggestions import suggestion
 
 SUFFIX = ".j2"
+_TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
+_EXPRESSION: Final = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, NotImplementedError),
+)
+"""Errors of a template's expressions, such as `<%= - x %>` of a text."""
+_UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
+_COMPILED: Final = "<template>"
+_OLDER: Final = "kyverno.io/"
+REPEATED: Final = "repeated-key"
+"""The rule ID of a key that stands twice: the first one is lost, and kubectl refuses it."""
+_SCHEMA: Final = "policy-schema"
+_BACKGROUND: Final = (("spec", "background"), ("spec", "evaluation", "background", "enabled"))
+"""The fields that the chart writes as true or false, whatever the file has."""
+_STATEMENT: Final = re.compile("<%(?![=#])")
+_PARAMETER: Final = re.compile("x+")
+"""The stand-in of an outline for the value of a parameter."""
 
 
 @cache
@@ -60,9 +77,6 @@ def environment(
     )
 
 
-_TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
-
-
 def source_documents(text: str, file: str) -> list[Document]:
     """Return the documents of a template of YAML without its tags, each field where it is written;
     raise InputError, with the template's own line, for what is not YAML then."""
@@ -74,15 +88,6 @@ def _filled(tag: re.Match[str]) -> str:
     first, *more = tag[0].split("\n")
     word = ("x" if tag[1] else " ") * len(first)
     return "\n".join((word, *(" " * len(line) for line in more)))
-
-
-_EXPRESSION: Final = (
-    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
-    *(RecursionError, NotImplementedError),
-)
-"""Errors of a template's expressions, such as `<%= - x %>` of a text."""
-_UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
-_COMPILED: Final = "<template>"
 
 
 @lru_cache(maxsize=256)
@@ -148,9 +153,6 @@ def render_tree(root: Path, context: Mapping[str, Any]) -> dict[str, str]:
         elif not path.name.startswith("_"):
             files[name.removesuffix(SUFFIX)] = render_text(text, context, str(path), root)
     return files
-
-
-_OLDER: Final = "kyverno.io/"
 
 
 class TemplatePlaces(NamedTuple):
@@ -239,16 +241,6 @@ def outline_of(template: Source) -> Document | None:
 
 def _child(value: Json, step: str) -> Json:
     return pointed_at(value, (step,))
-
-
-REPEATED: Final = "repeated-key"
-"""The rule ID of a key that stands twice: the first one is lost, and kubectl refuses it."""
-_SCHEMA: Final = "policy-schema"
-_BACKGROUND: Final = (("spec", "background"), ("spec", "evaluation", "background", "enabled"))
-"""The fields that the chart writes as true or false, whatever the file has."""
-_STATEMENT: Final = re.compile("<%(?![=#])")
-_PARAMETER: Final = re.compile("x+")
-"""The stand-in of an outline for the value of a parameter."""
 
 
 def source_mistakes(policy: LibraryPolicy) -> Iterator[Diagnostic]:

@@ -57,6 +57,10 @@ _OWN: Final = frozenset({"host", "content-length", "transfer-encoding", "trailer
 """Headers that Go writes by itself, whatever a policy says."""
 _GUARDED: Final = "a redirect leads to an address of this machine, of a private network or a cloud"
 _FORBIDDEN: Final = "its name leads to a link-local address or a cloud's metadata service"
+Outcome = ServiceAnswer | LookupFailed
+_UNTRUSTED: Final = "tls: failed to verify certificate: x509"
+_UNKNOWN_AUTHORITY: Final = frozenset({18, 19, 20, 21})
+"""OpenSSL's codes for a certificate of an unknown authority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +74,6 @@ class Limits(net.Limits):
     silence: float = 60.0
     redirects: int = 10
     remembered: int = 64 * 1024 * 1024
-
-
-Outcome = ServiceAnswer | LookupFailed
 
 
 class Services:
@@ -213,11 +214,6 @@ def _may_pass(outcome: Outcome) -> bool:
 def _size(call: ServiceCall, outcome: ServiceAnswer | ChartkitError) -> int:
     asked = len(call.url) + len(call.body or b"") + len(call.authorities) + _OVERHEAD
     return asked + (len(outcome.body) if isinstance(outcome, ServiceAnswer) else 0)
-
-
-_UNTRUSTED: Final = "tls: failed to verify certificate: x509"
-_UNKNOWN_AUTHORITY: Final = frozenset({18, 19, 20, 21})
-"""OpenSSL's codes for a certificate of an unknown authority."""
 
 
 def shown(url: str) -> str:

@@ -35,6 +35,9 @@ _OLD = ".chartkit-old"
 _LEFT = re.compile(rf"\.(.+)(?:{re.escape(_NEW)}[0-9a-f]+|{re.escape(_OLD)})\Z", re.DOTALL)
 """A folder that a writer left behind; its name contains the name of the folder that it was to
 replace."""
+_STORE: Final = "unfinished"
+_BYTES: Final = "latin-1"
+"""The encoding in which a journal has any bytes as text."""
 
 
 @contextlib.contextmanager
@@ -226,11 +229,6 @@ def write_below(folder: Path, files: Mapping[str, str | bytes]) -> None:
         file = path_below(folder, name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-
-
-_STORE: Final = "unfinished"
-_BYTES: Final = "latin-1"
-"""The encoding in which a journal has any bytes as text."""
 
 
 def write_together(texts: Mapping[Path, str | None]) -> None:

@@ -23,6 +23,11 @@ from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import leads_out, write_below
 from chartkit.output.values_merge import Prefer, merge_values
 
+RECORD = ".chartkit"
+RULE_OVERWRITTEN = "CK122"
+_FILES = f"{RECORD}/files.json"
+_IGNORE = ".helmignore"
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedChart:
@@ -36,12 +41,6 @@ class GeneratedChart:
     name: str
     files: Mapping[str, str]
     values: Mapping[str, str]
-
-
-RECORD = ".chartkit"
-RULE_OVERWRITTEN = "CK122"
-_FILES = f"{RECORD}/files.json"
-_IGNORE = ".helmignore"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,9 @@ _INTERNAL_ANYWHERE: Final = MappingProxyType(
     }
 )
 """By which clouds make a load balancer an internal one; each passes over those of the others."""
+POLICY_REPORTER: Final = "policyReporter"
+MAJOR_VERSIONS: Final = (2, 3)
+"""The major versions of policy-reporter's chart whose keys are known."""
 
 
 class Mode(StrEnum):
@@ -142,12 +145,6 @@ def _network(text: str, location: Location) -> str:
     except ValueError:
         hint = "write an address and the length of its prefix, such as 10.0.0.0/8"
         raise InputError(f"'{text}' is not a network", location, hint) from None
-
-
-POLICY_REPORTER: Final = "policyReporter"
-
-MAJOR_VERSIONS: Final = (2, 3)
-"""The major versions of policy-reporter's chart whose keys are known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ from chartkit.suggestions import suggestion
 VERSION: Final = "chartVersion"
 _COPIED: Final = ("home", "icon", "sources", "maintainers")
 """The keys of chartkit.yaml that are keys of Chart.yaml, too."""
+FILE_NAME = "chartkit.yaml"
+SCHEMA = "project.schema.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,6 @@ def read_metadata(document: Document) -> ChartMetadata:
         raise InputError(f"'{version}' is not a chart version", document.locate(VERSION), hint)
     fields: Body = {key: body[key] for key in _COPIED if key in body}
     return ChartMetadata(version, MappingProxyType(fields))
-
-
-FILE_NAME = "chartkit.yaml"
-SCHEMA = "project.schema.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ _VERSION: Final = "schemaVersion"
 _PLACE: Final = frozenset({"file", "line", "location"})
 _LONGEST: Final = 400
 """The most characters of the message that is made of a row."""
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +185,6 @@ def _cases(findings: Iterable[Finding]) -> str:
 
 def _message(finding: Finding) -> str:
     return f"{finding.message} ({finding.hint})" if finding.hint else finding.message
-
-
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)

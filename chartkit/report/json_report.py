@@ -27,6 +27,11 @@ from chartkit.report.spool import Spool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _MARK: Final = "##"
+_NEXT_LINE: Final = "\n  "
+_NEXT_ROW: Final = ",\n    "
+_INNER: Final = "  "
+_written: Final = lru_cache(maxsize=256)(dump_text)
+_LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 
 def json_text(value: Json, indent: int | None = 2) -> str:
@@ -56,10 +61,6 @@ def _in_lines(value: Json, step: str, newline: str) -> str:
 def _without_marks(text: str) -> str:
     """Return JSON with the same values without `##`, with which commands begin in Azure's logs."""
     return text.replace(_MARK, "#\\u0023") if _MARK in text else text
-
-
-_NEXT_LINE: Final = "\n  "
-_NEXT_ROW: Final = ",\n    "
 
 
 def rows_of(
@@ -204,11 +205,6 @@ def _acceptance(acceptance: Acceptance) -> Body:
     """Return an acceptance for programs; an empty reason or date has no key."""
     body = {"state": acceptance.state, "reason": acceptance.reason, "until": acceptance.until}
     return {key: str(value) for key, value in body.items() if value}
-
-
-_INNER: Final = "  "
-_written: Final = lru_cache(maxsize=256)(dump_text)
-_LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 
 class YamlWriter(RowFormat):

@@ -32,6 +32,14 @@ _IN_ATTRIBUTE: Final = re.compile(f'[&<>"\\r\\n\\t{_NOT_XML}]|(?<=#)#')
 _REFERENCES: Final = {"#": "&#35;", "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
     control: f"&#{ord(control):02};" for control in "\r\n\t"
 }
+_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_OUTCOMES = {
+    Status.FAIL: "failure",
+    Status.WARN: "",
+    Status.ERROR: "error",
+    Status.SKIP: "skipped",
+    Status.PASS: "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,6 @@ class TestCase:
 
 Suites = Iterable[tuple[str, Sequence[TestCase]]]
 """Test cases by the name of their suite."""
-
-_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def junit_xml(suites: Suites) -> str:
@@ -108,15 +114,6 @@ def _text(text: str) -> str:
 
 def _reference(match: re.Match[str]) -> str:
     return _REFERENCES.get(match[0], "\ufffd")
-
-
-_OUTCOMES = {
-    Status.FAIL: "failure",
-    Status.WARN: "",
-    Status.ERROR: "error",
-    Status.SKIP: "skipped",
-    Status.PASS: "",
-}
 
 
 class JUnitWriter:

@@ -29,6 +29,19 @@ from chartkit.model import (
 
 _DIGITS: Final = 20
 """More digits than a position in a list has."""
+NONE_ACCEPTED: Final[Accepted] = MappingProxyType({})
+T = TypeVar("T")
+SCHEMA_VERSION: Final = 1
+"""The version of the shapes of JSON outputs: keys may come, none goes or changes its meaning
+without a new one."""
+SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
+"""The severities of policies, the worst first."""
+COMMENT_LIMIT: Final = 65_536
+"""The most characters of a comment of a pull request."""
+_NO_THRESHOLD: Final = "none"
+KYVERNO: Final = "kyverno"
+"""The source of results of policies with rules."""
+INCOMPLETE: Final = "incomplete: the run was interrupted"
 
 
 class AcceptedAs(StrEnum):
@@ -57,7 +70,6 @@ class Acceptance(NamedTuple):
 
 Accepted = Mapping[int, Acceptance]
 """The accepted results of an object, by their position among its results."""
-NONE_ACCEPTED: Final[Accepted] = MappingProxyType({})
 
 
 class FieldPlace(NamedTuple):
@@ -145,20 +157,6 @@ def _text_of(pointer: str, keys: tuple[int, ...]) -> str:
 def _item(body: Json, step: str) -> Json:
     is_there = isinstance(body, list) and len(step) < _DIGITS and int(step) < len(body)
     return body[int(step)] if is_there else None
-
-
-T = TypeVar("T")
-
-SCHEMA_VERSION: Final = 1
-"""The version of the shapes of JSON outputs: keys may come, none goes or changes its meaning
-without a new one."""
-SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
-"""The severities of policies, the worst first."""
-COMMENT_LIMIT: Final = 65_536
-"""The most characters of a comment of a pull request."""
-_NO_THRESHOLD: Final = "none"
-KYVERNO: Final = "kyverno"
-"""The source of results of policies with rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +333,6 @@ def resource_id(resource: Resource) -> str:
 def rule_id(result: RuleResult) -> str:
     """Return `policy/rule`, or the policy alone if it has no rules."""
     return f"{result.policy}/{result.rule}" if result.rule else result.policy
-
-
-INCOMPLETE: Final = "incomplete: the run was interrupted"
 
 
 def summary(counts: Counter[Status]) -> dict[str, int]:

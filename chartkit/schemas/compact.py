@@ -49,6 +49,11 @@ _LISTS: Mapping[str, Schema] = {
 }
 _RANGE = re.compile(r"(-?\d*)\.\.(-?\d*)$")
 _EXTENDS = "$extends"
+_DATA = Path(__file__).parent
+_FILES = ("kyverno.yaml", "policies.yaml", "kubernetes.yaml", "reports.yaml")
+_EXACT = (-(2**53) + 1, 2**53 - 1)
+_BOUNDS = {"int32": (-(2**31), 2**31 - 1)}
+"""The integers that come through JSON unharmed, and those that fit the format."""
 
 
 def parse_types(
@@ -169,14 +174,6 @@ def _references(schema: Any) -> Iterator[str]:
     elif isinstance(schema, list):
         for value in schema:
             yield from _references(value)
-
-
-_DATA = Path(__file__).parent
-_FILES = ("kyverno.yaml", "policies.yaml", "kubernetes.yaml", "reports.yaml")
-
-_EXACT = (-(2**53) + 1, 2**53 - 1)
-_BOUNDS = {"int32": (-(2**31), 2**31 - 1)}
-"""The integers that come through JSON unharmed, and those that fit the format."""
 
 
 class _Library(Mapping[str, Schema]):

@@ -29,6 +29,7 @@ _TYPES = {
     "number": "a number",
     "null": "null",
 }
+_Finding = tuple[list[str | int], str, str | None]
 
 
 @cache
@@ -143,9 +144,6 @@ def require_no_object(document: Document) -> None:
     if isinstance(kind, str) and isinstance(body.get("apiVersion"), str):
         hint = "put what stands below its values, or valuesObject, into a file of its own"
         raise InputError(f"is an object of kind {kind}, and not values", document.location, hint)
-
-
-_Finding = tuple[list[str | int], str, str | None]
 
 
 def _diagnostic(

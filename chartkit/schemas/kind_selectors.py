@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+_VERSION: Final = re.compile(r"(v[0-9]((alpha|beta)[0-9])?|\*)")
+
 
 class KindSelector(NamedTuple):
     """A kind selector taken apart, as in `apps/v1/Deployment` or `Pod.status`."""
@@ -14,9 +16,6 @@ class KindSelector(NamedTuple):
     version: str
     kind: str
     subresource: str
-
-
-_VERSION: Final = re.compile(r"(v[0-9]((alpha|beta)[0-9])?|\*)")
 
 
 def is_version(text: str) -> bool:

@@ -35,6 +35,9 @@ from chartkit.network.verifiers import blob_verifier
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
 
+Key = tuple[str, ...]
+"""apiVersion, kind, namespace and name of an object; of a payload the parts of its path."""
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -251,10 +254,6 @@ def _is_namespace(resource: Resource) -> bool:
 
 def _labels(found: Sequence[Resource]) -> dict[str, dict[str, str]]:
     return {one.name: dict(labels_of(one.body)) for one in found if _is_namespace(one)}
-
-
-Key = tuple[str, ...]
-"""apiVersion, kind, namespace and name of an object; of a payload the parts of its path."""
 
 
 def key_of(resource: Resource) -> Key:

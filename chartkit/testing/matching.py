@@ -35,6 +35,7 @@ from chartkit.testing.sources import Policies, Sources
 
 MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "kyverno"}
 GENERATE: Final = "generate.kyverno.io/"
+_PATCHED: Final = "PatchedResources"
 
 
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
@@ -82,9 +83,6 @@ def without_empty(value: Json) -> Json:
     if isinstance(value, list):
         return [entry for entry in map(without_empty, value) if entry is not None] or None
     return value
-
-
-_PATCHED: Final = "PatchedResources"
 
 
 @dataclass(frozen=True, slots=True)

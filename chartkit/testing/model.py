@@ -21,6 +21,21 @@ from chartkit.model import Body, Diagnostic, Json, Location, RuleResult, Status
 from chartkit.report.model import field_text
 from chartkit.suggestions import suggestion
 
+OK = "Ok"
+EXCLUDED = "Excluded"
+NOT_FOUND = "Not found"
+INVALID_POLICY = "Invalid Policy"
+NOT_EVALUATED = "Not evaluated"
+RESOURCE_DIFF = "Resource diff"
+RESOURCE_ERROR = "Resource error"
+ANNOTATION: Final = "chartkit.dev/assert"
+_PATH: Final = ("metadata", "annotations", ANNOTATION)
+_SELECTING: Final = ("policy", "rule", "resource")
+_ASSERTED: Final = ("message", "action", "field")
+_ACTIONS: Final = (AUDIT, ENFORCE)
+AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
+"""The beginnings of the names of a rule and of its forms for pod controllers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceSpec:
@@ -107,15 +122,6 @@ class Verdict(StrEnum):
     SKIP = "Skip"
 
 
-OK = "Ok"
-EXCLUDED = "Excluded"
-NOT_FOUND = "Not found"
-INVALID_POLICY = "Invalid Policy"
-NOT_EVALUATED = "Not evaluated"
-RESOURCE_DIFF = "Resource diff"
-RESOURCE_ERROR = "Resource error"
-
-
 @dataclass(frozen=True, slots=True)
 class Golden:
     """A file that has another object than a policy makes, or none; body: what the policy makes."""
@@ -195,15 +201,6 @@ class CaseResult:
     def exit_code(self) -> int:
         """0 if every result is the expected one, else 1."""
         return 1 if self.error or self.failed else 0
-
-
-ANNOTATION: Final = "chartkit.dev/assert"
-_PATH: Final = ("metadata", "annotations", ANNOTATION)
-_SELECTING: Final = ("policy", "rule", "resource")
-_ASSERTED: Final = ("message", "action", "field")
-_ACTIONS: Final = (AUDIT, ENFORCE)
-AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
-"""The beginnings of the names of a rule and of its forms for pod controllers."""
 
 
 def written_rule(rule: str, own: Collection[str]) -> str:

@@ -37,6 +37,7 @@ _FILES: Final = {
     RuleType.GENERATION: ("generatedResource", "generated.yaml"),
 }
 """The field and the file of the objects that results make."""
+_HINT: Final = "edit the object by hand: the test shows the difference"
 
 
 def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> list[Path]:
@@ -127,9 +128,6 @@ def _text(name: str, paths: Sequence[list[str]], rows: Mapping[tuple[str, ...], 
         "results": results,
     }
     return dump_yaml(body)
-
-
-_HINT: Final = "edit the object by hand: the test shows the difference"
 
 
 def update(results: Iterable[CaseResult]) -> list[Path]:

@@ -20,6 +20,47 @@ _CALLS: Final = "apiCallResponses"
 _ENTRIES: Final = "globalContextEntries"
 _SOURCES: Final = ("data", "resources", "resourceFiles")
 _Path = tuple[str | int, ...]
+FILE_NAME: Final = "kyverno-test.yaml"
+API_VERSION: Final = "cli.kyverno.io/v1alpha1"
+OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
+_TEXT, _TEXTS, _FLAG = "a text", "a list of texts", "a flag"
+_OBJECTS, _OBJECT = "a list", "a mapping"
+_FIELDS: Final = {
+    "apiVersion": _TEXT,
+    "kind": _TEXT,
+    "metadata": _OBJECT,
+    "name": _TEXT,
+    **dict.fromkeys(("policies", "resources"), _TEXTS),
+    "jsonPayload": _TEXT,
+    **dict.fromkeys(("jsonPayloads", "httpPayloads", "envoyPayloads", "targetResources"), _TEXTS),
+    "variables": _TEXT,
+    "paramResources": _TEXTS,
+    "userinfo": _TEXT,
+    "results": _OBJECTS,
+    "values": _OBJECT,
+    "exceptions": _TEXTS,
+    "context": _TEXT,
+    "clusterResources": _TEXTS,
+    "apiCallResponses": _OBJECTS,
+    "globalContextEntries": _OBJECTS,
+}
+_RESULT_FIELDS: Final = {
+    "policy": _TEXT,
+    "rule": _TEXT,
+    **dict.fromkeys(("isValidatingAdmissionPolicy", "isMutatingAdmissionPolicy"), _FLAG),
+    **dict.fromkeys(("isValidatingPolicy", "isDeletingPolicy", "isImageValidatingPolicy"), _FLAG),
+    **dict.fromkeys(("isGeneratingPolicy", "isMutatingPolicy"), _FLAG),
+    **dict.fromkeys(("result", "kind", "operation", "patchedResources"), _TEXT),
+    "generatedResource": _TEXT,
+    "generatedResources": _TEXTS,
+    "cloneSourceResource": _TEXT,
+    "failOnMissingResources": _FLAG,
+    "resources": _TEXTS,
+    "resourceSpecs": _OBJECTS,
+}
+_SPEC_FIELDS: Final = dict.fromkeys(
+    ("group", "version", "kind", "namespace", "subresource", "name"), _TEXT
+)
 
 
 class _Section:
@@ -142,50 +183,6 @@ def _is_inside(text: str) -> bool:
 def _sections(document: Document, key: str, items: list[Json]) -> Iterator[_Section]:
     for index, item in enumerate(items):
         yield _Section(document, (key, index), item)
-
-
-FILE_NAME: Final = "kyverno-test.yaml"
-API_VERSION: Final = "cli.kyverno.io/v1alpha1"
-OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
-
-_TEXT, _TEXTS, _FLAG = "a text", "a list of texts", "a flag"
-_OBJECTS, _OBJECT = "a list", "a mapping"
-_FIELDS: Final = {
-    "apiVersion": _TEXT,
-    "kind": _TEXT,
-    "metadata": _OBJECT,
-    "name": _TEXT,
-    **dict.fromkeys(("policies", "resources"), _TEXTS),
-    "jsonPayload": _TEXT,
-    **dict.fromkeys(("jsonPayloads", "httpPayloads", "envoyPayloads", "targetResources"), _TEXTS),
-    "variables": _TEXT,
-    "paramResources": _TEXTS,
-    "userinfo": _TEXT,
-    "results": _OBJECTS,
-    "values": _OBJECT,
-    "exceptions": _TEXTS,
-    "context": _TEXT,
-    "clusterResources": _TEXTS,
-    "apiCallResponses": _OBJECTS,
-    "globalContextEntries": _OBJECTS,
-}
-_RESULT_FIELDS: Final = {
-    "policy": _TEXT,
-    "rule": _TEXT,
-    **dict.fromkeys(("isValidatingAdmissionPolicy", "isMutatingAdmissionPolicy"), _FLAG),
-    **dict.fromkeys(("isValidatingPolicy", "isDeletingPolicy", "isImageValidatingPolicy"), _FLAG),
-    **dict.fromkeys(("isGeneratingPolicy", "isMutatingPolicy"), _FLAG),
-    **dict.fromkeys(("result", "kind", "operation", "patchedResources"), _TEXT),
-    "generatedResource": _TEXT,
-    "generatedResources": _TEXTS,
-    "cloneSourceResource": _TEXT,
-    "failOnMissingResources": _FLAG,
-    "resources": _TEXTS,
-    "resourceSpecs": _OBJECTS,
-}
-_SPEC_FIELDS: Final = dict.fromkeys(
-    ("group", "version", "kind", "namespace", "subresource", "name"), _TEXT
-)
 
 
 def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:

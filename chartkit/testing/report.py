@@ -26,6 +26,8 @@ from chartkit.safe_text import shown, shown_lines
 from chartkit.testing.model import CaseResult, Row, Verdict, written_rule
 from chartkit.wording import counted
 
+_FAILURES: Final = frozenset({Status.FAIL, Status.WARN})
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -223,9 +225,6 @@ def _gaps(coverage: Coverage) -> list[tuple[str, list[RuleCoverage]]]:
 def _names(rule: RuleCoverage) -> tuple[str, str]:
     name = f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy
     return name, str(rule.location)
-
-
-_FAILURES: Final = frozenset({Status.FAIL, Status.WARN})
 
 
 @dataclass(slots=True)

@@ -40,6 +40,9 @@ from chartkit.testing.sources import Sources
 
 Case = tuple[str, Path]
 """The name of a test, which is its folder, and its file."""
+RULE: Final = "test"
+_RESULTS: Final = tuple(map(str, Status))
+_JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +109,6 @@ def _names_of(case: str, test: TestFile, rows: Iterable[Expectation]) -> Iterato
 EVERYTHING: Final = Selection()
 
 
-RULE: Final = "test"
-_RESULTS: Final = tuple(map(str, Status))
-
-
 def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
     """Yield a warning for each policy, rule, result and object that an expectation names and that
     there is not."""
@@ -151,9 +150,6 @@ def _is_rule(name: str, rules: list[str]) -> bool:
 
 def _warning(expectation: Expectation, text: str, hint: str | None) -> Diagnostic:
     return Diagnostic(RULE, Severity.WARNING, text, expectation.location, hint)
-
-
-_JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 
 
 def run_tests(

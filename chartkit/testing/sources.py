@@ -29,6 +29,7 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 _POLICIES: Final = frozenset({"ClusterPolicy", "Policy"})
 _FORMS: Final = frozenset({"policy.yaml", "cel.yaml"})
+_Compiled: TypeAlias = "RunnablePolicy | Cleaner | CompileError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +163,6 @@ def _misnamed(error: InputError) -> Diagnostic:
 def _matters(diagnostic: Diagnostic) -> bool:
     """Report whether a warning is about what is probably a mistake: it says what was meant."""
     return diagnostic.severity is not Severity.NOTE and diagnostic.hint is not None
-
-
-_Compiled: TypeAlias = "RunnablePolicy | Cleaner | CompileError"
 
 
 def _compiled(resource: Resource, around: PolicyAttachments) -> _Compiled:

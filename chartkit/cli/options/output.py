@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 TEXT: Final = Output("text")
 """The default: text on standard output."""
+query_option: Final = click.option(
+    "--query",
+    metavar="EXPR",
+    help="A JMESPath expression that chooses a part of the JSON report; -o json is the default "
+    "with it.",
+)
 
 
 class _FormatsOption(click.Option):
@@ -45,14 +51,6 @@ def formats_option(*declared: str) -> Option:
         metavar="FORMAT[=FILE]",
         help=f"{alternatives(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
     )
-
-
-query_option: Final = click.option(
-    "--query",
-    metavar="EXPR",
-    help="A JMESPath expression that chooses a part of the JSON report; -o json is the default "
-    "with it.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,12 @@ all objects that list all patches before it. `places` searches for the origins o
 _ERROR: Final = "Error: "
 _SHOWN: Final = 400
 _INSTALL: Final = "install kustomize 5 or kubectl; kustomize build … | chartkit scan - works, too"
+_BUILT: Final[dict[object, str]] = {}
+_MOST_KEPT: Final = 64 << 20
+"""Characters of builds that a process keeps: `adopt` reads a repository several times."""
+_OF_FILE: Final = re.compile(
+    r"accumulating resources from '[^']*': (.*?)': must build at directory: ('[^']*')"
+)
 
 
 def build(
@@ -182,11 +188,6 @@ class _Builder:
         return _Built((), (unread(InputError(error.message, location, hint)),))
 
 
-_BUILT: Final[dict[object, str]] = {}
-_MOST_KEPT: Final = 64 << 20
-"""Characters of builds that a process keeps: `adopt` reads a repository several times."""
-
-
 def _version(file: Path) -> object:
     if (content := edited(file)) is not None:
         return content
@@ -202,11 +203,6 @@ def _innermost(message: str) -> str:
     inner = message.rpartition("recursed accumulation of path ")[2]
     of_file = _OF_FILE.search(inner)
     return f"{of_file[2]}: {of_file[1]}" if of_file else inner
-
-
-_OF_FILE: Final = re.compile(
-    r"accumulating resources from '[^']*': (.*?)': must build at directory: ('[^']*')"
-)
 
 
 class _Copy:

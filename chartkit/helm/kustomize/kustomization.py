@@ -48,6 +48,16 @@ _REMOTE: Final = re.compile(
     re.IGNORECASE,
 )
 Steps = tuple[str | int, ...]
+_SHOWN: Final = 200
+_LONGEST: Final = 4096
+_REMOTE_HINT: Final = "put a copy into the repository, or pipe: kustomize build … | chartkit scan -"
+_OUT_HINT: Final = "keep what a kustomization takes in its repository"
+_CHART: Final = "pipe: kustomize build --enable-helm … | chartkit scan -"
+_PLUGIN_HINT: Final = "pipe: kustomize build --enable-alpha-plugins … | chartkit scan -"
+_PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
+_SUFFIXES: Final = (".yaml", ".yml", ".json", "Kustomization")
+_MOST: Final = 20_000
+"""The most kustomizations that those of a folder may refer to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,20 +288,6 @@ def without(body: Body, dropped: Collection[Steps]) -> Body:
 
 def _cut(text: str) -> str:
     return shortened(text, _SHOWN)
-
-
-_SHOWN: Final = 200
-_LONGEST: Final = 4096
-_REMOTE_HINT: Final = "put a copy into the repository, or pipe: kustomize build … | chartkit scan -"
-_OUT_HINT: Final = "keep what a kustomization takes in its repository"
-_CHART: Final = "pipe: kustomize build --enable-helm … | chartkit scan -"
-_PLUGIN_HINT: Final = "pipe: kustomize build --enable-alpha-plugins … | chartkit scan -"
-
-
-_PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
-_SUFFIXES: Final = (".yaml", ".yml", ".json", "Kustomization")
-_MOST: Final = 20_000
-"""The most kustomizations that those of a folder may refer to."""
 
 
 @dataclass(slots=True)

@@ -46,6 +46,8 @@ _SYSTEM: Final = (
 
 _NEEDED: Final = frozenset({"PATH", "SYSTEMROOT", "LD_LIBRARY_PATH"})
 """Variables without which a program may not start."""
+_MIB: Final = 1024 * 1024
+_GIB: Final = 1024 * _MIB
 
 
 class StoppedError(ChartkitError):
@@ -340,10 +342,6 @@ def _too_large(limits: Limits) -> str:
 def _text(stream: IO[bytes], limit: int = _FAREWELL) -> str:
     stream.seek(0)
     return stream.read(limit).decode("utf-8", "replace")
-
-
-_MIB: Final = 1024 * 1024
-_GIB: Final = 1024 * _MIB
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,12 @@ PUBLIC_KEY: Final = "cosign.pub"
 _CHECKING: Final = "checking if secret exists: "
 _FORM: Final = "kubernetes specification should be in the format k8s://<namespace>/<secret>"
 _HINT: Final = "scan it, too, with cosign.pub alone, or give the public key itself, in PEM"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_SECRETS: Final = ("data", "stringData")
+_PUBLIC_KEYS: Final = re.compile(
+    rb"(\s*-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \2-----)+\s*"
+)
+_HIDDEN: Final = "(hidden)"
 
 
 def key_text(reference: str, keys: KeySource) -> str:
@@ -95,13 +101,6 @@ def _entries(data: Json) -> dict[str, str]:
     return {key: text_of(value) for key, value in data.items()}
 
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_SECRETS: Final = ("data", "stringData")
-_PUBLIC_KEYS: Final = re.compile(
-    rb"(\s*-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \2-----)+\s*"
-)
-
-
 def cleaned(body: Body) -> Body:
     """Return an object without field managers and `kubectl`'s copy of it."""
     metadata = body.get("metadata")
@@ -164,9 +163,6 @@ def _emptied(secret: Body) -> Body:
 
 def _blank(data: Json) -> Json:
     return dict.fromkeys(data, "") if isinstance(data, dict) else None
-
-
-_HIDDEN: Final = "(hidden)"
 
 
 def without_secret_values(body: Body | None, other: Body | None = None) -> Body | None:

@@ -33,6 +33,23 @@ from chartkit.network.cluster.source import (
     with_query,
 )
 
+_TIMEOUT: Final = (10, 60)
+"""Seconds to connect, and to wait for an answer."""
+_PAGE: Final = 250
+_REFUSED: Final = 300
+_CONFLICT_OR_GONE: Final = (404, 409, 410)
+_IN_CLUSTER: Final = "in-cluster"
+_MEDIA: Final = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
+MANAGER: Final = "helm"
+_HINT: Final = "`kubectl config view` shows what it should look like"
+_TEXTS: Final = {
+    "clusters": ("cluster", ("server", "certificate-authority", "certificate-authority-data")),
+    "users": ("user", ("token", "tokenFile", "username", "password", "client-key-data")),
+    "contexts": ("context", ("cluster", "user", "namespace")),
+}
+_LATIN_1: Final = 0xFF
+_MAPPINGS: Final = {"users": ("exec", "auth-provider")}
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:
@@ -71,15 +88,6 @@ VALIDATING: Final = Collection(
 )
 CLUSTER_ROLES: Final = Collection("rbac.authorization.k8s.io", "v1", "clusterroles")
 MUTATING: Final = Collection("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
-
-
-_TIMEOUT: Final = (10, 60)
-"""Seconds to connect, and to wait for an answer."""
-_PAGE: Final = 250
-_REFUSED: Final = 300
-_CONFLICT_OR_GONE: Final = (404, 409, 410)
-_IN_CLUSTER: Final = "in-cluster"
-_MEDIA: Final = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
 
 
 @dataclass(frozen=True)
@@ -392,19 +400,6 @@ class _ErrorCounter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the text may hold secrets
         self.errors += 1
-
-
-MANAGER: Final = "helm"
-
-
-_HINT: Final = "`kubectl config view` shows what it should look like"
-_TEXTS: Final = {
-    "clusters": ("cluster", ("server", "certificate-authority", "certificate-authority-data")),
-    "users": ("user", ("token", "tokenFile", "username", "password", "client-key-data")),
-    "contexts": ("context", ("cluster", "user", "namespace")),
-}
-_LATIN_1: Final = 0xFF
-_MAPPINGS: Final = {"users": ("exec", "auth-provider")}
 
 
 def check_kubeconfigs(paths: Iterable[Path]) -> None:

@@ -35,6 +35,11 @@ _DOING: Final = frozenset(("attach", "exec", "portforward", "proxy"))
 """Subresources that do something although they are asked for with GET."""
 _ENDLESS: Final = re.compile(r"(^|&)(watch|follow)=(?!(0|false)(&|$))", re.IGNORECASE)
 _CONTROL: Final = re.compile(r"[\x00-\x20\x7f]")
+_LASTS: Final = 300
+"""Seconds after which a server ends a watch, which then begins again."""
+_PAUSE: Final = 5.0
+_PART: Final = 1 << 16
+_LONGEST_LINE: Final = 16 << 20
 
 
 class _Answer(NamedTuple):
@@ -163,13 +168,6 @@ def _check(path: str) -> None:
     rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
     if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
         raise RefusedError(0, "only read requests are sent")
-
-
-_LASTS: Final = 300
-"""Seconds after which a server ends a watch, which then begins again."""
-_PAUSE: Final = 5.0
-_PART: Final = 1 << 16
-_LONGEST_LINE: Final = 16 << 20
 
 
 class Watches:

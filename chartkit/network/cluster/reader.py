@@ -47,6 +47,18 @@ from chartkit.network.cluster.source import (
 )
 
 _CLUSTER_WIDE = "needs the right to list in all namespaces; --namespace NAME reads one"
+PAGE: Final = 500
+"""Objects a page, as `kubectl` has it."""
+SMALLEST: Final = 5
+MOST_RESTARTS: Final = 5
+MEASURES: Final = frozenset(("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"))
+"""Groups that measure and hold nothing, and often do not answer; they are not asked."""
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+PASSED_OVER_GROUPS: Final = frozenset(
+    ("events.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io")
+)
+PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
+"""As `resourceFilters` of Kyverno's chart has it: events and reports, and what Deployments make."""
 
 
 class Reader:
@@ -160,12 +172,6 @@ def _reason(error: RefusedError) -> str:
     return f"{error.message} ({error.status})" if error.status else error.message
 
 
-PAGE: Final = 500
-"""Objects a page, as `kubectl` has it."""
-SMALLEST: Final = 5
-MOST_RESTARTS: Final = 5
-
-
 def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[Body]:
     """Yield the objects of a list, each with its kind, without fields that no policy evaluates.
 
@@ -235,10 +241,6 @@ class ApiResource:
         """Return the path of its objects. namespace: empty for those of all namespaces."""
         place = namespace if self.namespaced else ""
         return object_path(self.api_version, self.plural, place, name)
-
-
-MEASURES: Final = frozenset(("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"))
-"""Groups that measure and hold nothing, and often do not answer; they are not asked."""
 
 
 NAMESPACES: Final = ApiResource(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
@@ -315,9 +317,6 @@ def _listed(answer: Body, kind: str, key: str) -> list[Body]:
     if answer.get("kind", kind) != kind or not isinstance(items, list):
         raise RefusedError(0, f"the response is not of kind {kind}; is this an API server?")
     return mappings_at(answer, key)
-
-
-_MANAGED_BY = "app.kubernetes.io/managed-by"
 
 
 def policies_there(reader: Reader) -> list[Resource]:
@@ -403,13 +402,6 @@ def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
     if served.namespaced and not is_exception(Resource(sample(served))):
         return list(reader.objects(served))
     return list(reader.everywhere(served))
-
-
-PASSED_OVER_GROUPS: Final = frozenset(
-    ("events.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io")
-)
-PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
-"""As `resourceFilters` of Kyverno's chart has it: events and reports, and what Deployments make."""
 
 
 def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:

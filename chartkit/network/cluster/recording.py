@@ -41,6 +41,11 @@ INDEX: Final = "recording.json"
 _FORMAT: Final = 1
 _FILE: Final = re.compile(r"[0-9]{6,9}\.json")
 _PRIVATE: Final = 0o700
+_FAILURES: Final[Mapping[str, type[LookupFailed]]] = {
+    "failed": LookupFailed,
+    "bad URL": BadUrlError,
+    "not allowed": NotAllowedError,
+}
 
 
 def is_recording(path: Path) -> bool:
@@ -205,13 +210,6 @@ def _explained(place: Path) -> Iterator[None]:
     except OSError as error:
         text = f"cannot be written: {error.strerror or 'an error'}"
         raise InputError(text, Location(str(place))) from None
-
-
-_FAILURES: Final[Mapping[str, type[LookupFailed]]] = {
-    "failed": LookupFailed,
-    "bad URL": BadUrlError,
-    "not allowed": NotAllowedError,
-}
 
 
 def services_of(source: Source, given: ServiceSource | None) -> ServiceSource | None:

@@ -44,6 +44,16 @@ _BLOCK: Final = 512
 """Bytes of a block, in which the shell's limit of files counts."""
 _SHA256: Final = 64
 _HEADER: Final = 3
+_FETCHING: Final = (
+    *("-c", "protocol.ssh.allow=always", "-c", "fetch.fsckObjects=true", "-c", "pack.threads=1"),
+    *("-c", "core.bigFileThreshold=32m", "-c", "fetch.unpackLimit=1", "-c", "credential.helper="),
+)
+_INDEXING: Final = (
+    *("-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1"),
+    *("index-pack", "--stdin", "--fsck-objects"),
+)
+_MEMORY: Final = 2_000_000
+"""KiB of memory for the objects of a pack, whose sizes only unpacking shows."""
 
 
 def is_checkout(path: Path) -> bool:
@@ -103,18 +113,6 @@ def fetch_into(
         text = _error(done, "the server's answer is too much").removeprefix("fatal: ")
         hint = "ssh must know the host's key and use yours without asking: try ssh -T with the host"
         raise InputError(f"git cannot fetch it: {text}", location, hint)
-
-
-_FETCHING: Final = (
-    *("-c", "protocol.ssh.allow=always", "-c", "fetch.fsckObjects=true", "-c", "pack.threads=1"),
-    *("-c", "core.bigFileThreshold=32m", "-c", "fetch.unpackLimit=1", "-c", "credential.helper="),
-)
-_INDEXING: Final = (
-    *("-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1"),
-    *("index-pack", "--stdin", "--fsck-objects"),
-)
-_MEMORY: Final = 2_000_000
-"""KiB of memory for the objects of a pack, whose sizes only unpacking shows."""
 
 
 def tree_of(path: Path, ref: str) -> dict[str, str]:

@@ -39,6 +39,20 @@ _HINTS = {
     Fault.INSIDE: "give the URL that it leads to, if that is where the file should come from",
     Fault.UNTRUSTED: "name your authority's certificate in a file by REQUESTS_CA_BUNDLE",
 }
+_SHAPE = "give a URL of http or https, or a path"
+_SECRET = "the lock file would contain it: keep it in ~/.netrc, or download the file yourself"
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK"
+_END: Final = b"PK\x05\x06"
+_END_SIZE: Final = 22
+_END64: Final = b"PK\x06\x07"
+_END64_SIZE: Final = 20
+_COMMENT: Final = 65535
+_ENTRY: Final = 512
+"""Bytes of a zip archive's directory that an entry may take on average."""
+_ENCRYPTED: Final = 1
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_CHUNK: Final = 65536
 
 
 def download(url: str, limits: Limits, route: Route = anywhere) -> bytes:
@@ -94,10 +108,6 @@ def _words(error: NetworkError, limits: Limits) -> str:
     return error.words(limits)
 
 
-_SHAPE = "give a URL of http or https, or a path"
-_SECRET = "the lock file would contain it: keep it in ~/.netrc, or download the file yourself"
-
-
 def checked_url(url: str) -> Url:
     """Return a URL of http or https; raises InputError for any other, or with a password."""
     location = Location(shown_url(url))
@@ -108,20 +118,6 @@ def checked_url(url: str) -> Url:
     if found.authorization:
         raise InputError("a URL must not contain a name or password", location, _SECRET)
     return found
-
-
-_GZIP: Final = b"\x1f\x8b"
-_ZIP: Final = b"PK"
-_END: Final = b"PK\x05\x06"
-_END_SIZE: Final = 22
-_END64: Final = b"PK\x06\x07"
-_END64_SIZE: Final = 20
-_COMMENT: Final = 65535
-_ENTRY: Final = 512
-"""Bytes of a zip archive's directory that an entry may take on average."""
-_ENCRYPTED: Final = 1
-_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_CHUNK: Final = 65536
 
 
 def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:

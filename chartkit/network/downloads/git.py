@@ -30,6 +30,17 @@ _LENGTH: Final = 4
 _MOST_REFS: Final = 4_000_000
 _HINT: Final = "is it the URL of a repository, as git clone takes it?"
 _DATA, _PROGRESS = 1, 2
+_URL: Final = re.compile(
+    r"(?:git\+|git::)?ssh://(?:(?P<user>[\w][\w.+-]*)@)?(?P<host>[A-Za-z0-9][\w.-]*|\[[0-9a-f:.]+\])"
+    r"(?::(?P<port>[0-9]{1,5}))?/(?P<path>.+)",
+    re.IGNORECASE | re.ASCII,
+)
+_SHORT: Final = re.compile(
+    r"(?:(?P<user>[\w][\w.+-]*)@)(?P<host>[A-Za-z0-9][\w.-]*):(?P<path>(?!//).+)", re.ASCII
+)
+_PATH: Final = re.compile(r"[A-Za-z0-9~_/][\w./~+ -]*", re.ASCII)
+_SHAPE: Final = "write ssh://USER@HOST/REPOSITORY.git//PATH or USER@HOST:REPOSITORY.git//PATH"
+_LAST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +165,6 @@ def _pack(repository: _Repository, algorithm: str, commit: str) -> bytes:
             said = row[1:].decode("utf-8", "replace").strip()
             raise InputError(f"the server answers: {said}", repository.place)
     return bytes(pack)
-
-
-_URL: Final = re.compile(
-    r"(?:git\+|git::)?ssh://(?:(?P<user>[\w][\w.+-]*)@)?(?P<host>[A-Za-z0-9][\w.-]*|\[[0-9a-f:.]+\])"
-    r"(?::(?P<port>[0-9]{1,5}))?/(?P<path>.+)",
-    re.IGNORECASE | re.ASCII,
-)
-_SHORT: Final = re.compile(
-    r"(?:(?P<user>[\w][\w.+-]*)@)(?P<host>[A-Za-z0-9][\w.-]*):(?P<path>(?!//).+)", re.ASCII
-)
-_PATH: Final = re.compile(r"[A-Za-z0-9~_/][\w./~+ -]*", re.ASCII)
-_SHAPE: Final = "write ssh://USER@HOST/REPOSITORY.git//PATH or USER@HOST:REPOSITORY.git//PATH"
-_LAST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, slots=True)

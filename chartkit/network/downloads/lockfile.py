@@ -28,6 +28,13 @@ CHARTS: Final = "charts"
 """The folder of vendored charts, below that."""
 _VERSION: Final = 1
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+RULE_CHANGED: Final = "CK501"
+"""A file of a vendored folder is not as the lock file has it."""
+PLAIN: Final = "plain files alone are taken"
+"""The way out where there is a link or a device."""
+_LONGEST: Final = 400
+_LONGEST_PART: Final = 200
+_DEEPEST: Final = 24
 
 
 class SourceKind(StrEnum):
@@ -134,10 +141,6 @@ def _damaged(file: Path) -> InputError:
     return InputError("is not a lock file of chartkit", Location(str(file)), hint)
 
 
-RULE_CHANGED: Final = "CK501"
-"""A file of a vendored folder is not as the lock file has it."""
-
-
 def verify(folder: Path) -> list[Diagnostic]:
     """Return where a vendored folder differs from its lock file; raises InputError for the lock."""
     locked = read_lock(folder).files
@@ -207,13 +210,6 @@ def from_project(source: str, project: Path) -> str:
     if is_url(source) or Path(source).is_absolute():
         return source
     return Path(os.path.relpath(source, project)).as_posix()
-
-
-PLAIN: Final = "plain files alone are taken"
-"""The way out where there is a link or a device."""
-_LONGEST: Final = 400
-_LONGEST_PART: Final = 200
-_DEEPEST: Final = 24
 
 
 def checked_name(name: str, source: str) -> str:

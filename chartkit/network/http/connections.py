@@ -45,6 +45,15 @@ from chartkit.network.http.urls import (
 
 Resolver = Callable[[str, int], Sequence[str]]
 """The addresses of a name."""
+_KEPT: Final = 8
+_BUNDLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_SYSTEM: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_OPTION: Final = "--allow-network"
+_HOST: Final = re.compile(
+    r"(?:(?P<name>[A-Za-z0-9_.-]+)|\[(?P<address>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?\Z",
+    re.ASCII,
+)
+_SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
@@ -237,11 +246,6 @@ def login_of(url: Url) -> str:
     return basic_authorization(f"{login or account or ''}:{password or ''}")
 
 
-_KEPT: Final = 8
-_BUNDLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-_SYSTEM: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-
-
 def system_trust(authorities: Path | None = None) -> ssl.SSLContext:
     """Return the trust in the system's authorities, those of `SSL_CERT_FILE`, and Mozilla's or,
     in their place, those of `REQUESTS_CA_BUNDLE`; and in a file of the user's besides.
@@ -280,14 +284,6 @@ def _strict(context: ssl.SSLContext) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.hostname_checks_common_name = False
     return context
-
-
-_OPTION: Final = "--allow-network"
-_HOST: Final = re.compile(
-    r"(?:(?P<name>[A-Za-z0-9_.-]+)|\[(?P<address>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?\Z",
-    re.ASCII,
-)
-_SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,17 @@ import urllib3.exceptions
 from chartkit.network.http.limits import Limits
 from chartkit.network.http.urls import HostPort, Url
 
+_NO_TLS: Final = frozenset(
+    ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+)
+"""OpenSSL's reasons for an answer that is no handshake."""
+_SILENT: Final = (TimeoutError, urllib3.exceptions.TimeoutError)
+_CUT: Final = (
+    http.client.IncompleteRead,
+    urllib3.exceptions.IncompleteRead,
+    http.client.RemoteDisconnected,
+)
+
 
 class Fault(Enum):
     """A kind of failure; what `detail` of a NetworkError holds stands in parentheses."""
@@ -121,18 +132,6 @@ class DialError(NetworkError):
         is_name = not isinstance(error, UnicodeError)
         super().__init__(Fault.UNREACHABLE if is_name else Fault.UNSENDABLE, why, error)
         self.host_port = host_port
-
-
-_NO_TLS: Final = frozenset(
-    ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
-)
-"""OpenSSL's reasons for an answer that is no handshake."""
-_SILENT: Final = (TimeoutError, urllib3.exceptions.TimeoutError)
-_CUT: Final = (
-    http.client.IncompleteRead,
-    urllib3.exceptions.IncompleteRead,
-    http.client.RemoteDisconnected,
-)
 
 
 def failure(error: BaseException) -> NetworkError:

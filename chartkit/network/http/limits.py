@@ -14,6 +14,10 @@ from chartkit.errors import ChartkitError
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
+_FIRST: Final = 0.01
+_FACTOR: Final = 5
+_LONGEST: Final = 2.0
+"""Seconds; a pause that would be longer ends the attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,6 @@ class Limits:
     pause: float = 0.5
     longest_pause: float = 20.0
     redirects: int = 5
-
-
-_FIRST: Final = 0.01
-_FACTOR: Final = 5
-_LONGEST: Final = 2.0
-"""Seconds; a pause that would be longer ends the attempts."""
 
 
 def pauses(tries: int) -> Iterator[float]:

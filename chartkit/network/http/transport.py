@@ -43,6 +43,8 @@ _OK: Final = 200
 Route = Callable[[Url, Sequence[Hop]], Dial]
 """The way to a URL; given: the URLs that redirected there, in order. Raises NetworkError, or what
 the user of a transport has for a URL that is not asked."""
+_CHUNK: Final = 65536
+_DIGITS: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +292,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return Retry().parse_retry_after(headers.get("retry-after", ""))
     except (HTTPError, ValueError, OverflowError):
         return None
-
-
-_CHUNK: Final = 65536
-_DIGITS: Final = 19
 
 
 def read_body(

@@ -51,6 +51,18 @@ _LOCAL_NAT64: Final = ipaddress.IPv6Network("64:ff9b:1::/48")
 _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
 """The third quarter of an address whose last one is of IPv4 (RFC 5214)."""
 _NUMERIC: Final = re.compile(r"[0-9a-fx.]+\Z", re.IGNORECASE | re.ASCII)
+PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+"""The schemes that are spoken, and the port that a URL means where it names none."""
+SSH: Final = "ssh"
+SSH_PORT: Final = 22
+_MOST_SHOWN: Final = 200
+_LONGEST_HOST: Final = 255
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_USER: Final = re.compile(r"(?<=//)[^/?#]*@")
+_BEHIND: Final = re.compile(r"[?#].*", re.DOTALL)
+_BEHIND_HOST: Final = re.compile(r"[/?#]")
+_NO_HOST: Final = re.compile(r"[ \\^`{|}]")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def is_forbidden(address: Address) -> bool:
@@ -133,22 +145,6 @@ def is_loopback(host: str) -> bool:
     """Tell whether a host, by its name alone, is this machine itself."""
     address = literal(host)
     return host == "localhost" if address is None else address.is_loopback
-
-
-PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
-"""The schemes that are spoken, and the port that a URL means where it names none."""
-
-SSH: Final = "ssh"
-SSH_PORT: Final = 22
-
-_MOST_SHOWN: Final = 200
-_LONGEST_HOST: Final = 255
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_USER: Final = re.compile(r"(?<=//)[^/?#]*@")
-_BEHIND: Final = re.compile(r"[?#].*", re.DOTALL)
-_BEHIND_HOST: Final = re.compile(r"[/?#]")
-_NO_HOST: Final = re.compile(r"[ \\^`{|}]")
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 class UrlError(ValueError):

@@ -32,6 +32,9 @@ from chartkit.network.registry.settings import Limits, MissingError, RegistryErr
 from chartkit.network.registry.transport import printable
 
 _DIGITS: Final = "0123456789abcdef"
+_INDEXES: Final = frozenset({OCI_INDEX, DOCKER_INDEX})
+_SCHEMA_1: Final = "application/vnd.docker.distribution.manifest.v1"
+_PLATFORM: Final = ("linux", "amd64")
 
 
 class NoReferenceError(RegistryError):
@@ -138,11 +141,6 @@ def parse_repository(text: str) -> RegistryReference:
         return repository_of(text)
     except ImageReferenceError as error:
         raise NoReferenceError(str(error)) from None
-
-
-_INDEXES: Final = frozenset({OCI_INDEX, DOCKER_INDEX})
-_SCHEMA_1: Final = "application/vnd.docker.distribution.manifest.v1"
-_PLATFORM: Final = ("linux", "amd64")
 
 
 def image_of(

@@ -40,6 +40,9 @@ _WITHOUT_REFERRERS: Final = frozenset(
     {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.BAD_REQUEST, http.HTTPStatus.NOT_ACCEPTABLE}
 )
 """Statuses of a registry that keeps no list of referrers."""
+_DEEPEST: Final = 64
+_PRIVATE: Final = 0o600
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +253,6 @@ def read_json(content: bytes, what: str) -> Json:
     return value
 
 
-_DEEPEST: Final = 64
-
-
 def _refuse(name: str) -> None:
     raise ValueError(name)
 
@@ -298,10 +298,6 @@ def is_deeper(value: Json, levels: int) -> bool:
         if not level:
             return False
     return True
-
-
-_PRIVATE: Final = 0o600
-_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 
 def digest_of(content: bytes) -> str:

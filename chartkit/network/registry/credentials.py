@@ -44,6 +44,15 @@ _IDENTITY: Final = "<token>"
 _NOT_FOUND: Final = "credentials not found in native keychain"
 _PATIENCE: Final = 20.0
 _MOST: Final = 1_000_000
+_VARIABLE: Final = "DOCKER_AUTH_CONFIG"
+KYVERNO_NAMESPACE: Final = "kyverno"
+"""The namespace of Secrets that a policy names without one."""
+_KEYS: Final = {
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+    "kubernetes.io/dockercfg": ".dockercfg",
+}
+_WITH_AUTHS: Final = ".dockerconfigjson"
+_VERSIONS: Final = ("/v1/", "/v2/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +84,6 @@ class Login:
     @property
     def _pair(self) -> bytes:
         return f"{self.username}:{self.password}".encode()
-
-
-_VARIABLE: Final = "DOCKER_AUTH_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,16 +270,6 @@ def _asked(helper: str, server: str) -> Login | None:
 def _failed(message: str) -> RegistryError:
     """Return the error of a helper that fails: nothing was requested without the user's login."""
     return RegistryError(message, unanswered=True)
-
-
-KYVERNO_NAMESPACE: Final = "kyverno"
-"""The namespace of Secrets that a policy names without one."""
-_KEYS: Final = {
-    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
-    "kubernetes.io/dockercfg": ".dockercfg",
-}
-_WITH_AUTHS: Final = ".dockerconfigjson"
-_VERSIONS: Final = ("/v1/", "/v2/")
 
 
 @dataclass(frozen=True, slots=True)

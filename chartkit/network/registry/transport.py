@@ -33,6 +33,13 @@ _HINTS: Final[Mapping[Fault, str]] = {
     Fault.PLAIN: "a registry without encryption is named by --registry-plain-http",
 }
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_LONGEST: Final = 400
+"""Characters of a diagnosis that are shown."""
+_SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
+_PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+_INVALID: Final = "invalid realm in www-authenticate: "
+_CLIENT: Final = "chartkit"
+_HEADERS: Final = {"Accept": "application/json"}
 
 
 class Transport:
@@ -79,10 +86,6 @@ def _words(error: NetworkError, request: Request, limits: Limits) -> str:
     return words.get(error.fault) or error.words(limits)
 
 
-_LONGEST: Final = 400
-"""Characters of a diagnosis that are shown."""
-
-
 def diagnosis(answer: Response) -> str:
     """Return the diagnostics of a response, or its status and body where it has none."""
     try:
@@ -123,13 +126,6 @@ def printable(text: str) -> str:
     line = " ".join(text.split())
     line = "".join(letter if letter.isprintable() else "�" for letter in line)
     return shortened(line, _LONGEST)
-
-
-_SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
-_PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
-_INVALID: Final = "invalid realm in www-authenticate: "
-_CLIENT: Final = "chartkit"
-_HEADERS: Final = {"Accept": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)

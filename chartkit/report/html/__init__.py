@@ -29,6 +29,13 @@ _WIDTH: Final = 160
 """The most characters that are shown of a line of source."""
 _SHAPES: Final = 100
 """The most shapes of findings that are kept."""
+_GAP: Final = Markup("\0")
+"""The gap that each finding of a shape fills with its own text."""
+_SHAPE: Final = (
+    "state", "kind", "place", "owner", "severity", "action", "message", "hint", "field",
+    "acceptance",
+)  # fmt: skip
+"""The texts that findings of one shape share, as the template names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +218,6 @@ def _templates() -> Environment:
 def _digest(text: str) -> str:
     """Return the hash by which the page's policy of content knows its own style and script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-_GAP: Final = Markup("\0")
-"""The gap that each finding of a shape fills with its own text."""
-
-
-_SHAPE: Final = (
-    "state", "kind", "place", "owner", "severity", "action", "message", "hint", "field",
-    "acceptance",
-)  # fmt: skip
-"""The texts that findings of one shape share, as the template names them."""
 
 
 def _parts(has_source: bool, *shape: str) -> Sequence[str]:

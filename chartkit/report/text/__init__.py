@@ -43,6 +43,8 @@ _FAILING = frozenset({Status.FAIL, Status.ERROR})
 PLACES: Final = 3
 """The most places that are shown of a failure; other formats have all."""
 _Part = tuple[bytes, bytes, dict[str, bytes], "Totals", Counter[AcceptedAs]]
+_HEADS: Final = {Status.FAIL: "FAILS", Status.ERROR: "ERRORS", Status.WARN: "WARNINGS"}
+_NONE: Final = "-"
 
 
 class TextWriter:
@@ -218,10 +220,6 @@ def _key(pointer: str) -> str:
 def _names(message: str, key: str) -> bool:
     """Report whether a message names a key, elsewhere than in the path at which a rule failed."""
     return re.search(rf"(?<![\w/]){re.escape(key)}(?![\w/])", message) is not None
-
-
-_HEADS: Final = {Status.FAIL: "FAILS", Status.ERROR: "ERRORS", Status.WARN: "WARNINGS"}
-_NONE: Final = "-"
 
 
 class Totals:

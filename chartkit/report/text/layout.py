@@ -19,6 +19,13 @@ _INDENT: Final = "    "
 _NARROW: Final = 24
 """The fewest columns to fold the last cell of a table in; with less it goes below its row."""
 _WORD: Final = re.compile(r" *[^ ]+")
+_MOST_ALONE: Final = 2
+"""The notes of one kind that have a line each."""
+OBJECT_RULE: Final = "object-fields"
+"""The rule of warnings about kinds and fields, which have a line each."""
+_NAMES: Final = re.compile(r"^[\w.-]+: |'[^']*'|\S*[/.]\S+|\d+")
+"""Names first or in quotes, paths and numbers, which differ between notes of one kind."""
+_IN_GROUPS: Final = frozenset((Severity.NOTE, Severity.WARNING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +137,6 @@ def _last(start: str, cell: str, width: int | None) -> Iterator[str]:
         for part in parts:
             yield f"{start}{part}".rstrip()
             start = indent
-
-
-_MOST_ALONE: Final = 2
-"""The notes of one kind that have a line each."""
-OBJECT_RULE: Final = "object-fields"
-"""The rule of warnings about kinds and fields, which have a line each."""
-_NAMES: Final = re.compile(r"^[\w.-]+: |'[^']*'|\S*[/.]\S+|\d+")
-"""Names first or in quotes, paths and numbers, which differ between notes of one kind."""
-_IN_GROUPS: Final = frozenset((Severity.NOTE, Severity.WARNING))
 
 
 def grouped(

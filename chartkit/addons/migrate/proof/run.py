@@ -19,6 +19,7 @@ from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf
 from chartkit.addons.migrate.proof.leaves.legacy import (
     legacy_leaves,
+    literals_in,
     matched_leaves,
 )
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, SUBRESOURCE, Path
@@ -322,12 +323,12 @@ class _Prover:
             else:
                 selectors += read_match(cleaner.resource.body["spec"]["match"]).kinds
         kinds = kinds_of(selectors, policies)
-        texts = (
-            value
-            for leaf in self._leaves
-            for value in leaf.values
-            if leaf.path in _KIND and isinstance(value, str)
-        )
+        compared = [value for leaf in self._leaves if leaf.path in _KIND for value in leaf.values]
+        if compared:
+            # The versions that the legacy form compares, whether or not the new one does.
+            written = (each for _, body in self._parts() for each in literals_in(body))
+            compared += [each for each in written if isinstance(each, str) and "/" in each]
+        texts = (value for value in compared if isinstance(value, str))
         return [*kinds, *compared_kinds(kinds, texts)]
 
     def _controllers(self, kind: GroupVersionKind) -> tuple[GroupVersionKind, ...]:

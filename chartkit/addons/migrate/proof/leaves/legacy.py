@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.leaf import (
@@ -119,8 +120,9 @@ class _Leaves:
             self._pattern(pattern, _OBJECT)
         self._group = group
         for loop in rule.validate.foreach:
-            for pattern in (loop.get("pattern"), *(loop.get("anyPattern") or ())):
-                for path in self._elements(pattern):
+            patterns = (loop.get("pattern"), *(loop.get("anyPattern") or ()))
+            for path in dict.fromkeys(chain.from_iterable(map(self._elements, patterns))):
+                for pattern in patterns:
                     self._pattern(pattern, path)
         body = rule.mutate or {}
         for patch in (body, *mappings_at(body, "foreach")) if not body.get("targets") else ():

@@ -3,9 +3,10 @@ literals that it has besides."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
+from itertools import chain, product
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.leaf import (
@@ -31,6 +32,8 @@ _OBJECT: Final[Path] = ("object",)
 _WORDED: Final = frozenset(("match", "exclude", "name", "message", "operator", "order"))
 """Fields of rules and conditions whose texts are compared with nothing."""
 _QUERIES: Final = frozenset(("jmesPath", "list"))
+_LISTED: Final = re.compile(r"request\.object\.(?P<path>[\w.]+)(\[(?P<names>[\w, ]+)\])?(\[\])?")
+_ELEMENT: Final = re.compile(r"\belement\.([A-Za-z]\w*(?:\.\w+)*)")
 _NUMBER: Final = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}")
 
 
@@ -86,6 +89,15 @@ def _literals(node: Node) -> Iterator[Json]:
         yield from _literals(child)
 
 
+def _listed(query: Json) -> Iterator[Path]:
+    """Yield the places of the elements of a list, or of several in one, by the text of a query."""
+    match = _LISTED.fullmatch(str(query))
+    for name in match["names"].split(",") if match and match["names"] else [""]:
+        if match:
+            steps = (*match["path"].split("."), name.strip())
+            yield (*_OBJECT, *filter(None, steps), EACH)
+
+
 def _plain(step: str | int) -> str | Step:
     """Return a step of a pattern's path as that of a place."""
     if isinstance(step, int):
@@ -121,7 +133,11 @@ class _Leaves:
         self._group = group
         for loop in rule.validate.foreach:
             patterns = (loop.get("pattern"), *(loop.get("anyPattern") or ()))
-            for path in dict.fromkeys(chain.from_iterable(map(self._elements, patterns))):
+            listed = tuple(_listed(loop.get("list")))
+            named = dict.fromkeys(_ELEMENT.findall(json.dumps(loop, default=str)))
+            for place, steps in product(listed, named):
+                self._add((*place, *steps.split(".")), [ABSENT])
+            for path in dict.fromkeys(chain(listed, *map(self._elements, patterns))):
                 for pattern in patterns:
                     self._pattern(pattern, path)
         body = rule.mutate or {}

@@ -247,15 +247,18 @@ def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
 
 
 def _decided(space: Space, _chance: random.Random) -> Iterator[Case]:
-    """Yield the requests that had a new outcome with one place changed, in turns: first those that
-    rules let pass, where whatever a value does is seen, then those that few refuse."""
+    """Yield the requests that had a new outcome with every operation, and with one place changed,
+    in turns: first those that rules let pass, where whatever a value does is seen, then those that
+    few refuse."""
     waiting, known, alike = list[tuple[int, Iterator[Case]]](), 0, Counter[frozenset[str]]()
     while True:
-        for learned in space.learned[known:]:
+        new = space.learned[known:]
+        known += len(new)
+        for learned in new:
             alike[learned.groups] += 1
             order = alike[learned.groups] + _FEW * learned.faults
             waiting.append((order, _changed(learned, space)))
-        known = len(space.learned)
+            yield from _operations(learned.case, space.bases[0])
         if not waiting:
             return
         first = min(waiting, key=lambda item: item[0])

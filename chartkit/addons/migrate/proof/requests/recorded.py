@@ -64,6 +64,8 @@ def besides(
     known = {facet.path for facet in facets}
     met = met_bases(Space(kind, (base,), tuple(facets)))
     read = {path for case in (base, *met[:1]) for path in _places_read(ask, case, kind)}
+    # What a loop asks of the elements of a list is seen as one read of the list.
+    read |= {path for path in known if any(path[:end] in read for end in range(3, len(path)))}
     for group, body in parts:
         literals = [part for literal in literals_in(body) for part in _alternatives(literal)]
         others = [each for each in literals if (type(each), str(each)) not in values]

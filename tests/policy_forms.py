@@ -10,9 +10,8 @@ from typing import Final
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.policies import RunnablePolicy, evaluate
 from chartkit.engine.request import Request
 from chartkit.helm.render import render_chart
 from chartkit.library.policies import Examples, FolderPolicy

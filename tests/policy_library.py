@@ -9,8 +9,8 @@ from types import MappingProxyType
 from chartkit.bundled import library_dir
 from chartkit.documents.reader import read_file, read_text, resources
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.helm.backend import helm
 from chartkit.helm.model import Target

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from chartkit.engine.configuration import Configuration as Configuration
     from chartkit.engine.configuration import Reason as Reason
     from chartkit.engine.configuration import read_configuration as read_configuration
-    from chartkit.engine.evaluation import evaluate as evaluate
     from chartkit.engine.policies import NO_ATTACHMENTS as NO_ATTACHMENTS
     from chartkit.engine.policies import PolicyAttachments as PolicyAttachments
     from chartkit.engine.policies import RunnablePolicy as RunnablePolicy
     from chartkit.engine.policies import compile_any as compile_any
+    from chartkit.engine.policies import evaluate as evaluate
     from chartkit.engine.policies import is_exception as is_exception
     from chartkit.engine.policies import is_policy as is_policy
     from chartkit.engine.policies import misnamed as misnamed
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _NAMES: Final = {
     "cleanup": ("Cleaner", "Deletion", "plan_deletions"),
     "configuration": ("Configuration", "Reason", "read_configuration"),
-    "evaluation": ("evaluate",),
     "policies": (
         "NO_ATTACHMENTS",
         "RunnablePolicy",
         "PolicyAttachments",
         "compile_any",
+        "evaluate",
         "is_exception",
         "is_policy",
         "misnamed",

@@ -1,17 +1,18 @@
-"""Policies of either generation behind one protocol: read and compiled by their kind.
+"""Policies of either generation behind one protocol: read and compiled by their kind, and evaluated
+in admission order.
 
 What CEL needs is loaded when the first policy needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy import KINDS
-from chartkit.engine.cluster_policy.policy_check.webhook import nothing_cluster_wide
+from chartkit.engine.cluster_policy.policy_check.warnings import nothing_cluster_wide
 from chartkit.engine.kubernetes.kinds import (
     CEL_GROUP,
     CLEANUP_KINDS,
@@ -24,6 +25,8 @@ from chartkit.engine.kubernetes.kinds import (
     scope_of,
 )
 from chartkit.engine.kubernetes.kinds import KINDS as CEL_KINDS
+from chartkit.engine.ports.world import OFFLINE, World
+from chartkit.engine.request import Phase, Request, Run
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.suggestions import suggestion
@@ -230,3 +233,25 @@ def sorted_out(
 
 def _is_cleaner(policy: RunnablePolicy | Cleaner) -> TypeIs[Cleaner]:
     return not hasattr(policy, "phases")
+
+
+def evaluate(
+    policies: Sequence[RunnablePolicy],
+    request: Request,
+    world: World = OFFLINE,
+    phases: Iterable[Phase] = Phase,
+) -> list[RuleResult]:
+    """Return the result of every rule that matches: mutation first, then images, validation,
+    generation.
+
+    phases: those of an admission, in order; a background scan has not all of them.
+    Never raises for what a policy or a resource holds: that becomes `Status.ERROR` of the rule.
+    A failure of a policy that is not scored is a warning.
+    """
+    results: list[RuleResult] = []
+    run = Run(request, world)
+    for phase in phases:
+        for policy in policies:
+            if phase in policy.phases:
+                policy.run_phase(run, phase, results)
+    return run.settled(results)

@@ -11,9 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import is_cel_policy
-from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.policies import RunnablePolicy, evaluate
 from chartkit.engine.ports.world import World
 from chartkit.engine.reads import Course, Reads, ReadTree
 from chartkit.engine.request import Phase, Request, Run

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.policies import RunnablePolicy, evaluate
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Operation, Request
 from chartkit.model import RuleResult

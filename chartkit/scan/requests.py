@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
+from chartkit.engine.kubernetes.field_faults import minor_of
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
-from chartkit.engine.kubernetes.served import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts

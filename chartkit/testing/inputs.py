@@ -17,8 +17,13 @@ from chartkit.documents.reader import Document
 from chartkit.engine import Phase, PolicyResponse, Request, RunnablePolicy, User, World, respond
 from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
 from chartkit.engine.cli_files.admissions import NO_CONTEXT, Admissions, UserValues
-from chartkit.engine.cli_files.fields import CLUSTER_RESOURCES, decoded
-from chartkit.engine.cli_files.user_files import read_context, read_user_info, read_values
+from chartkit.engine.cli_files.user_files import (
+    CLUSTER_RESOURCES,
+    decoded,
+    read_context,
+    read_user_info,
+    read_values,
+)
 from chartkit.engine.cli_files.world import (
     ObjectApi,
     UserApi,

@@ -9,8 +9,13 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from chartkit.documents.reader import Document, read_file
-from chartkit.engine.cli_files.fields import API_CALLS, GLOBAL_ENTRIES, METADATA, decoded
-from chartkit.engine.cli_files.user_files import read_values
+from chartkit.engine.cli_files.user_files import (
+    API_CALLS,
+    GLOBAL_ENTRIES,
+    METADATA,
+    decoded,
+    read_values,
+)
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Json, Location
 from chartkit.suggestions import suggestion

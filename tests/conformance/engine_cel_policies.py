@@ -13,11 +13,11 @@ from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cli_files.admissions import Admissions, UserContext
 from chartkit.engine.cli_files.user_files import read_context, read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
     RunnablePolicy,
     compile_any,
+    evaluate,
     is_policy,
     read_exceptions,
     sorted_out,

@@ -15,9 +15,9 @@ from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, GroupVersionKind, kind_of
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request, User, as_submitted

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import read_file, resources
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import RunnablePolicy, compile_any, is_policy, sorted_out
+from chartkit.engine.policies import RunnablePolicy, compile_any, evaluate, is_policy, sorted_out
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request, as_submitted
 from chartkit.errors import ChartkitError

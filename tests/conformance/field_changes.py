@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Any, Final
 
-from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import parse_anchor
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, RuleResult, Status, pointer_steps
 

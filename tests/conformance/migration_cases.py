@@ -27,8 +27,7 @@ from chartkit.engine import World
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.policies import RunnablePolicy, evaluate
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.request import Request, User
 from chartkit.errors import ChartkitError

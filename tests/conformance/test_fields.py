@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.library.policies import FolderPolicy
 from chartkit.model import Body, Resource, RuleResult

@@ -8,8 +8,7 @@ import pytest
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import RunnablePolicy, compile_any, is_policy, sorted_out
+from chartkit.engine.policies import RunnablePolicy, compile_any, evaluate, is_policy, sorted_out
 from chartkit.engine.request import Request, as_submitted
 from chartkit.model import Resource
 from tests.conformance.controls import ordered_message

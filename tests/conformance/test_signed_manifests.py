@@ -16,7 +16,7 @@ from chartkit.addons.signatures.local_blobs import LocalBlobs
 from chartkit.addons.signatures.trust.trusted_root import TrustedRoots, read_trusted_root
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.signatures import KeySource
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request import Request

@@ -11,7 +11,7 @@ from chartkit.engine.cleanup import plan_deletions, read_cleanup_policy
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.context.global_context import read_global_context_entry
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Operation, Request

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.model import Body, Json, Resource, RuleResult, Status

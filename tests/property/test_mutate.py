@@ -12,8 +12,8 @@ from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.json_patch import PatchError
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Request

@@ -15,7 +15,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     lift_all,
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Resource, Status
 from tests.draws import draws

@@ -14,7 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from chartkit.documents.input_files import read_text
-from chartkit.engine.kubernetes.served import minor_of
+from chartkit.engine.kubernetes.field_faults import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status, gathered
 from chartkit.report.finding import FAILED

@@ -61,7 +61,7 @@ from chartkit.engine.cel.syntax.tree import (
     children,
     count,
 )
-from chartkit.engine.cluster_policy.conditions.comparison import sprint
+from chartkit.engine.cluster_policy.conditions.operators import sprint
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
     Blocks,

@@ -12,8 +12,8 @@ from chartkit.engine import ENFORCE, Phase, Request, as_submitted, evaluate
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import PolicyException
+from chartkit.engine.cluster_policy.handler import looks_back
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
-from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.model import Resource, Status
 from chartkit.wording import counted
 

@@ -26,7 +26,7 @@ from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Call, ListLiteral, Literal
-from chartkit.engine.cluster_policy.conditions.comparison import (
+from chartkit.engine.cluster_policy.conditions.operators import (
     read_duration,
     read_float,
     seconds_of,

@@ -17,7 +17,7 @@ from chartkit.catalog.policy_lint.kind_types import (
     kinds_selected,
     types_of,
 )
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.field_faults import LIST
 from chartkit.model import Body, FieldPath, Json, list_of, mapping_at, mappings_at, text_of

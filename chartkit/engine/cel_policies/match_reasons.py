@@ -14,8 +14,7 @@ from chartkit.engine.cel_policies.constraints import (
 )
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
 from chartkit.engine.cel_policies.scope import Attributes
-from chartkit.engine.kubernetes.selector_reasons import label_miss
-from chartkit.engine.kubernetes.selectors import selector_problem
+from chartkit.engine.kubernetes.selectors import label_miss, selector_problem
 from chartkit.engine.why import MISSING, Asked, Decision
 from chartkit.model import Json, Location, pointer_of
 from chartkit.safe_text import shown

@@ -31,7 +31,7 @@ from chartkit.engine.jmespath.nodes import current_time
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
-from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.scalars.cron import CronExpression
 from chartkit.engine.why import RuleDecision
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote

@@ -12,7 +12,7 @@ from chartkit.engine.jmespath.nodes import current_sources, use_sources
 from chartkit.engine.ports.services import labels_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
-from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.scalars.cron import CronExpression
 from chartkit.engine.why import RuleDecision
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.duration import parse_duration

@@ -22,8 +22,7 @@ from chartkit.engine.kubernetes.definitions import (
 from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, GroupVersionKind, kind_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
-from chartkit.engine.scalars.cron import is_standard
-from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.scalars.cron import CronExpression, is_standard
 from chartkit.engine.why import Asked, Decision, RuleDecision, elsewhere
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote

@@ -13,17 +13,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
-from chartkit.engine.cluster_policy.handler import Compiler, compile_scope, rule_action
+from chartkit.engine.cluster_policy.handler import Compiler, compile_scope, looks_back, rule_action
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy
 from chartkit.engine.cluster_policy.policy_check import check_policy
-from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
-from chartkit.engine.cluster_policy.policy_check.webhook import (
+from chartkit.engine.cluster_policy.policy_check.warnings import (
     IsClusterWide,
     nothing_cluster_wide,
+    policy_warnings,
 )
 from chartkit.engine.cluster_policy.run import CompiledRule, RuleBody, RuleView
-from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
@@ -114,7 +113,7 @@ class CompiledPolicy:
         return rule_action(self.policy, rule, namespace, labels)
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        from chartkit.engine.cluster_policy.policy_check.webhook import webhook_refusals
+        from chartkit.engine.cluster_policy.policy_check.warnings import webhook_refusals
         from chartkit.engine.cluster_policy.unmatched import misspelt_names, unmatched
 
         problems = () if self.webhook is None else self.webhook.problems

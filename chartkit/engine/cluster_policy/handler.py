@@ -167,3 +167,12 @@ def compile_scope(
     from chartkit.engine.cluster_policy.conditions import compile_conditions
 
     return entries, compile_conditions(preconditions)
+
+
+_ENFORCED: Final = ("Enforce", "enforce")
+
+
+def looks_back(rule: Rule, policy: Policy) -> bool:
+    """Report whether a failed update makes the rule ask about the object before it."""
+    action = rule.validate.failure_action or policy.failure_action
+    return action in _ENFORCED and rule.validate.allow_existing_violations

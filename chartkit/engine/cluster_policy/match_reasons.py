@@ -17,8 +17,7 @@ from chartkit.engine.cluster_policy.match import (
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.context.recorder import Sources
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.kubernetes.selector_reasons import label_miss
-from chartkit.engine.kubernetes.selectors import LabelSelector, selector_text
+from chartkit.engine.kubernetes.selectors import LabelSelector, label_miss, selector_text
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
 from chartkit.model import FieldPath, Json, pointer_of

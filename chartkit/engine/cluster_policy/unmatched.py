@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter
-from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
+from chartkit.engine.cluster_policy.policy_check.warnings import IsClusterWide
 from chartkit.engine.context.variables import OPEN, any_text
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED

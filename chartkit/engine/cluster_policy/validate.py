@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, Handler
+from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, Handler, looks_back
 from chartkit.engine.cluster_policy.pattern import (
     Mismatch,
     MismatchKind,
@@ -30,14 +30,6 @@ from chartkit.model import Body, FieldPath, Json, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
-
-_ENFORCED: Final = ("Enforce", "enforce")
-
-
-def looks_back(rule: Rule, policy: Policy) -> bool:
-    """Report whether a failed update makes the rule ask about the object before it."""
-    action = rule.validate.failure_action or policy.failure_action
-    return action in _ENFORCED and rule.validate.allow_existing_violations
 
 
 def compile_validate(rule: Rule, policy: Policy) -> Handler:

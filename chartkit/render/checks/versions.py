@@ -9,7 +9,7 @@ from dataclasses import replace
 from chartkit.charts.engine import high_availability
 from chartkit.charts.engine.values import at_sources
 from chartkit.charts.plan import ENGINE
-from chartkit.engine.kubernetes.served import minor_of
+from chartkit.engine.kubernetes.field_faults import minor_of
 from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
 from chartkit.kyverno import controllers as kyverno_controllers

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from chartkit.engine.kubernetes.served import minor_of
+from chartkit.engine.kubernetes.field_faults import minor_of
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.text.layout import grouped

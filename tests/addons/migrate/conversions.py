@@ -8,7 +8,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import DELETIONS
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource, Status
 

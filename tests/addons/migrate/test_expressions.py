@@ -13,7 +13,7 @@ from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.syntax import format_expression, read
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import converted, deny, one_line, same_result

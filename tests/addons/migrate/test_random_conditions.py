@@ -11,7 +11,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.conditions.parse import OPERATORS
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource, Status
 from tests.addons.migrate.conversions import policy

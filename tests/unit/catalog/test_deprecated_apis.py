@@ -7,8 +7,7 @@ import pytest
 from chartkit.bundled import library_dir
 from chartkit.documents.reader import read_file
 from chartkit.engine.jmespath import compile_expression
-from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST
-from chartkit.engine.kubernetes.served import kind_fault
+from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_fault
 from chartkit.kyverno.matrix import matrix
 from chartkit.kyverno.releases import removed_apis
 from chartkit.model import Json

@@ -13,9 +13,9 @@ import pytest
 
 from chartkit.engine.budget import MAX_BYTES, Budget, BudgetError
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.jmespath import compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Resource, Status

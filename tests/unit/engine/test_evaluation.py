@@ -7,7 +7,7 @@ from chartkit.engine.cli_files.world import UserMocks
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.cluster_policy.run import context_of
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import CompileError

@@ -4,8 +4,7 @@ from dataclasses import replace
 from itertools import count
 
 from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import RunnablePolicy, compile_any
+from chartkit.engine.policies import RunnablePolicy, compile_any, evaluate
 from chartkit.engine.ports.timings import TimedPart, Timing, Timings
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.verdicts import Judge

@@ -8,12 +8,12 @@ import pytest
 
 from chartkit.engine import sharing, verdicts
 from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import (
     NO_ATTACHMENTS,
     PolicyAttachments,
     RunnablePolicy,
     compile_any,
+    evaluate,
     read_exceptions,
 )
 from chartkit.engine.ports.world import OFFLINE

@@ -2,8 +2,7 @@
 
 import pytest
 
-from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_table
-from chartkit.engine.kubernetes.served import minor_of
+from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_table, minor_of
 from chartkit.model import Body, Diagnostic, Resource, Severity
 from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.ineffective import ObjectFaults

@@ -17,7 +17,7 @@ from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.loops import Loop, loop_of, some
 from chartkit.addons.migrate.mutate.overlay import merged, merged_for_each
 from chartkit.addons.migrate.mutate.patches import anchor_of, note_unused, plain_key
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
+from chartkit.engine.cluster_policy.pattern.build import AnchorKind
 from chartkit.model import Body, Json
 
 _SEVERAL: Final = re.compile(r"(request\.object(?:\.\w+)*)\.\[([\w, ]+)\]\s*\[\]")

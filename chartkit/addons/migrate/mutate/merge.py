@@ -42,7 +42,7 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
     HANDLED,
     has_anchors,
 )
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind
+from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.expression import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node

@@ -38,7 +38,7 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
     HANDLED,
     has_anchors,
 )
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
 from chartkit.model import Body, Json
 
 

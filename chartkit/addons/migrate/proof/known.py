@@ -48,7 +48,7 @@ from chartkit.addons.migrate.proof.requests.schema import REPLICATION_CONTROLLER
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import Phase
 from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
-from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import parse_anchor
 from chartkit.engine.json_patch import scalar_text
 from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard

@@ -27,7 +27,7 @@ from chartkit.addons.migrate.operators import DURATION_OR_ZERO, as_duration
 from chartkit.addons.migrate.validate.cel_rule import VariableText, same
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Literal
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, in_phases, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import AnchorKind, in_phases, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
     Operation,

@@ -26,7 +26,7 @@ from chartkit.addons.satisfy.formula import (
 )
 from chartkit.addons.satisfy.texts import Language
 from chartkit.addons.satisfy.values import EITHER, MISSING, Test, absent, in_words, of_type, present
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
     Operation,

@@ -20,6 +20,7 @@ from chartkit.addons.satisfy.formula import (
 from chartkit.addons.satisfy.values import MISSING, Test, absent, one_of, present
 from chartkit.addons.satisfy.wants.pattern import fresh
 from chartkit.engine.cluster_policy.podsecurity.baseline import (
+    ALLOWED,
     DEFAULT_CAPABILITIES,
     HANDLERS,
     HOST_NAMESPACES,
@@ -32,7 +33,6 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     versions_of_checks,
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import CONTAINER_LISTS
-from chartkit.engine.cluster_policy.podsecurity.profiles import ALLOWED
 from chartkit.engine.cluster_policy.podsecurity.restricted import (
     ALLOWED_VOLUMES,
     BINDING,

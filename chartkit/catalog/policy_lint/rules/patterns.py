@@ -23,7 +23,7 @@ from chartkit.catalog.policy_lint.patterns import (
 )
 from chartkit.catalog.policy_lint.rule import Fault, Subject, policy_rule
 from chartkit.catalog.policy_lint.witness import passing_without, pattern_tries, with_key, witness
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
     Range,

@@ -8,13 +8,17 @@ policies of a request have been evaluated, for another one may have verified it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.printing import no_conversion
+from chartkit.engine.cel.tracing.calls import RepeatHost, Unrepeatable
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, elements, listed, unknown
+from chartkit.engine.cel.tracing.junctions import pointers
+from chartkit.engine.cel.tracing.planner import traced
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
 from chartkit.engine.cel_policies.evaluator import (
@@ -25,13 +29,14 @@ from chartkit.engine.cel_policies.evaluator import (
 )
 from chartkit.engine.cel_policies.exceptions import RULE, CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
+from chartkit.engine.cel_policies.fields import Roots
 from chartkit.engine.cel_policies.images.attestors import (
     Attestors,
     Claim,
     call_of,
     compile_attestors,
 )
-from chartkit.engine.cel_policies.images.host import ImageHost, compile_references
+from chartkit.engine.cel_policies.images.host import Fits, ImageHost, compile_references
 from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
@@ -40,8 +45,71 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_r
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
 
-if TYPE_CHECKING:
-    from chartkit.engine.cel_policies.images.fields import ImageFields
+
+class RepeatImageHost(RepeatHost):
+    """A host that knows the signatures and attestations which an `ImageHost` has verified."""
+
+    def __init__(self, host: ImageHost) -> None:
+        super().__init__(host)
+        self._images = host
+
+    def verify_image(
+        self, image: str, attestation: str | None, attestors: Sequence[Value], /
+    ) -> int:
+        self.asked = True
+        count = self._images.counted(image, attestation, attestors)
+        if count is None:
+            raise Unrepeatable
+        return count
+
+    def image_payload(self, image: str, attestation: str, /) -> Value:
+        self.asked = True
+        if not self._images.has_payload(image, attestation):
+            raise Unrepeatable
+        return self._images.image_payload(image, attestation)
+
+
+class ImageFields:
+    """The fields of the images that a policy is about, each list traced when it is asked for."""
+
+    def __init__(
+        self,
+        extractors: Mapping[str, Program],
+        fits: Fits,
+        scope: Mapping[str, Value],
+        variables: Mapping[str, Program],
+        host: ImageHost,
+    ) -> None:
+        """extractors: the programs that find images, by name; fits: whether the policy is about
+        one."""
+        self._extractors = extractors
+        self._fits = fits
+        self._host = RepeatImageHost(host)
+        self._roots = Roots(scope, variables, self._host)
+
+    def variable(self, images: Value) -> Datum:
+        """Return the value of `images` with its provenance."""
+        return Datum(images, members=self._found())
+
+    def _found(self) -> dict[str, Datum]:
+        return {name: self._listed(program) for name, program in self._extractors.items()}
+
+    def _listed(self, program: Program) -> Datum:
+        try:
+            found = traced(program, self._roots, self._host)
+        except (CelError, RecursionError):
+            return Datum(UNKNOWN)
+        if not isinstance(found.value, list):
+            return unknown(found)
+        members = [each for each in elements(found) if self._fits(str(each.value))]
+        return listed(members, Extent((), found))
+
+    def of(self, image: str) -> tuple[str, ...]:
+        """Return the JSON pointers of the fields that name an image."""
+        listed = [each.members for each in self._found().values()]
+        members = [one for each in listed if isinstance(each, list) for one in each]
+        return pointers(tuple(one for one in members if one.value == image), self._roots.judged)
+
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _EXTRACTED: Final = (types.LIST_STRING, types.DYN, types.LIST_DYN)
@@ -176,7 +244,6 @@ class ImageValidatingEvaluator(Evaluator):
     ) -> tuple[str, ...]:
         """Return the JSON pointers of the fields over which a validation failed."""
         from chartkit.engine.cel_policies.fields import Matching, fields_of
-        from chartkit.engine.cel_policies.images.fields import RepeatImageHost
 
         matching = Matching(self._conditions, self.policy.constraints)
         images = self._traced_images(admission, scope, host).variable(scope["images"])
@@ -186,7 +253,6 @@ class ImageValidatingEvaluator(Evaluator):
     def _traced_images(
         self, admission: Admission, scope: PolicyScope, host: ImageHost
     ) -> ImageFields:
-        from chartkit.engine.cel_policies.images.fields import ImageFields
 
         extractors = self._extractors_for(admission)
         return ImageFields(extractors, self._fits, scope, self._variables, host)

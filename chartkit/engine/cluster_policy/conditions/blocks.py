@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.conditions.comparison import Prepare
+from chartkit.engine.cluster_policy.conditions.operators import Prepare
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
     Blocks,

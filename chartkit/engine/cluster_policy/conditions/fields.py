@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.conditions.blocks import Conditions, Outcome
-from chartkit.engine.cluster_policy.conditions.comparison import Compare, Prepare
+from chartkit.engine.cluster_policy.conditions.operators import Compare, Prepare
 from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, Blocks, Condition, FlatList
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.origins import Origins

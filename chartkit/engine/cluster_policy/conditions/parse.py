@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chartkit.engine.cluster_policy.conditions.comparison import (
+from chartkit.engine.cluster_policy.conditions.operators import (
     Prepare,
-    compare_durations,
-    compare_numbers,
-    equals,
-    not_equals,
-)
-from chartkit.engine.cluster_policy.conditions.membership import (
     all_in,
     all_not_in,
     any_in,
     any_not_in,
+    compare_durations,
+    compare_numbers,
+    equals,
     is_in,
     is_not_in,
+    not_equals,
 )
 from chartkit.engine.cluster_policy.policy import ConditionsMalformed
 from chartkit.go.fmt import go_type

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.build import (
     LIST,
+    Anchor,
+    AnchorKind,
     Check,
     Failure,
     Places,
     Run,
     Spot,
     forbidden_key,
+    parse_anchor,
     unmet_condition,
     unmet_global,
     weight_of,

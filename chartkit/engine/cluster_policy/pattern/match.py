@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.pattern.anchors import (
-    AnchorKind,
-    in_phases,
-    parse_anchor,
-)
 from chartkit.engine.cluster_policy.pattern.build import (
+    AnchorKind,
     Check,
     Failure,
     Mismatch,
@@ -25,6 +21,8 @@ from chartkit.engine.cluster_policy.pattern.build import (
     Run,
     Spot,
     combine,
+    in_phases,
+    parse_anchor,
 )
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.scalars.wildcard import has_wildcard

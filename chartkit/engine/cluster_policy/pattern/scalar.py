@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
+from chartkit.engine.cluster_policy.pattern.build import GO_SPACE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.strconv import Int64, as_float, or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json

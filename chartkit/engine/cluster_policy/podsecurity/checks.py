@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.cluster_policy.podsecurity import baseline, profiles, restricted
+from chartkit.engine.cluster_policy.podsecurity import baseline, restricted
 from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
 from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Pod, Violation
 from chartkit.engine.cluster_policy.podsecurity.restricted import unless_windows
@@ -71,7 +71,7 @@ CHECKS: Final = (
             (25, unless_windows(restricted.allow_privilege_escalation)),
         ),
     ),
-    Check("appArmorProfile", _BASELINE, ((0, profiles.app_armor),)),
+    Check("appArmorProfile", _BASELINE, ((0, baseline.app_armor),)),
     Check("capabilities_baseline", _BASELINE, ((0, baseline.capabilities),)),
     Check(
         "capabilities_restricted",
@@ -90,17 +90,17 @@ CHECKS: Final = (
     Check(
         "seLinuxOptions",
         _BASELINE,
-        tuple((since, profiles.selinux(types)) for since, types in SELINUX_TYPES.items()),
+        tuple((since, baseline.selinux(types)) for since, types in SELINUX_TYPES.items()),
     ),
     Check(
         "seccompProfile_baseline",
         _BASELINE,
-        ((0, profiles.seccomp_annotations), (19, profiles.seccomp_if_set)),
+        ((0, baseline.seccomp_annotations), (19, baseline.seccomp_if_set)),
     ),
     Check(
         "seccompProfile_restricted",
         _RESTRICTED,
-        ((19, profiles.seccomp_required), (25, unless_windows(profiles.seccomp_required))),
+        ((19, baseline.seccomp_required), (25, unless_windows(baseline.seccomp_required))),
     ),
     Check(
         "sysctls",

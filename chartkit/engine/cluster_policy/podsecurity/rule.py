@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.existing import allow_existing
-from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, ExceptedHandler
+from chartkit.engine.cluster_policy.handler import (
+    NO_ELEMENT,
+    Check,
+    Checked,
+    ExceptedHandler,
+    looks_back,
+)
 from chartkit.engine.cluster_policy.podsecurity.checks import (
     CONTROL_OF,
     Exclusion,
@@ -146,6 +152,8 @@ class PodSecurityHandler(ExceptedHandler):
             text, fields = f'{failed}"{level}:{version}": {groups}', partial(_fields_of, left, kind)
             return _Judged(Status.FAIL, text, fields, properties)
 
+        if not looks_back(self._rule, self._policy):
+            return check
         return allow_existing(check, self._rule, self._policy)
 
 

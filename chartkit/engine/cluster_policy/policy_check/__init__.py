@@ -9,7 +9,7 @@ from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import ConditionsMalformed, Policy, Rule
 from chartkit.engine.cluster_policy.policy_check.rule import rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
-from chartkit.engine.cluster_policy.policy_check.webhook import (
+from chartkit.engine.cluster_policy.policy_check.warnings import (
     IsClusterWide,
     nothing_cluster_wide,
 )

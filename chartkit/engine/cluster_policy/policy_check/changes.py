@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_check.rule import CEL_ONLY, pattern_fault
-from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
+from chartkit.engine.cluster_policy.policy_check.warnings import IsClusterWide
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json

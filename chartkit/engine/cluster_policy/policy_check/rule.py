@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from chartkit.engine.cluster_policy.pattern.anchors import NESTING, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import NESTING, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.entries import check_entries
 from chartkit.model import Body, Json, value_at

@@ -17,7 +17,7 @@ from chartkit.engine.cluster_policy.policy import (
     Rule,
     RuleKind,
 )
-from chartkit.engine.cluster_policy.policy_check.webhook import IsClusterWide
+from chartkit.engine.cluster_policy.policy_check.warnings import IsClusterWide
 from chartkit.engine.kubernetes.definitions import show_path
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import Body, Json

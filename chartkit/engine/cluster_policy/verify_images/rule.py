@@ -12,20 +12,18 @@ from chartkit.engine.cluster_policy.match import Facts
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.run import CompiledRule
 from chartkit.engine.cluster_policy.verify_images.blocks import ImageBlock, read_blocks
-from chartkit.engine.cluster_policy.verify_images.extract import (
+from chartkit.engine.cluster_policy.verify_images.signed import (
+    AttestationCheck,
     Extract,
+    Finding,
     Image,
+    Verifier,
+    check_attestors,
     compile_extractors,
     images_in,
     pull_secrets,
     recorded_status,
     with_record,
-)
-from chartkit.engine.cluster_policy.verify_images.signed import (
-    AttestationCheck,
-    Finding,
-    Verifier,
-    check_attestors,
 )
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import with_images

@@ -26,7 +26,7 @@ def check_entries(entries: Json, *, cel: bool = False, namespaced: bool = False)
         return None
     if cel:
         return "context variables are not supported for CEL expressions in validate rules"
-    from chartkit.engine.context.entries.check import entry_fault
+    from chartkit.engine.context.entries.loader import entry_fault
 
     for entry in entries:
         if fault := entry_fault(entry, namespaced):

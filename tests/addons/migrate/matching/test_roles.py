@@ -7,8 +7,7 @@ from chartkit.addons.migrate.proof.requests.cluster import world_of
 from chartkit.engine import World
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.policies import RunnablePolicy, evaluate
 from chartkit.model import Body, Resource, Status
 from tests.addons.migrate.conversions import Converted, converted
 

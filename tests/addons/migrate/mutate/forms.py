@@ -6,8 +6,7 @@ from typing import Any
 import yaml
 
 from chartkit.addons.migrate.convert import convert
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import compile_any
+from chartkit.engine.policies import compile_any, evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource, Status
 

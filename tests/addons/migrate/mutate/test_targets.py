@@ -8,8 +8,7 @@ import pytest
 from chartkit.addons.migrate.differences import NO_SCANS, POLICY_EVENTS
 from chartkit.addons.migrate.proof.requests.cluster import world_of
 from chartkit.engine import World
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import compile_any
+from chartkit.engine.policies import compile_any, evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import Converted, converted

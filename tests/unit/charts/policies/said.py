@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import is_binding
-from chartkit.engine.policies import RunnablePolicy, is_policy
+from chartkit.engine.policies import RunnablePolicy, evaluate, is_policy
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.report import PolicyFacts
 from chartkit.scan.policies import compile_all

@@ -6,7 +6,7 @@ from typing import Any
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Operation, Request
 from chartkit.engine.responses import explain

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult
 from tests.unit.engine.cel_policies.policies import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.world import UNASKED, Credentials
 from chartkit.engine.request import Phase, Request
 from chartkit.engine.responses import respond

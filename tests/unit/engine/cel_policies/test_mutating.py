@@ -9,7 +9,7 @@ from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request

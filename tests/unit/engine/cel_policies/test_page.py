@@ -10,8 +10,7 @@ import pytest
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
+from chartkit.engine.policies import compile_any, evaluate, is_exception, is_policy, read_exceptions
 from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Request

@@ -10,7 +10,7 @@ from chartkit.engine.cel_policies.expressions import (
     sees_the_request_alone,
 )
 from chartkit.engine.cel_policies.policy import NamedExpression, read_cel_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Status

@@ -2,9 +2,8 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cli_files.admissions import Admissions
 from chartkit.engine.cli_files.user_files import read_values
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
-from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.policies import compile_any, sorted_out
+from chartkit.engine.policies import compile_any, evaluate, sorted_out
 from chartkit.engine.request import Operation, User
 from chartkit.engine.responses import respond
 from chartkit.model import Body, Location, Resource, Status

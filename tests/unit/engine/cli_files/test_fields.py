@@ -3,8 +3,14 @@
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.engine.cli_files.fields import METADATA, VALUES, decoded
-from chartkit.engine.cli_files.user_files import read_context, read_user_info, read_values
+from chartkit.engine.cli_files.user_files import (
+    METADATA,
+    VALUES,
+    decoded,
+    read_context,
+    read_user_info,
+    read_values,
+)
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 

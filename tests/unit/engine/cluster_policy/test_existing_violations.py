@@ -3,7 +3,7 @@
 from typing import Any
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import obj, policy_resource, request, rule
@@ -79,3 +79,10 @@ def test_objects_of_another_kind_are_asked_about_for_themselves() -> None:
         given = request(workload, old=workload, operation=Operation.UPDATE)
         found += [one.message for one in evaluate([compiled], given)]
     assert found == [ALLOWED] * 3
+
+
+def test_the_pod_security_standards_too() -> None:
+    pod = Resource({**obj(name="bad").body, "spec": {"hostNetwork": True, "containers": []}})
+    security = {"pattern": None, "podSecurity": {"level": "baseline", "version": "latest"}}
+    assert _update(pod, pod, validate=security) == [ALLOWED]
+    assert "hostNetwork" in _update(pod, pod, "Audit", validate=security)[0]

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.engine.responses import explain
 from chartkit.engine.why import Decision

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.engine.cluster_policy.verify_images.extract import compile_extractors
+from chartkit.engine.cluster_policy.verify_images.signed import compile_extractors
 from chartkit.engine.context.context import NOTHING, Context, ImagesLoader, has_images
 from chartkit.engine.context.images import extract_images
 from chartkit.errors import EvaluationError

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.scalars.cron import is_standard
-from chartkit.engine.scalars.cron_expression import CronExpression
+from chartkit.engine.scalars.cron import CronExpression, is_standard
 
 TABLE = [
     tuple(line.split("\t"))

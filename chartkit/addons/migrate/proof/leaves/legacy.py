@@ -18,7 +18,7 @@ from chartkit.addons.migrate.proof.leaves.leaf import (
 )
 from chartkit.addons.migrate.proof.leaves.paths import ABSENT, EACH, Path, Step
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
 from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.jmespath.expression import JMESPathError

@@ -28,13 +28,13 @@ from chartkit.addons.migrate.validate.pod_security.checks import (
 )
 from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cluster_policy.podsecurity.checks import SELINUX_TYPES
-from chartkit.engine.cluster_policy.podsecurity.profiles import (
+from chartkit.engine.cluster_policy.podsecurity.baseline import (
     ALLOWED,
     APPARMOR,
     SECCOMP,
     SECCOMP_POD,
 )
+from chartkit.engine.cluster_policy.podsecurity.checks import SELINUX_TYPES
 
 _SECCOMP_FIELD: Final = "seccompProfile"
 _METADATA: Final = "metadata."

@@ -1,9 +1,8 @@
 """The Python that is made of an expression, as a text."""
 
-from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.frame import WORK_LIMIT
-from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.interpreter.program import Program, generate
 
 
 def generated_code(program: Program) -> str:

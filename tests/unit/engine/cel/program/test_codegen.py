@@ -16,8 +16,8 @@ from chartkit.engine.cel.declarations import (
     overload,
 )
 from chartkit.engine.cel.host import OFFLINE, Host
-from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import fold
+from chartkit.engine.cel.interpreter.program import generate
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.types import DYN
 from chartkit.engine.cel_policies.scope import Variables

@@ -13,9 +13,9 @@ from chartkit.engine.cel import (
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.interpreter.closures import Planner
-from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.frame import Frame
+from chartkit.engine.cel.interpreter.program import generate
 from chartkit.engine.cel.interpreter.runtime import UNDECIDED
 from chartkit.engine.cel.types import DYN
 from tests.unit.engine.cel.program.generated_code import generated_code

@@ -10,7 +10,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Resource, Status
 from tests.unit.engine.policies import policy_resource, rule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.engine.cluster_policy.pattern.anchors import (
+from chartkit.engine.cluster_policy.pattern.build import (
     Anchor,
     AnchorKind,
     has_nested_anchors,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
 from chartkit.engine.ports.world import (
     NOBODY_ELSE,

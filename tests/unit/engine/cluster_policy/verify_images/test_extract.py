@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.engine.cluster_policy.verify_images.extract import compile_extractors, images_in
+from chartkit.engine.cluster_policy.verify_images.signed import compile_extractors, images_in
 from chartkit.errors import EvaluationError
 from chartkit.model import Body
 

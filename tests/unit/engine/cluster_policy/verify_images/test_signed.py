@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.engine.ports.world import Credentials
 from chartkit.engine.request import Operation, Request

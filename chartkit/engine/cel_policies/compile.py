@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel_policies.attestors import Evidence
 from chartkit.engine.cel_policies.autogen import (
     Rewrite,
     extended,
@@ -21,8 +22,7 @@ from chartkit.engine.cel_policies.evaluator import EVALUATION, Admission, Evalua
 from chartkit.engine.cel_policies.exceptions import RULE as EXCEPTED
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
-from chartkit.engine.cel_policies.images.attestors import Evidence
-from chartkit.engine.cel_policies.images.host import ImageHost, compile_references
+from chartkit.engine.cel_policies.image_host import ImageHost, compile_references
 from chartkit.engine.cel_policies.kinds.admission import (
     compile_mutating_admission,
     compile_validating_admission,

@@ -15,8 +15,8 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value, type_of
+from chartkit.engine.cel_policies.attestors import RequestEvidence
 from chartkit.engine.cel_policies.constraints import Constraints
-from chartkit.engine.cel_policies.images.attestors import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import (
     NOTHING,

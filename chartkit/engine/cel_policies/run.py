@@ -9,9 +9,9 @@ from functools import partial
 from typing import Final
 
 from chartkit.engine.cel.interpreter.program import observed
+from chartkit.engine.cel_policies.attestors import RequestEvidence
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
 from chartkit.engine.cel_policies.exceptions import CelException
-from chartkit.engine.cel_policies.images.attestors import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, GroupVersionKind, is_custom

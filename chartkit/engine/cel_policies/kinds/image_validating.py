@@ -20,6 +20,12 @@ from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, elements, 
 from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import traced
 from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.attestors import (
+    Attestors,
+    Claim,
+    call_of,
+    compile_attestors,
+)
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
 from chartkit.engine.cel_policies.evaluator import (
     EVALUATION,
@@ -30,13 +36,7 @@ from chartkit.engine.cel_policies.evaluator import (
 from chartkit.engine.cel_policies.exceptions import RULE, CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.fields import Roots
-from chartkit.engine.cel_policies.images.attestors import (
-    Attestors,
-    Claim,
-    call_of,
-    compile_attestors,
-)
-from chartkit.engine.cel_policies.images.host import Fits, ImageHost, compile_references
+from chartkit.engine.cel_policies.image_host import Fits, ImageHost, compile_references
 from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chartkit.engine.cel_policies.images.host import GlobError, compile_glob
+from chartkit.engine.cel_policies.image_host import GlobError, compile_glob
 
 
 @pytest.mark.parametrize(

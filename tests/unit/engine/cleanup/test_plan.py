@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cleanup import plan_deletions, read_cleanup_policy
-from chartkit.engine.cleanup.plan import LABEL, PROPAGATION
+from chartkit.engine.cleanup.policy import LABEL, PROPAGATION
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chartkit.engine.cleanup.plan import LABEL, deletion_time
+from chartkit.engine.cleanup.policy import LABEL, deletion_time
 from chartkit.errors import InputError
 from chartkit.model import Body, Resource
 

@@ -14,8 +14,8 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.attestors import Attestor, Evidence, attestors_in
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.images.attestors import Attestor, Evidence, attestors_in
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.ports.signatures import SignatureError, read_credentials
 from chartkit.engine.ports.world import World

@@ -1,1 +1,0 @@
-"""ImageValidatingPolicies: digests that are added, who signed and attested, what must hold."""

@@ -41,7 +41,7 @@ class Checked:
     def pointers(self, context: Context, judged: Json) -> tuple[str, ...]:
         """Return the fields that a failure in a context is about, as JSON pointers; judged: the
         object."""
-        if self.fields is None or self.status in _UNFIELDED:
+        if self.fields is None or self.status in _UNFIELDED or not context.world.wants_fields:
             return ()
         from chartkit.engine.context.origins import origins_of, pointers
 

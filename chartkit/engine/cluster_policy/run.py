@@ -281,7 +281,7 @@ class CompiledRule:
             return None
         body = self.body
         context = base
-        if body.has_context or base.world is not OFFLINE:
+        if body.has_context or base.world.mocks is not OFFLINE.mocks:
             context = base.child()
             with Reraise("failed to load context: "):
                 self.body.entries.attach(context)
@@ -292,7 +292,7 @@ class CompiledRule:
         result = self._handle(context, request, facts)
         if result is None:
             return None
-        is_unplaced = result.status is Status.FAIL and not result.fields
+        is_unplaced = result.status is Status.FAIL and not result.fields and base.world.wants_fields
         if is_unplaced and self.rule.validate.deny is not None:
             result = replace(result, fields=self._applied_by(context, request, facts))
         if body.properties is None:

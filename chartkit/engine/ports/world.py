@@ -261,7 +261,7 @@ _MOCKS: Final = NoMocks()
 class World:
     """Everything that policies may ask; each port has nothing by default. timings: measures what
     policies take, None where that is not wanted; wants_fields: whether results have to name the
-    fields over which policies in CEL fail, which takes as long as judging; uses_defaults: whether
+    fields over which policies fail, which takes as long as judging; uses_defaults: whether
     the default of an `apiCall` replaces a call that cannot be made, as in Kyverno's admission
     controller."""
 

@@ -10,8 +10,9 @@ from chartkit.addons.migrate.proof.forms import Said
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE, SUBRESOURCE
 from chartkit.addons.migrate.proof.model import Aspect
 from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.requests.contents import Contents
 from chartkit.addons.migrate.proof.requests.schema import TEMPLATED
-from chartkit.addons.migrate.proof.requests.storable import refused
+from chartkit.addons.migrate.proof.requests.storable import refusal
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.kubernetes.kinds import kind_of
@@ -42,14 +43,14 @@ def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIE
 
     differs: whether a request still makes it; most: how many requests are tried.
     """
-    tries, shrinking = 0, True
+    tries, shrinking, contents = 0, True, Contents()
     while shrinking:
         shrinking, at = False, 0
         candidates = list(_smaller(case.document))
         while at < len(candidates):
             candidate = replace(case, document=candidates[at])
             at += 1
-            if any(refused(candidate.document)):
+            if refusal(candidate.document, contents):
                 continue
             tries += 1
             if tries > most:

@@ -157,6 +157,8 @@ class _Prover:
         self, legacy: Resource, converted: Sequence[Resource], options: ProofOptions
     ) -> None:
         self._options = options
+        # No aspect of an answer is about the fields over which a policy fails.
+        self._world = replace(options.world, wants_fields=False)
         self._legacy = Form([legacy], options.legacy_attachments)
         self._new = Form(converted, options.new_attachments)
         # Objects that violate already do so whatever exceptions say.
@@ -397,7 +399,7 @@ class _Prover:
         is_new = outcome not in self._outcomes
         if not is_new and not self._is_untraced(case):
             return
-        world = world_of(case.document, self._options.world)
+        world = world_of(case.document, self._world)
         if not self._tally.watch(case, world) and not is_new:
             return
         self._outcomes.add(outcome)
@@ -415,7 +417,7 @@ class _Prover:
         return self._traced[case.change] <= _TRACED
 
     def _ask(self, case: Case) -> tuple[Said, Said]:
-        world, request = world_of(case.document, self._options.world), case.request()
+        world, request = world_of(case.document, self._world), case.request()
         legacy = self._legacy.ask(case, world, request=request)
         return legacy, self._new.ask(case, world, request=request)
 
@@ -423,7 +425,7 @@ class _Prover:
         """Return the name of a difference that the conversion names; empty for another."""
 
         def ask(other: Case, phases: Iterable[Phase]) -> Answer:
-            world = world_of(other.document, self._options.world)
+            world = world_of(other.document, self._world)
             return self._without_exceptions.ask(other, world, phases).answer
 
         return self._options.named.name_of(aspect, case, legacy.answer, new.answer, ask)

@@ -3,10 +3,9 @@ place changed alone, with every operation and user, pairs of places, then chance
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, repeat
 from typing import Final
@@ -21,6 +20,7 @@ from chartkit.addons.migrate.proof.leaves.paths import (
 )
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cluster import home_of, kind_of_key, moved
+from chartkit.addons.migrate.proof.requests.contents import Contents, written
 from chartkit.addons.migrate.proof.requests.facets import Facet
 from chartkit.addons.migrate.proof.requests.schema import (
     IMAGE_TYPE,
@@ -34,7 +34,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     rivals,
     root_type,
 )
-from chartkit.addons.migrate.proof.requests.storable import IDENTITY, Judged, refused
+from chartkit.addons.migrate.proof.requests.storable import IDENTITY, refusal
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.scan.api_defaults import as_stored
@@ -61,7 +61,6 @@ _OBJECTS: Final = ("object", "oldObject")
 _CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
 """Operations on existing objects, which only an API server reports."""
 _UID: Final = "00000000-0000-0000-0000-000000000001"
-_written: Final = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +112,8 @@ class Cases:
     most: int = 400_000
     left_out: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[Path, str]] = field(default_factory=Counter)
-    _seen: set[str] = field(default_factory=set)
-    _judged: Judged = field(default_factory=dict)
+    _seen: set[Hashable] = field(default_factory=set)
+    _contents: Contents = field(default_factory=Contents)
 
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
         """Yield the requests of all kinds in turns."""
@@ -145,47 +144,52 @@ class Cases:
                 return
 
     def _accepted(self, case: Case, *, raw: bool) -> Iterator[Case]:
-        key = _written(case.document)
+        key = self._contents.document(case.document)
         if key in self._seen:
             return
         self._seen.add(key)
-        reason = next(refused(case.document, self._judged), "")
+        reason = refusal(case.document, self._contents)
         if reason:
             self.left_out[reason] += 1
             self.refused.update(case.tries[-1:])
             return
-        stored = as_sent(case)
+        stored = as_sent(case, self._contents)
         changes = case.document.get("operation") in _CHANGES_OF_STORED
         if stored is case or (raw and not changes):
             yield case
         if stored is not case:
-            key = _written(stored.document)
+            key = self._contents.document(stored.document)
             if key not in self._seen:
                 self._seen.add(key)
                 yield stored
 
 
-def as_sent(case: Case) -> Case:
+def as_sent(case: Case, contents: Contents | None = None) -> Case:
     """Return a request as an API server sends it: with the defaults of its kind, and of an object
     that is there with the identifier that it got."""
-    document = case.document
+    document, contents = case.document, contents or Contents()
     changed = {
-        key: _stored(document[key], document.get("operation"))
+        key: _stored(document[key], document.get("operation"), contents)
         for key in _OBJECTS
         if document.get(key)
     }
-    changed = {**document, **changed}
-    if changed == document:
+    if all(document[key] is body for key, body in changed.items()):
         return case
+    changed = {**document, **changed}
     return Case(changed, case.origin, case.tries, f"{case.change} as an API server sends it")
 
 
-def _stored(body: Body, operation: Json) -> Body:
-    body = as_stored(Resource(body)).body
-    metadata = body.get("metadata")
+def _stored(body: Body, operation: Json, contents: Contents) -> Body:
+    """Return an object as an API server stores it; the same one where it is stored as it is."""
+    key = contents.text(body)
+    if key not in contents.stored:
+        found = as_stored(Resource(body)).body
+        contents.stored[key] = None if found == body else found
+    stored = contents.stored[key] or body
+    metadata = stored.get("metadata")
     if operation not in _CHANGES_OF_STORED or not isinstance(metadata, dict) or "uid" in metadata:
-        return body
-    return {**body, "metadata": {**metadata, "uid": _UID}}
+        return stored
+    return {**stored, "metadata": {**metadata, "uid": _UID}}
 
 
 def _controlled(case: Case, kind: GroupVersionKind) -> Case:
@@ -409,14 +413,15 @@ def met_bases(space: Space) -> list[Case]:
             # What is in an object is set after the object, which may be absent to meet a rule.
             for facet in sorted(facets, key=lambda one: len(one.path)):
                 case = _met(case, facet, space.kind)
-            found.setdefault(_written(case.document), case)
+            found.setdefault(written(case.document), case)
     return list(found.values())
 
 
 def _met(base: Case, facet: Facet, kind: GroupVersionKind) -> Case:
     """Return a request in which a place is met by a value that an API server stores."""
     tried = [with_values(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
-    return next((case for case in tried if not any(refused(case.document))), tried[0])
+    contents = Contents()
+    return next((case for case in tried if not refusal(case.document, contents)), tried[0])
 
 
 def _missed(facet: Facet) -> Json:

@@ -9,11 +9,11 @@ the rules of metadata alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.requests.contents import Contents
 from chartkit.addons.migrate.proof.requests.schema import (
     ANY,
     IMAGE_TYPE,
@@ -56,42 +56,33 @@ _LISTED: Final[dict[str, frozenset[str]]] = {
 """Lists that must have an element, by type."""
 
 
-Judged = dict[int, tuple[Body, tuple[str, ...]]]
-"""Objects by their identity, each with the first reason for which an API server refuses it."""
-_MOST_JUDGED: Final = 10_000
-
-
-def refused(document: Body, judged: Judged | None = None) -> Iterator[str]:
-    """Yield the reasons for which an API server does not send a case, or store its objects; of an
-    object that refuses it in more than one way, the first one. judged: objects that are not changed
-    any more."""
-    judged = {} if judged is None else judged
+def refusal(document: Body, contents: Contents) -> str:
+    """Return why an API server does not send a case, or store its objects: the first reason; empty
+    where it does. contents: those of objects that are not changed any more."""
     if "userInfo" not in document and document.get("operation") != "CREATE":
-        yield "background scans of changes"
+        return "background scans of changes"
     if "userInfo" in document and not mapping_at(document, "userInfo").get("username"):
-        yield "users without a name"
-    yield from _first_refusal(document["object"], judged)
-    if document.get("oldObject"):
-        yield from _first_refusal(document["oldObject"], judged)
-        if _identity(document["oldObject"]) != _identity(document["object"]):
-            yield "updates that give an object another name"
-    if IMAGE in document:
-        yield from _of_type(document[IMAGE], IMAGE_TYPE, "")
+        return "users without a name"
+    body, old = document["object"], document.get("oldObject")
+    if reason := _first_refusal(body, contents) or (old and _first_refusal(old, contents)):
+        return reason
+    if old and _identity(old) != _identity(body):
+        return "updates that give an object another name"
+    if IMAGE in document and (reasons := _of_type(document[IMAGE], IMAGE_TYPE, "", contents)):
+        return reasons[0]
     for listed in (document.get(CLUSTER) or {}).values():
-        for body in listed if isinstance(listed, list) else ():
-            if isinstance(body, dict):
-                yield from _first_refusal(body, judged)
-            else:
-                yield "lists of no objects"
+        for one in listed if isinstance(listed, list) else ():
+            is_object = isinstance(one, dict)
+            if reason := _first_refusal(one, contents) if is_object else "lists of no objects":
+                return reason
+    return ""
 
 
-def _first_refusal(body: Body, judged: Judged) -> tuple[str, ...]:
-    known = judged.get(id(body))
-    if known is None:
-        if len(judged) >= _MOST_JUDGED:
-            judged.clear()
-        known = judged[id(body)] = body, tuple(islice(refusals(body), 1))
-    return known[1]
+def _first_refusal(body: Body, contents: Contents) -> str:
+    key = contents.text(body)
+    if key not in contents.refusals:
+        contents.refusals[key] = next(refusals(body, contents), "")
+    return contents.refusals[key]
 
 
 def _identity(body: Body) -> list[Json]:
@@ -99,14 +90,15 @@ def _identity(body: Body) -> list[Json]:
     return [body.get("kind"), *(metadata.get(key) for key in IDENTITY)]
 
 
-def refusals(body: Body) -> Iterator[str]:
+def refusals(body: Body, contents: Contents | None = None) -> Iterator[str]:
     """Yield the reasons for which an API server does not store an object, by their class."""
+    contents = Contents() if contents is None else contents
     resource = Resource(body)
     yield from _metadata(resource)
     kind = kind_of(resource)
     root = root_type(kind)
     if root != ANY:
-        yield from _of_type(body, root, "")
+        yield from _of_type(body, root, "", contents)
     if kind in TEMPLATED:
         spec = mapping_at(body, "spec")
         template = mapping_at(body, *TEMPLATED[kind])
@@ -171,40 +163,47 @@ def _texts(value: Json, *, labels: bool) -> Iterator[str]:
             yield f"invalid {what}"
 
 
-def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
+def _of_type(value: Json, kind: str, field: str, contents: Contents) -> Sequence[str]:
+    """Return the reasons for which a value is not of a type; of what a request leaves as it was in
+    others they are known."""
     if kind == ANY:
-        return
+        return ()
     if value is None:
-        yield "null, which decoding drops"
-    elif kind.startswith(LIST):
-        yield from _members(value, list, kind, field)
-    elif kind.startswith(MAP):
-        yield from _members(value, dict, kind, field)
-    elif kind in _TYPES:
-        if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
-            yield "fields of another type"
-        elif isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
-            yield "negative numbers"
-        elif field in _AMOUNTS and isinstance(value, str) and not _PERCENT.fullmatch(value):
-            yield "amounts that are not percentages"
-        elif kind == "quantity" and not _is_quantity(str(value)):
-            yield "invalid quantities"
-    elif not isinstance(value, dict):
-        yield "fields of another type"
-    else:
-        yield from _fields(value, kind)
+        return ("null, which decoding drops",)
+    if kind in _TYPES:
+        reason = _of_scalar(value, kind, field)
+        return (reason,) if reason else ()
+    wanted = list if kind.startswith(LIST) else dict
+    if not isinstance(value, wanted):
+        return ("fields of another type",)
+    known = contents.reasons.get((id(value), kind, field))
+    if known is None:
+        is_typed = not kind.startswith((LIST, MAP))
+        found = _fields(value, kind, contents) if is_typed else _members(value, kind, field, contents)
+        known = tuple(found)
+        contents.reasons[contents.identity(value), kind, field] = known
+    return known
+
+
+def _of_scalar(value: Json, kind: str, field: str) -> str:
+    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
+        return "fields of another type"
+    if isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
+        return "negative numbers"
+    if field in _AMOUNTS and isinstance(value, str) and not _PERCENT.fullmatch(value):
+        return "amounts that are not percentages"
+    if kind == "quantity" and not _is_quantity(str(value)):
+        return "invalid quantities"
+    return ""
 
 
 def _members(
-    value: Json, wanted: type[list[Json]] | type[Body], kind: str, field: str
+    value: Body | Sequence[Json], kind: str, field: str, contents: Contents
 ) -> Iterator[str]:
-    if not isinstance(value, wanted):
-        yield "fields of another type"
-        return
     names = set()
     members: Iterable[Json] = value.values() if isinstance(value, dict) else value
     for member in members:
-        yield from _of_type(member, kind[2:], field)
+        yield from _of_type(member, kind[2:], field, contents)
         name = member.get(_KEYS.get(field, "")) if isinstance(member, dict) else None
         if isinstance(name, str):
             if _KEYS.get(field) == "name" and not _NAMESPACE.fullmatch(name):
@@ -240,14 +239,14 @@ def _is_quantity(text: str) -> bool:
         return False
 
 
-def _fields(body: Body, kind: str) -> Iterator[str]:
+def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
     known = fields(kind)
     for name, value in body.items():
         field = known.get(name)
         if field is None:
             yield "fields that the kind does not have"
             continue
-        yield from _of_type(value, field.type, name)
+        yield from _of_type(value, field.type, name, contents)
         if not value and name in _LISTED.get(kind, ()):
             yield "missing required fields"
         allowed = allowed_values(kind, name)

@@ -18,7 +18,7 @@ from chartkit.documents.reader import read_file
 from chartkit.model import Body, Resource
 from chartkit.scan.api_defaults import admission, steps
 from chartkit.scan.api_defaults.admission import Accounts, accounts_among, mount_token
-from chartkit.scan.api_defaults.shape import Shape, Step, fill, tidy
+from chartkit.scan.api_defaults.shape import Shape, Step, fill, first_step, tidy
 
 _TABLE: Final = Path(__file__).with_name("kinds.yaml")
 _STEPS: Final = {**vars(steps), **vars(admission)}
@@ -64,15 +64,18 @@ def _shapes() -> Mapping[tuple[str, str], Shape]:
 def _shape(body: str | Body, named: Mapping[str, Shape]) -> Shape:
     if isinstance(body, str):
         return named[body]
-    parts = dict(named[body["partsOf"]].parts) if "partsOf" in body else {}
+    whole = named[body["partsOf"]].parts if "partsOf" in body else {}
+    parts = {name: [*some] for name, some in whole.items()}
+    for path, part in body.get("parts", {}).items():
+        parts.setdefault(first_step(path)[0], []).append((path, _shape(part, named)))
     return Shape(
         absent=body.get("absent", {}),
         steps=tuple(map(_step, body.get("steps", ()))),
         empty=body.get("empty", {}),
-        zero=body.get("zero", ""),
+        zero=tuple(body.get("zero", "").split()),
         amounts=tuple(body.get("amounts", ())),
         resources=tuple(body.get("resources", ())),
-        parts=parts | {path: _shape(part, named) for path, part in body.get("parts", {}).items()},
+        parts=parts,
     )
 
 

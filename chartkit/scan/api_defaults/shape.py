@@ -7,7 +7,7 @@ that does not have its field's type is left unchanged, and so is a field that no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -41,15 +41,16 @@ class Shape:
     """One struct, in the order of what is done: absent: pointers and structs, filled in where the
     field is missing; steps: what is worked out; empty: plain fields, filled in also where they are
     zero; zero: plain fields, left out where they are zero; amounts: fields that are a quantity;
-    resources: maps of quantities; parts: the shapes below, by path (`env[].valueFrom`)."""
+    resources: maps of quantities; parts: the shapes below, by the first field of their paths, each
+    with its path (`env[].valueFrom`)."""
 
     absent: Mapping[str, Json] = field(default_factory=lambda: _NONE)
     steps: tuple[Step, ...] = ()
     empty: Mapping[str, Json] = field(default_factory=lambda: _NONE)
-    zero: str = ""
+    zero: tuple[str, ...] = ()
     amounts: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
-    parts: Mapping[str, Shape] = field(default_factory=lambda: _NONE)
+    parts: Mapping[str, Sequence[tuple[str, Shape]]] = field(default_factory=dict)
 
 
 def fill(shape: Shape, body: Body) -> None:
@@ -62,7 +63,7 @@ def fill(shape: Shape, body: Body) -> None:
     for name, value in shape.empty.items():
         if name not in body or is_zero(body[name]):
             body[name] = copied(value)
-    for name in shape.zero.split():
+    for name in shape.zero:
         if name in body and is_zero(body[name]):
             del body[name]
     for name in shape.amounts:
@@ -71,27 +72,30 @@ def fill(shape: Shape, body: Body) -> None:
     for name in shape.resources:
         if isinstance(amounts := body.get(name), dict):
             amounts.update((key, canonical(one, _MILLI)) for key, one in amounts.items())
-    for path, part in shape.parts.items():
-        if _first_field(path) in body:
-            for found in at(body, path):
-                fill(part, found)
-
-
-@cache
-def _first_field(path: str) -> str:
-    return path.partition(".")[0].removesuffix("[]")
+    for name, parts in shape.parts.items():
+        if name in body:
+            for path, part in parts:
+                for found in at(body, path):
+                    fill(part, found)
 
 
 def at(value: Json, path: str) -> Iterator[Body]:
     """Yield the objects at a path (`containers[].env[]`) below a value."""
-    step, _, rest = path.partition(".")
-    name = step.removesuffix("[]")
+    name, is_list, rest = first_step(path)
     found = value.get(name) if isinstance(value, dict) else None
-    for one in found if isinstance(found, list) and name != step else [found]:
+    for one in found if is_list and isinstance(found, list) else [found]:
         if rest:
             yield from at(one, rest)
         elif isinstance(one, dict):
             yield one
+
+
+@cache
+def first_step(path: str) -> tuple[str, bool, str]:
+    """Return the field that a path begins with, whether its elements are meant, and the rest."""
+    step, _, rest = path.partition(".")
+    name = step.removesuffix("[]")
+    return name, name != step, rest
 
 
 def is_zero(value: Json) -> bool:

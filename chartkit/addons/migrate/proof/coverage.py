@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -11,7 +11,7 @@ from chartkit.addons.migrate.proof.leaves.paths import Path, path_text
 from chartkit.addons.migrate.proof.model import Coverage, Reached
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.facets import Facet
-from chartkit.engine import World
+from chartkit.engine import Request, World
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, Select, nodes
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
@@ -78,12 +78,13 @@ class Branches:
         for name, program in self._variables.items():
             self._programs.append((program, list(_parts(f"variable {name}", program))))
 
-    def watch(self, case: Case, world: World) -> bool:
+    def watch(self, request: Request, world: World) -> bool:
         """Note the branches that a request takes; return whether no other takes the same ones."""
-        if self._traces >= MOST_TRACES or not self._is_about(case):
+        attributes = Attributes(request)
+        if self._traces >= MOST_TRACES or not self._is_about(attributes):
             return False
         self._traces += 1
-        seen = admission(Attributes(case.request()), world)
+        seen = admission(attributes, world)
         host, scope = new_host(self._policy, world), PolicyScope(seen.scope)
         scope["exceptions"] = {}
         scope["variables"] = Variables(self._variables, scope, host)
@@ -96,11 +97,9 @@ class Branches:
             self._courses.add(tuple(course))
         return is_new
 
-    def _is_about(self, case: Case) -> bool:
+    def _is_about(self, attributes: Attributes) -> bool:
         try:
-            return self._constraints is not None and self._constraints.match(
-                Attributes(case.request())
-            )
+            return self._constraints is not None and self._constraints.match(attributes)
         except ChartkitError:
             return False
 
@@ -170,9 +169,9 @@ class Tally:
     def __init__(self, legacy: Form, new: Form) -> None:
         self._legacy = legacy
         self._new = new
-        self._rules: dict[str, Counter[str]] = {}
-        self._validations: dict[str, Counter[str]] = {}
-        self._tries: dict[Path, Counter[str]] = {}
+        self._rules = defaultdict[str, Counter[str]](Counter)
+        self._validations = defaultdict[str, Counter[str]](Counter)
+        self._tries = defaultdict[Path, Counter[str]](Counter)
         self._policies = {
             one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
         }
@@ -182,34 +181,30 @@ class Tally:
     def count(self, case: Case, legacy: Said, new: Said) -> None:
         """Count one request."""
         for result in legacy.results:
-            self._rules.setdefault(result.rule, Counter())[str(result.status)] += 1
+            self._rules[result.rule][str(result.status)] += 1
         for result in new.results:
             policy = self._policies.get(result.policy_id)
             if isinstance(policy, CelPolicy):
                 self._count_policy(policy, result)
         if legacy.results and new.results:
             for path, state in case.tries:
-                self._tries.setdefault(path, Counter())[state] += 1
+                self._tries[path][state] += 1
 
-    def watch(self, case: Case, world: World) -> bool:
+    def watch(self, request: Request, world: World) -> bool:
         """Count the branches of expressions that a request takes; return whether no other took
         the same ones."""
-        return sum(branches.watch(case, world) for branches in self._branches.values()) > 0
+        return sum(branches.watch(request, world) for branches in self._branches.values()) > 0
 
     def _count_policy(self, policy: CelPolicy, result: RuleResult) -> None:
-        said = self._validations.setdefault(policy.id, Counter())
-        said[str(result.status)] += 1
+        self._validations[policy.id][str(result.status)] += 1
         if result.status is Status.SKIP:
             return
         index = result.properties.get(INDEX)
         decided = int(index) if index is not None else len(policy.validations)
         for at in range(min(decided, len(policy.validations))):
-            self._state(f"{policy.id}/validations[{at}]")["true"] += 1
+            self._validations[f"{policy.id}/validations[{at}]"]["true"] += 1
         if index is not None and result.status in (Status.FAIL, Status.WARN):
-            self._state(f"{policy.id}/validations[{decided}]")["false"] += 1
-
-    def _state(self, name: str) -> Counter[str]:
-        return self._validations.setdefault(name, Counter())
+            self._validations[f"{policy.id}/validations[{decided}]"]["false"] += 1
 
     def coverage(
         self, facets: Iterable[Facet], refused: Container[tuple[Path, str]] = ()

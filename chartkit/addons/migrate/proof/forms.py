@@ -50,6 +50,9 @@ _INDEXED: Final = "CEL expression validation failed at index "
 """The beginnings of messages that Kyverno words itself."""
 
 
+_NOTHING: Final = Answer()
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """The answer to a request and the results that it was made of."""
@@ -108,8 +111,11 @@ class Form:
     def _answer(
         self, case: Case, request: Request, results: Sequence[RuleResult], deletes: str
     ) -> Answer:
+        if not results and not deletes:
+            return _NOTHING
         validating = [result for result in results if result.type in _VALIDATING]
         acting = [result for result in results if result.type not in _VALIDATING]
+        passed = [result for result in acting if result.status is Status.PASS]
         failures = [result for result in validating if result.status in _FAILED]
         errors = [result for result in validating if result.status is Status.ERROR]
         classes = [_RESULTS[result.status] for result in validating]
@@ -123,9 +129,9 @@ class Form:
             denied=admits and any(self._denies(result, request) for result in (*failures, *errors)),
             warned=admits and any(self._warns(result) for result in (*failures, *errors)),
             patched=_patched(results, request.resource.body),
-            targets=_sorted(result.patched_target for result in _passed(acting)),
+            targets=_sorted(result.patched_target for result in passed),
             generated=_sorted(
-                body for result in _passed(acting) for body in (*result.generated, *result.updated)
+                body for result in passed for body in (*result.generated, *result.updated)
             ),
             deletes=deletes,
         )
@@ -172,10 +178,6 @@ def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
             filters = (match.direct, *match.any, *match.all)
             if any(Operation.DELETE in block.operations for block in filters):
                 yield rule.name
-
-
-def _passed(results: Iterable[RuleResult]) -> list[RuleResult]:
-    return [result for result in results if result.status is Status.PASS]
 
 
 def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:

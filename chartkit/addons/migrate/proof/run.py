@@ -361,14 +361,15 @@ class _Prover:
     # Comparison
 
     def _compare(self, case: Case) -> None:
-        legacy, new = self._ask(case)
+        request = case.request()
+        legacy, new = self._ask(case, request)
         if _asks_others(legacy.answer) or _asks_others(new.answer):
             self._unanswered += 1
             return
         self._requests += 1
         self._decided += legacy.answer.decides or new.answer.decides
         self._tally.count(case, legacy, new)
-        self._learn(case, legacy, new)
+        self._learn(case, request, legacy, new)
         aspect = self._aspect(legacy, new)
         if aspect is None:
             return
@@ -389,10 +390,10 @@ class _Prover:
         else:
             self._found[key] = replace(known, count=count)
 
-    def _learn(self, case: Case, legacy: Said, new: Said) -> None:
+    def _learn(self, case: Case, request: Request, legacy: Said, new: Said) -> None:
         """Keep a request with a new outcome, to be changed further."""
         outcome = (
-            kind_of(Resource(case.document["object"])),
+            kind_of(request.resource),
             tuple((result.rule, result.status) for result in legacy.results),
             tuple((one.policy_id, one.status, one.properties.get(INDEX)) for one in new.results),
         )
@@ -400,7 +401,7 @@ class _Prover:
         if not is_new and not self._is_untraced(case):
             return
         world = world_of(case.document, self._world)
-        if not self._tally.watch(case, world) and not is_new:
+        if not self._tally.watch(request, world) and not is_new:
             return
         self._outcomes.add(outcome)
         rules = [result.rule for result in legacy.results if result.status is not Status.SKIP]
@@ -416,8 +417,9 @@ class _Prover:
         self._traced[case.change] += 1
         return self._traced[case.change] <= _TRACED
 
-    def _ask(self, case: Case) -> tuple[Said, Said]:
-        world, request = world_of(case.document, self._world), case.request()
+    def _ask(self, case: Case, request: Request | None = None) -> tuple[Said, Said]:
+        world = world_of(case.document, self._world)
+        request = case.request() if request is None else request
         legacy = self._legacy.ask(case, world, request=request)
         return legacy, self._new.ask(case, world, request=request)
 

@@ -24,13 +24,14 @@ def user_of(document: Body) -> User:
     """Return the user of a case, with the roles that the case names and those that bindings of its
     cluster give."""
     info = document["userInfo"]
-    name, groups = info.get("username", ""), tuple(info.get("groups") or ())
-    user = User(name, groups=groups)
-    namespace = mapping_at(document["object"], "metadata").get("namespace") or ""
-    bound = list(_bound(document.get(CLUSTER) or {}, user, namespace))
+    user = User(info.get("username", ""), groups=tuple(info.get("groups") or ()))
+    bound: list[tuple[str, str]] = []
+    if cluster := document.get(CLUSTER):
+        namespace = mapping_at(document["object"], "metadata").get("namespace") or ""
+        bound = list(_bound(cluster, user, namespace))
     return User(
-        name,
-        groups=groups,
+        user.name,
+        groups=user.groups,
         roles=(*(document.get("roles") or ()), *(text for kind, text in bound if kind == _ROLE)),
         cluster_roles=(
             *(document.get("clusterRoles") or ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Final
 
@@ -83,7 +83,9 @@ class Facet:
 
     met: how many of the first values meet what a rule asks for; groups: the rules and expressions
     that look at it; typed: whether the type of the field is known;
-    types: else those of the values that policies compare it with.
+    types: else those of the values that policies compare it with; tried: the values as they are
+    tried, those that meet and those that do not in turns; mixed: in which lists that it is in one
+    element may differ from the others.
     """
 
     path: Path
@@ -92,11 +94,13 @@ class Facet:
     groups: frozenset[str]
     typed: bool = True
     types: tuple[type, ...] = ()
+    tried: Sequence[Json] = field(init=False, compare=False)
+    mixed: Sequence[Mixed] = field(init=False, compare=False)
 
-    @property
-    def tried(self) -> Sequence[Json]:
-        """The values as they are tried: those that meet and those that do not in turns."""
-        return in_turns([self.values[: self.met], self.values[self.met :]])
+    def __post_init__(self) -> None:
+        tried = in_turns([self.values[: self.met], self.values[self.met :]])
+        object.__setattr__(self, "tried", tried)
+        object.__setattr__(self, "mixed", tuple(Mixed)[: 1 + min(self.path.count(EACH), 2)])
 
     def texts_of(self, document: Body) -> Iterator[str]:
         """Yield the texts that a request has here."""
@@ -107,11 +111,6 @@ class Facet:
         if text in self.values or self.path[0] == _OPERATION:
             return False
         return any(isinstance(value, str) for value in self.values)
-
-    @property
-    def mixed(self) -> Sequence[Mixed]:
-        """Return in which lists that it is in one element may differ from the others."""
-        return tuple(Mixed)[: 1 + min(self.path.count(EACH), 2)]
 
     def state_of(self, value: Json, *, mixed: Mixed = Mixed.NO) -> str:
         """Return the state of a value: met, missed, absent, null, empty, one, many."""

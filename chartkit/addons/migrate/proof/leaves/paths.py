@@ -6,7 +6,7 @@ A document has the objects of a cluster below `cluster` by the resource that URL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -47,7 +47,7 @@ class Mixed(Enum):
 
 MakeElement = Callable[[Path], Json]
 """Makes an element of the list at a path."""
-Rivals = Callable[[Path], Container[str]]
+Rivals = Callable[[Path], Iterable[str]]
 """Returns the keys that exclude the one at a path."""
 
 
@@ -121,8 +121,10 @@ def with_value(
         return body
     below = (*done, step)
     inside = with_value(body.get(step), rest, new, make, rivals, mixed=mixed, done=below)
-    excluded = rivals(below)
-    return {**{key: body[key] for key in body if key not in excluded}, step: inside}
+    for other in rivals(below):
+        body.pop(other, None)
+    body[step] = inside
+    return body
 
 
 def renamed(member: Body, others: list[Json]) -> Body:

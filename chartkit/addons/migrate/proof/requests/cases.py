@@ -20,7 +20,7 @@ from chartkit.addons.migrate.proof.leaves.paths import (
 )
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cluster import home_of, kind_of_key, moved
-from chartkit.addons.migrate.proof.requests.contents import Contents, written
+from chartkit.addons.migrate.proof.requests.contents import Contents
 from chartkit.addons.migrate.proof.requests.facets import Facet
 from chartkit.addons.migrate.proof.requests.schema import (
     IMAGE_TYPE,
@@ -144,7 +144,7 @@ class Cases:
                 return
 
     def _accepted(self, case: Case, *, raw: bool) -> Iterator[Case]:
-        key = self._contents.document(case.document)
+        key = self._contents.of(case.document)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -158,7 +158,7 @@ class Cases:
         if stored is case or (raw and not changes):
             yield case
         if stored is not case:
-            key = self._contents.document(stored.document)
+            key = self._contents.of(stored.document)
             if key not in self._seen:
                 self._seen.add(key)
                 yield stored
@@ -181,7 +181,7 @@ def as_sent(case: Case, contents: Contents | None = None) -> Case:
 
 def _stored(body: Body, operation: Json, contents: Contents) -> Body:
     """Return an object as an API server stores it; the same one where it is stored as it is."""
-    key = contents.text(body)
+    key = contents.of(body)
     if key not in contents.stored:
         found = as_stored(Resource(body)).body
         contents.stored[key] = None if found == body else found
@@ -405,22 +405,21 @@ def met_bases(space: Space) -> list[Case]:
     """
     groups = _groups(space)
     chosen = [frozenset(groups), *(frozenset((group,)) for group in groups[:6])]
-    found: dict[str, Case] = {}
+    found, contents = dict[Hashable, Case](), Contents()
     for some in chosen:
         facets = [one for one in space.facets if one.met and some & one.groups]
         if facets:
             case = space.bases[0]
             # What is in an object is set after the object, which may be absent to meet a rule.
             for facet in sorted(facets, key=lambda one: len(one.path)):
-                case = _met(case, facet, space.kind)
-            found.setdefault(written(case.document), case)
+                case = _met(case, facet, space.kind, contents)
+            found.setdefault(contents.of(case.document), case)
     return list(found.values())
 
 
-def _met(base: Case, facet: Facet, kind: GroupVersionKind) -> Case:
+def _met(base: Case, facet: Facet, kind: GroupVersionKind, contents: Contents) -> Case:
     """Return a request in which a place is met by a value that an API server stores."""
     tried = [with_values(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
-    contents = Contents()
     return next((case for case in tried if not refusal(case.document, contents)), tried[0])
 
 

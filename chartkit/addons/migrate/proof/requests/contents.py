@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from typing import Final
 
 from chartkit.model import Body, Json
 
-_MOST: Final = 100_000
-"""The most values that are recognized by their identity."""
-written: Final = json.JSONEncoder(sort_keys=True, default=str).encode
+_MOST: Final = 400_000
+"""The most objects and lists whose contents are known, most of them small."""
 
 
 class Contents:
-    """Values by what is written in them, and what is known of these. No value is changed any more.
+    """The contents of values, and what is known of these. No value is changed any more.
 
-    refusals: the first reason for which an API server refuses an object, and stored: the object as
-    an API server stores it, None for one that it stores as it is, both by the text of the object;
-    reasons: why the value of an identity is not of a type in a field.
+    refusals: the first reason for which an API server refuses an object, stored: the object as an
+    API server stores it, None for one that it stores as it is, and reasons: why a value is not of a
+    type in a field; all by contents.
     """
 
     def __init__(self) -> None:
-        self.refusals: dict[str, str] = {}
-        self.stored: dict[str, Body | None] = {}
-        self.reasons: dict[tuple[int, str, str], tuple[str, ...]] = {}
-        self._texts: dict[int, str] = {}
-        self._kept: dict[int, Json] = {}
+        self.refusals: dict[Hashable, str] = {}
+        self.stored: dict[Hashable, Body | None] = {}
+        self.reasons: dict[tuple[Hashable, str, str], tuple[str, ...]] = {}
+        self._known: dict[Hashable, object] = {}
+        self._found: dict[int, object] = {}
+        self._kept: list[Json] = []
 
-    def text(self, value: Json) -> str:
-        """Return the text of a value, the same one whatever the order of its keys."""
+    def of(self, value: Json) -> Hashable:
+        """Return what is equal for values that are written alike, whatever the order of their keys,
+        and for no others."""
         if isinstance(value, str):
             return value
-        known = self._texts.get(id(value))
-        if known is None:
-            known = self._texts[self.identity(value)] = written(value)
-        return known
+        if not isinstance(value, dict | list):
+            return type(value), value
+        found = self._found.get(id(value))
+        return self._new(value) if found is None else found
 
-    def document(self, document: Body) -> Hashable:
-        """Return what is equal for the documents of equal requests, and for no others."""
-        return frozenset([(key, self.text(value)) for key, value in document.items()])
-
-    def identity(self, value: Json) -> int:
-        """Return a number that no other value has or will have."""
+    def _new(self, value: Body | list[Json]) -> object:
+        known, new, of = self._found, self._new, self.of
+        listed: list[Hashable] = []
+        for member in value.values() if isinstance(value, dict) else value:
+            kind = type(member)
+            if kind is str:
+                listed.append(member)
+            elif kind is dict or kind is list:
+                listed.append(known.get(id(member)) or new(member))
+            else:
+                listed.append(of(member))
+        is_object = isinstance(value, dict)
+        key = frozenset(zip(value, listed, strict=True)) if is_object else tuple(listed)
+        content = self._known.setdefault(key, object())
         if len(self._kept) >= _MOST:
-            for known in (self._kept, self._texts, self.reasons):
-                known.clear()
-        self._kept[id(value)] = value
-        return id(value)
+            for each in (self._kept, self._found, self._known, self.reasons):
+                each.clear()
+        # No other value has the identity of one that is kept.
+        self._kept.append(value)
+        self._found[id(value)] = content
+        return content

@@ -79,7 +79,7 @@ def refusal(document: Body, contents: Contents) -> str:
 
 
 def _first_refusal(body: Body, contents: Contents) -> str:
-    key = contents.text(body)
+    key = contents.of(body)
     if key not in contents.refusals:
         contents.refusals[key] = next(refusals(body, contents), "")
     return contents.refusals[key]
@@ -176,12 +176,12 @@ def _of_type(value: Json, kind: str, field: str, contents: Contents) -> Sequence
     wanted = list if kind.startswith(LIST) else dict
     if not isinstance(value, wanted):
         return ("fields of another type",)
-    known = contents.reasons.get((id(value), kind, field))
+    key = contents.of(value), kind, field
+    known = contents.reasons.get(key)
     if known is None:
         is_typed = not kind.startswith((LIST, MAP))
         found = _fields(value, kind, contents) if is_typed else _members(value, kind, field, contents)
-        known = tuple(found)
-        contents.reasons[contents.identity(value), kind, field] = known
+        known = contents.reasons[key] = tuple(found)
     return known
 
 

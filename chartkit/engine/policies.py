@@ -254,4 +254,5 @@ def evaluate(
         for policy in policies:
             if phase in policy.phases:
                 policy.run_phase(run, phase, results)
+    run.end()
     return run.settled(results)

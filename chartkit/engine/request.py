@@ -206,6 +206,10 @@ class Run:
             self._patch(result.patched)
         return result
 
+    def end(self) -> None:
+        """Forget the views, which refer to the run: all of it is freed at once then."""
+        self._views.clear()
+
     def settled(self, results: Iterable[RuleResult]) -> list[RuleResult]:
         """Return results as they are once all policies have been evaluated."""
         if self.settle is None:

@@ -180,7 +180,9 @@ def _of_type(value: Json, kind: str, field: str, contents: Contents) -> Sequence
     known = contents.reasons.get(key)
     if known is None:
         is_typed = not kind.startswith((LIST, MAP))
-        found = _fields(value, kind, contents) if is_typed else _members(value, kind, field, contents)
+        found = (
+            _fields(value, kind, contents) if is_typed else _members(value, kind, field, contents)
+        )
         known = contents.reasons[key] = tuple(found)
     return known
 

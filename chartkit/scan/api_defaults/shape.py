@@ -72,11 +72,10 @@ def fill(shape: Shape, body: Body) -> None:
     for name in shape.resources:
         if isinstance(amounts := body.get(name), dict):
             amounts.update((key, canonical(one, _MILLI)) for key, one in amounts.items())
-    for name, parts in shape.parts.items():
-        if name in body:
-            for path, part in parts:
-                for found in at(body, path):
-                    fill(part, found)
+    for name in filter(body.__contains__, shape.parts):
+        for path, part in shape.parts[name]:
+            for found in at(body, path):
+                fill(part, found)
 
 
 def at(value: Json, path: str) -> Iterator[Body]:

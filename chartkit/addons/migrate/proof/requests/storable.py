@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
 from chartkit.addons.migrate.proof.requests.contents import Contents
@@ -173,16 +173,15 @@ def _of_type(value: Json, kind: str, field: str, contents: Contents) -> Sequence
     if kind in _TYPES:
         reason = _of_scalar(value, kind, field)
         return (reason,) if reason else ()
-    wanted = list if kind.startswith(LIST) else dict
+    wanted: type[Any] = list if kind.startswith(LIST) else dict
     if not isinstance(value, wanted):
         return ("fields of another type",)
     key = contents.of(value), kind, field
     known = contents.reasons.get(key)
     if known is None:
-        is_typed = not kind.startswith((LIST, MAP))
-        found = (
-            _fields(value, kind, contents) if is_typed else _members(value, kind, field, contents)
-        )
+        found = _fields(value, kind, contents)
+        if kind.startswith((LIST, MAP)):
+            found = _members(value, kind, field, contents)
         known = contents.reasons[key] = tuple(found)
     return known
 

@@ -57,7 +57,7 @@ def _fix(problem: Problem, violation: Violation) -> Iterator[Action]:
     policies, requests = violation.policies, violation.requests
     files = SourceFiles([str(_root(violation))], "", False)
     run = FixRun(files, requests, policies.environment, policies.context)
-    bodies = [id(each.body) for each in requests.objects]
+    bodies = [id(resource.body) for resource in requests.objects]
     number = bodies.index(id(violation.resource.body))
     rules = frozenset({key_of(violation.result)})
     subject = Subject(number, requests.objects[number], rules)
@@ -96,7 +96,7 @@ def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
     value += ("\n" if value and not value.endswith("\n") else "") + item + '  reason: ""\n'
     try:
         body: Json = changed(places.body, ("metadata", "annotations", ANNOTATION), value)
-        number = [each.start for each in read_text(text, file)].index(places.start)
+        number = [document.start for document in read_text(text, file)].index(places.start)
         after = with_documents(text, file, {number: body})
     except (InputError, NoPlaceError, ValueError):
         return
@@ -107,11 +107,11 @@ def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
 def _exception(problem: Problem, violation: Violation) -> Iterator[Action]:
     """Yield a new file with the PolicyException of a finding, for the author to give the reason."""
     result, folder = violation.result, _root(violation).parent
-    known = Suppression(result.policy, result.rule, "", None, problem.location)
+    suppression = Suppression(result.policy, result.rule, "", None, problem.location)
     for policy in violation.requests.policies.policies:
         if policy.policy.id != result.policy_id:
             continue
-        body = exception_of(violation.resource, known, policy, namespace="kyverno")
+        body = exception_of(violation.resource, suppression, policy, namespace="kyverno")
         if body and not (path := folder / f"{body['metadata']['name']}.yaml").exists():
             edits = {str(path.resolve()): _edits("", dump_yaml(body))}
             yield Action(f"Write an exception from {problem.code}", edits, problem, creates=True)

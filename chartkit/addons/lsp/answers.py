@@ -76,7 +76,7 @@ def _types(cursor: Cursor) -> Iterator[types.CompletionItem]:
     """Yield the kinds of a version, or the versions of a kind, as far as the other is written."""
     own, other = (1, 0) if cursor.key == "kind" else (0, 1)
     wanted = cursor.types[other]
-    for name in sorted({each[own] for each in known_types() if wanted in ("", each[other])}):
+    for name in sorted({pair[own] for pair in known_types() if wanted in ("", pair[other])}):
         yield types.CompletionItem(name, kind=types.CompletionItemKind.Class)
 
 
@@ -88,8 +88,8 @@ def of_place(cursor: Cursor, root: Root) -> str:
     """Return the documentation of the function, or of the field, at a place; empty for none."""
     language = language_at(cursor)
     if language is not None:
-        known = functions(language).get(cursor.word.rpartition(".")[2])
-        return known.documentation if known is not None else ""
+        function = functions(language).get(cursor.word.rpartition(".")[2])
+        return function.documentation if function is not None else ""
     shape = root(cursor) if cursor.key else None
     field = shape.at(cursor.path) if shape is not None else None
     if field is None:
@@ -113,19 +113,19 @@ def _violation(code: str, violation: Violation) -> Iterator[str]:
     """Yield what a policy wants, and why it decided as it did."""
     resource, result = violation.resource, violation.result
     facts = violation.requests.facts()[result.policy_id]
-    known = guidance([result.policy]).get(result.policy)
+    guide = guidance([result.policy]).get(result.policy)
     kind = ", ".join(filter(None, (facts.action(result.rule, resource.namespace), facts.severity)))
     yield f"**{code}** ({kind})" + (f": {facts.title}" if facts.title else "")
     yield facts.description
-    if known is not None and known.remediation:
-        yield f"What to do: {known.remediation}"
-    for place in field_places(resource, result, 1):
-        if place.value is not None and place.value.line:
-            yield f"`{place.field}` shows the value at {place.value}."
+    if guide is not None and guide.remediation:
+        yield f"What to do: {guide.remediation}"
+    for shown in field_places(resource, result, 1):
+        if shown.value is not None and shown.value.line:
+            yield f"`{shown.field}` shows the value at {shown.value}."
     if lines := "\n".join(_why(violation)):
         yield f"Why:\n\n```\n{lines}\n```"
-    if known is not None and known.url:
-        yield f"[{known.url}]({known.url})"
+    if guide is not None and guide.url:
+        yield f"[{guide.url}]({guide.url})"
 
 
 def _why(violation: Violation) -> Iterator[str]:
@@ -177,18 +177,18 @@ def functions(language: str) -> Mapping[str, Function]:
         from chartkit.engine.jmespath.functions import FUNCTIONS
 
         specs = FUNCTIONS.values()
-        return {each.name: Function((each.signature,), each.doc, each.example) for each in specs}
+        return {spec.name: Function((spec.signature,), spec.doc, spec.example) for spec in specs}
     from chartkit.engine.cel.environments import ENVIRONMENTS
     from chartkit.engine.cel.explain import sections
 
-    found: dict[str, Function] = {}
+    table: dict[str, Function] = {}
     for section in sections(ENVIRONMENTS[language].libraries):
         for entry in section.entries:
             name = entry.name.rpartition(".")[2]
             example = entry.examples[0].expression if entry.examples else ""
             if name.isidentifier():
-                found.setdefault(name, Function(entry.signatures, entry.doc, example))
-    return found
+                table.setdefault(name, Function(entry.signatures, entry.doc, example))
+    return table
 
 
 def variables(language: str) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class Checks:
             policies = self.session.policies_of(path)
             requests = policies.requests([*objects, *self.session.beside(path)])
             judged = policies.judge(requests.objects[: len(objects)], requests, token)
-            yield from (problem for _, found in judged for problem in found)
+            yield from (problem for _, problems in judged for problem in problems)
             yield from _remarks(policies, token, file)
 
     def policy(self, path: Path, _token: Token) -> Iterator[Problem]:
@@ -108,7 +108,7 @@ class Checks:
         with suppress(ChartkitError):
             set_levels = levels(read_project(root), self.session.env) if root else NO_LEVELS
         result = lint_policies([str(path)], levels=set_levels)
-        yield from (problem_of(each, str(path)) for each in result.diagnostics)
+        yield from (problem_of(diagnostic, str(path)) for diagnostic in result.diagnostics)
 
     def test(self, path: Path, _token: Token) -> Iterator[Problem]:
         """Yield the mistakes of a test file, and the expectations that do not hold."""
@@ -120,7 +120,7 @@ class Checks:
             case = run_test(test, path.parent.name, Sources())
             if case.error:
                 yield Problem(test.location, Severity.ERROR, "test", case.error)
-            yield from (problem_of(each, str(path)) for each in case.diagnostics)
+            yield from (problem_of(diagnostic, str(path)) for diagnostic in case.diagnostics)
             for row in case.rows:
                 if row.verdict is Verdict.FAIL:
                     message = ": ".join(filter(None, (row.resource, row.reason, row.message)))
@@ -132,13 +132,13 @@ class Checks:
         from chartkit.project.project import SCHEMA, read_project
         from chartkit.schemas import json_schema
 
-        found = [
-            problem_of(each, str(path))
+        problems = [
+            problem_of(violation, str(path))
             for document in read_file(path)[:1]
-            for each in json_schema.violations(document, json_schema.load(SCHEMA))
+            for violation in json_schema.violations(document, json_schema.load(SCHEMA))
         ]
-        yield from found
-        if not found:
+        yield from problems
+        if not problems:
             policies_chart.plan(read_project(path))
 
     def chart(self, values: Path | None, path: Path, token: Token) -> Iterator[Problem]:
@@ -158,7 +158,7 @@ class Checks:
         except HelmMissingError as error:
             yield note(RULE, f"the chart is not judged: {error.message} ({error.hint})", file)
             return
-        yield from (problem_of(each, file) for each in rendered.warnings)
+        yield from (problem_of(warning, file) for warning in rendered.warnings)
         token.goes_on()
         verdicts = self._charts.setdefault(path, {})
         yield from _of_templates(rendered, policies, verdicts, token)
@@ -170,8 +170,8 @@ def _of_templates(
 ) -> Iterator[Problem]:
     """Yield the problems of the objects of a chart. verdicts: of templates; one holds until the
     template, what comes of it, or what its policies see changes."""
-    found = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    requests = policies.requests([in_namespace(each, DEFAULT_NAMESPACE) for each in found])
+    objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
+    requests = policies.requests([in_namespace(each, DEFAULT_NAMESPACE) for each in objects])
     around: Hashable = (id(policies.set), repr(requests.namespace_objects))
     if not is_isolated(requests) or requests.custom is not None:
         around = (around, hash(tuple(rendered.texts.values())))
@@ -210,18 +210,18 @@ def _with_own_places(resources: Sequence[Resource]) -> Iterator[Resource]:
 def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
     """Return the problems of a check by file, with the error that ends it."""
     file = str(path)
-    found: list[Problem] = []
+    problems: list[Problem] = []
     try:
         if len(read_text(path)) > LARGEST:
             text = f"is not checked: it is larger than {LARGEST >> 20} MiB"
-            found.append(note(RULE, text, file))
+            problems.append(note(RULE, text, file))
         else:
-            found.extend(run())
+            problems.extend(run())
     except ChartkitError as error:
         own = Diagnostic(UNREAD, Severity.ERROR, error.message, error.location, error.hint)
         diagnostics = getattr(error, "diagnostics", None) or [own]
-        found.extend(problem_of(each, file) for each in diagnostics)
-    return by_file(found, file)
+        problems.extend(problem_of(diagnostic, file) for diagnostic in diagnostics)
+    return by_file(problems, file)
 
 
 def _remarks(policies: Policies, token: Token, file: str) -> Iterator[Problem]:
@@ -236,7 +236,7 @@ def _patches(folder: Path) -> list[Path]:
     with suppress(ChartkitError):
         files = [folder / name for name in NAMES if (folder / name).is_file()]
         bodies = [mapping_at(document.body) for file in files for document in read_file(file)]
-        entries = [each for body in bodies for key in _PATCHES for each in list_of(body.get(key))]
-        named = (each.get("path") if isinstance(each, dict) else each for each in entries)
+        entries = [patch for body in bodies for key in _PATCHES for patch in list_of(body.get(key))]
+        named = (entry.get("path") if isinstance(entry, dict) else entry for entry in entries)
         return [folder / name for name in named if isinstance(name, str)]
     return []

@@ -131,9 +131,9 @@ def _siblings(lines: Sequence[str], row: int, line: _Line) -> Iterator[str]:
 
 def _types(lines: Sequence[str], row: int) -> tuple[str, str]:
     """Return the version and the kind of the document that a line is in."""
-    found = dict[str, str]()
+    types = dict[str, str]()
     own = (lines[row],) if row < len(lines) else ()
     for text in (*own, *_lines_from(lines, row, -1), *_lines_from(lines, row, 1)):
         if match := _TYPE.match(text):
-            found.setdefault(match[1], match[2])
-    return found.get("apiVersion", ""), found.get("kind", "")
+            types.setdefault(match[1], match[2])
+    return types.get("apiVersion", ""), types.get("kind", "")

@@ -104,25 +104,25 @@ class Policies:
         names = [policy.policy.key for policy in policies]
         acceptor = Acceptor(None, datetime.now(UTC).date(), names, self.allows_suppressions)
         minor = minor_of(self.environment.kube_version if self.environment else None)
-        found: list[Problem] = []
+        problems: list[Problem] = []
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = completion(resource, results)
             accepted = acceptor.accepted(resource, results)
             for at, result in enumerate(results):
                 if result.status in FAILED and at not in accepted:
-                    found.append(violation_problem(Violation(given, result, self, requests)))
+                    problems.append(violation_problem(Violation(given, result, self, requests)))
 
         context = self.context(requests)
         for given in objects:
             if not token.goes_on():
                 return
-            found, faults = [], ObjectFaults(minor)
+            problems, faults = [], ObjectFaults(minor)
             faults.add([given])
             run_scan(policies, [given], sink, context)
             notes, acceptor.notes = [*faults.diagnostics(), *acceptor.notes], []
-            found += (problem_of(each, given.location.file) for each in notes)
-            yield given, found
+            problems += (problem_of(note, given.location.file) for note in notes)
+            yield given, problems
 
 
 def violation_problem(violation: Violation) -> Problem:
@@ -175,7 +175,7 @@ def note(code: str, message: str, file: str) -> Problem:
 def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
     """Return problems by their files, each once. file: the one that was checked, which those of
     no file are in, too."""
-    names = gathered((each.location.file, each) for each in dict.fromkeys(found))
+    names = gathered((problem.location.file, problem) for problem in dict.fromkeys(found))
     files: dict[str, list[Problem]] = {file: []}
     for name, problems in names.items():
         is_file = not name.startswith("<") and Path(name).is_file()

@@ -169,24 +169,24 @@ class ChartkitServer(LanguageServer):
 
         self._worker.submit(CHECK, run, None).add_done_callback(finish)
 
-    def _finish(self, subject: Subject, token: Token, found: Found | None) -> None:
+    def _finish(self, subject: Subject, token: Token, problems: Found | None) -> None:
         if token.cancelled.is_set():
             return
         self._pending.pop(subject.root, None)
         own, before = self._open_in(subject.root), self._found.pop(subject.root, {})
-        if own and found:
-            self._found[subject.root] = found
-        for path in {*before, *(found or ()), *own}:
+        if own and problems:
+            self._found[subject.root] = problems
+        for path in {*before, *(problems or ()), *own}:
             lines, uri = lines_of(path), self._uri(path)
-            diagnostics = [self._diagnostic(each, lines) for each in self._problems(path)]
+            diagnostics = [self._diagnostic(problem, lines) for problem in self._problems(path)]
             self.text_document_publish_diagnostics(
                 types.PublishDiagnosticsParams(uri, diagnostics, self._version(uri))
             )
 
     def _problems(self, path: str) -> list[Problem]:
         """Return the problems of a file, of all checks that found some."""
-        found = (each for files in [*self._found.values()] for each in files.get(path, ()))
-        return list(dict.fromkeys(found))[:MOST]
+        problems = (problem for files in [*self._found.values()] for problem in files.get(path, ()))
+        return list(dict.fromkeys(problems))[:MOST]
 
     def _uri(self, path: str) -> str:
         """Return the address of a file, as the editor writes it where it has it open."""
@@ -209,9 +209,9 @@ class ChartkitServer(LanguageServer):
             file = str(Path(location.file).resolve())
             other = types.Location(self._uri(file), self._range(location, lines_of(file)))
             related.append(types.DiagnosticRelatedInformation(other, text))
-        severity, place = _SEVERITIES[problem.severity], self._range(problem.location, lines)
+        severity, span = _SEVERITIES[problem.severity], self._range(problem.location, lines)
         return types.Diagnostic(
-            place, problem.message, severity, problem.code, source="chartkit",
+            span, problem.message, severity, problem.code, source="chartkit",
             related_information=related or None,
         )  # fmt: skip
 
@@ -225,19 +225,21 @@ class ChartkitServer(LanguageServer):
 
     def _cursor(self, path: Path, position: types.Position) -> Cursor:
         lines = lines_of(str(path))
-        place = self.workspace.position_codec.position_from_client_units(lines, position)
-        return cursor_at(lines, place.line, place.character)
+        at = self.workspace.position_codec.position_from_client_units(lines, position)
+        return cursor_at(lines, at.line, at.character)
 
     def _problems_at(self, path: Path, span: types.Range) -> list[Problem]:
         """Return the problems in the lines of a range, those that begin before it first."""
         lines = lines_of(str(path))
-        places = [(self._range(each.location, lines), each) for each in self._problems(str(path))]
-        inside = [
-            (not place.start <= span.start <= place.end, problem)
-            for place, problem in places
-            if span.start.line <= place.start.line <= span.end.line
+        places = [
+            (self._range(problem.location, lines), problem) for problem in self._problems(str(path))
         ]
-        return [problem for _, problem in sorted(inside, key=lambda each: each[0])]
+        inside = [
+            (not reach.start <= span.start <= reach.end, problem)
+            for reach, problem in places
+            if span.start.line <= reach.start.line <= span.end.line
+        ]
+        return [problem for _, problem in sorted(inside, key=lambda pair: pair[0])]
 
     async def _hover(self, params: types.HoverParams) -> types.Hover | None:
         def answer(path: Path) -> types.Hover | None:
@@ -267,8 +269,8 @@ class ChartkitServer(LanguageServer):
         whole = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
 
         def answer(path: Path) -> list[types.CodeAction]:
-            found = actions(self._problems_at(path, params.range), whole)
-            return [self._action(each) for each in found if creates or not each.creates]
+            offered = actions(self._problems_at(path, params.range), whole)
+            return [self._action(each) for each in offered if creates or not each.creates]
 
         return await self._asked(params.text_document.uri, answer, [])
 

@@ -72,7 +72,7 @@ class Session:
 
     def chart_of(self, path: Path) -> Path | None:
         """Return the outermost chart that a file is a part of; None if there is none."""
-        return next((each for each in reversed([*self._above(path)]) if is_chart(each)), None)
+        return next((folder for folder in reversed([*self._above(path)]) if is_chart(folder)), None)
 
     def shape_of(self, path: Path, cursor: Cursor) -> Shape | None:
         """Return the shape of the document that a place of a file is in."""
@@ -86,18 +86,18 @@ class Session:
         """Return the policies that judge the objects of a file: those of the server's options, of
         the file's project, or of the default profile."""
         root = None if self.named else self.project_of(path)
-        before, known = self._policies.get(root, (None, None))
+        before, policies = self._policies.get(root, (None, None))
         sources = [*map(Path, self.named)]
         if root is not None:
-            charts = known.environment.sources if known and known.environment else ()
+            charts = policies.environment.sources if policies and policies.environment else ()
             own = (root / "charts" / name for name in (POLICIES, ENGINE))
             sources = [root / FILE_NAME, *(charts or own)]
         if before != (made_of := stamp(sources)):
-            self._policies[root] = made_of, self._load(root, known)
+            self._policies[root] = made_of, self._load(root, policies)
         return self._policies[root][1]
 
-    def _load(self, root: Path | None, known: Policies | None) -> Policies:
-        """Load the policies of a project. known: as they were before, which judge where they cannot
+    def _load(self, root: Path | None, before: Policies | None) -> Policies:
+        """Load the policies of a project. before: earlier ones, which judge where they cannot
         be loaded now; without them, the default profile does."""
         try:
             if root is None:
@@ -111,8 +111,8 @@ class Session:
                 policies = Policies(environment.policies(NO_ATTACHMENTS), environment)
             policies.notes = policies.set.diagnostics
         except ChartkitError as error:
-            policies = known or Policies(load_policies([DEFAULT_PROFILE], {}))
-            which = "those before" if known else f"those of {DEFAULT_PROFILE}"
+            policies = before or Policies(load_policies([DEFAULT_PROFILE], {}))
+            which = "those before" if before else f"those of {DEFAULT_PROFILE}"
             where = f"{error.location}: ".removeprefix(f"{root}{os.sep}") if error.location else ""
             message = f"the policies cannot be loaded: {where}{error.message}; {which} judge"
             note = Diagnostic("policies", Severity.NOTE, message, error.location, error.hint)

@@ -119,8 +119,8 @@ def shape_of(types: tuple[str, str]) -> Shape | None:
     known."""
     kind = GroupVersionKind(*parse_api_version(types[0]), types[1])
     name = type_of_kind(kind)
-    own = {(each.group, version.name, each.kind): version.type
-           for each in kinds() for version in each.versions}  # fmt: skip
+    own = {(kind.group, version.name, kind.kind): version.type
+           for kind in kinds() for version in kind.versions}  # fmt: skip
     if name is None and (name := own.get(kind)) is None:
         return None
     return Shape({"$ref": name, "properties": _COMMON})
@@ -129,6 +129,6 @@ def shape_of(types: tuple[str, str]) -> Shape | None:
 def known_types() -> Iterator[tuple[str, str]]:
     """Yield the `apiVersion` and kind of every kind that has a shape."""
     for kind in kinds():
-        yield from ((f"{kind.group}/{each.name}", kind.kind) for each in kind.versions)
+        yield from ((f"{kind.group}/{version.name}", kind.kind) for version in kind.versions)
     for each in known_kinds():
         yield "/".join(filter(None, each[:2])), each.kind

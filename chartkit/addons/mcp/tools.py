@@ -64,7 +64,7 @@ class Tool:
     @cached_property
     def parameters(self) -> Mapping[str, click.Parameter]:
         """The parameters of the command by the names that agents use."""
-        own = {each.name: each for each in self._command.params}
+        own = {param.name: param for param in self._command.params}
         names = (pair.rpartition("=") for pair in self.takes.split())
         return {agents or name: own[name] for agents, _, name in names}
 
@@ -72,7 +72,7 @@ class Tool:
     def description(self) -> str:
         """The purpose of the tool, in its own words and those of the command's help."""
         words = " ".join((self._command.help or "").split())
-        sentences = (each for each in _SENTENCE.split(words) if not _NO_TOOL.search(each))
+        sentences = (text for text in _SENTENCE.split(words) if not _NO_TOOL.search(text))
         return " ".join((self.about, *sentences)).strip()
 
     @property
@@ -80,7 +80,7 @@ class Tool:
         """The JSON Schema of the tool's parameters."""
         texts = {**declared()["parameters"], **self.help}
         own = self.parameters.items()
-        properties = {name: _schema(each, texts.get(name)) for name, each in own}
+        properties = {name: _schema(parameter, texts.get(name)) for name, parameter in own}
         object_type = {"type": "object", "additionalProperties": False}
         return {**object_type, "properties": properties, "required": list(self.needs)}
 
@@ -112,11 +112,11 @@ class Tool:
         for name in given.keys() - self.parameters.keys():
             hint = suggestion(name, self.parameters) or f"it has {', '.join(self.parameters)}"
             raise InputError(f"{self.name} has no parameter '{name}'", hint=hint)
-        found = {name: _texts(name, value) for name, value in given.items()}
+        texts = {name: _texts(name, value) for name, value in given.items()}
         for name in self.needs:
-            if not found.get(name):
+            if not texts.get(name):
                 raise InputError(f"{self.name} needs the parameter '{name}'")
-        return found
+        return texts
 
     def arguments(self, values: Mapping[str, list[str]]) -> list[str]:
         """Return the command line for values of parameters."""
@@ -168,17 +168,17 @@ def _schema(parameter: click.Parameter, text: str | None) -> Schema:
 def _open(schema: Any) -> Any:
     """Return a JSON Schema that takes more members: a later chartkit may add them."""
     if isinstance(schema, list):
-        return [_open(each) for each in schema]
+        return [_open(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: each for key, each in schema.items() if key != "$schema" and each is not False}
-    return {key: _open(each) for key, each in kept.items()}
+    kept = {key: value for key, value in schema.items() if key != "$schema" and value is not False}
+    return {key: _open(value) for key, value in kept.items()}
 
 
 def _texts(name: str, value: Json) -> list[str]:
     """Return a value, or the values of a list, as texts; raise InputError."""
     if isinstance(value, list):
-        return [text for each in value for text in _texts(name, each)]
+        return [text for item in value for text in _texts(name, item)]
     if isinstance(value, dict):
         raise InputError(f"{name} takes text, not an object", hint="write YAML or JSON as text")
     if isinstance(value, bool):

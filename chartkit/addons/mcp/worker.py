@@ -110,7 +110,7 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
     for prefix in (f"{folder}{os.sep}", json.dumps(f"{folder}{os.sep}")[1:-1]):
         out, err = out.replace(prefix, ""), err.replace(prefix, "")
     names = {option: f"`{name}`" for name, each in tool.parameters.items() for option in each.opts}
-    err = _OPTION.sub(lambda found: names.get(found[0], found[0]), err)
+    err = _OPTION.sub(lambda match: names.get(match[0], match[0]), err)
     said = bounded(err, _REMARKS, "remarks", notes, {}).splitlines()
     if tool.output and out:
         document, query = json.loads(out), given.get("query")
@@ -164,17 +164,17 @@ def placed(
 ) -> dict[str, list[str]]:
     """Return the values of parameters with paths that may be read, and texts as files of a folder
     (`objects-1.yaml`); raise InputError."""
-    found = dict(values)
+    answer = dict(values)
     for name in filter(tool.holds_paths, values):
-        found[name] = []
+        answer[name] = []
         for number, value in enumerate(values[name], 1):
             if "\n" not in value and not value.lstrip().startswith("{"):
-                found[name].append(_checked(value, roots))
+                answer[name].append(_checked(value, roots))
                 continue
             file = folder / f"{name}-{number}.yaml"
             file.write_text(value, "utf-8", "surrogatepass", newline="\n")
-            found[name].append(str(file))
-    return found
+            answer[name].append(str(file))
+    return answer
 
 
 def _checked(text: str, roots: Sequence[str]) -> str:
@@ -264,11 +264,11 @@ def _bounded_list(
     value: list[Json], room: int, path: str, notes: list[str], filters: Mapping[str, str]
 ) -> list[Json]:
     kept: list[Json] = []
-    for each in value:
-        room -= len(text_of(each)) + 1
+    for item in value:
+        room -= len(text_of(item)) + 1
         if room < 0:
             break
-        kept.append(each)
+        kept.append(item)
     if value and not kept:
         kept.append(bounded(value[0], room + len(text_of(value[0])), f"{path}[0]", notes, filters))
     if left_out := len(value) - len(kept):

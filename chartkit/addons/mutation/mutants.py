@@ -206,8 +206,8 @@ def _replaced(expr: Expr) -> Iterator[tuple[str, str, Expr]]:
             yield "operator", said, dataclasses.replace(expr, operator=other)
             for at in range(len(expr.terms)):
                 rest = (*expr.terms[:at], *expr.terms[at + 1 :])
-                one = rest[0] if len(rest) == 1 else dataclasses.replace(expr, terms=rest)
-                yield "part left out", f"without {_short(expr.terms[at])}", one
+                remaining = rest[0] if len(rest) == 1 else dataclasses.replace(expr, terms=rest)
+                yield "part left out", f"without {_short(expr.terms[at])}", remaining
         case tree.Unary(operator="!"):
             yield "negation", "", expr.operand
         case tree.Conditional():
@@ -287,12 +287,12 @@ def _texts(value: str, key: str) -> Iterator[tuple[str, str, str]]:
         return
     variables = list(_VARIABLE.finditer(value))
     for variable in variables:
-        for found in _JMESPATH.finditer(variable[0]):
-            number = found[1]
-            new = f"`{int(number) + 1}`" if number else _IN_JMESPATH[found[0]]
-            start = variable.start() + found.start()
-            end = start + len(found[0])
-            said = f"{found[0]} -> {new or repr(new)} in"
+        for match in _JMESPATH.finditer(variable[0]):
+            number = match[1]
+            new = f"`{int(number) + 1}`" if number else _IN_JMESPATH[match[0]]
+            start = variable.start() + match.start()
+            end = start + len(match[0])
+            said = f"{match[0]} -> {new or repr(new)} in"
             said += f" …{value[max(start - _AROUND, 0) : end + _AROUND]}…"
             yield "operator", " ".join(said.split()), value[:start] + new + value[end:]
     if variables or key in ("key", "operator", "jmesPath", "list"):

@@ -91,7 +91,7 @@ def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResu
         policy = read_policy(folder, "", shared)
         # The forms and changes that `mutants.yaml` names.
         file = folder / EQUAL_FILE
-        found: set[tuple[str, str]] = set()
+        pairs: set[tuple[str, str]] = set()
         for document in read_file(file) if file.is_file() else ():
             if not isinstance(document.body, list):
                 raise InputError("must be a list", document.location)
@@ -102,8 +102,8 @@ def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResu
                     raise InputError(
                         "needs form, change and reason, each a text", document.locate(index)
                     )
-                found.add((str(texts[0]), str(texts[1])))
-        equal = frozenset(found)
+                pairs.add((str(texts[0]), str(texts[1])))
+        equal = frozenset(pairs)
     except InputError as error:
         problem = Diagnostic(SURVIVOR, Severity.ERROR, error.message, error.location, error.hint)
         return MutationResult(survivors=(problem,))
@@ -147,13 +147,13 @@ def _mutated(
             ),
             "",
         )
-        place = placed(with_change[0].bodies[key[0]], source).location
+        location = placed(with_change[0].bodies[key[0]], source).location
         survivors.append(
             Diagnostic(
                 SURVIVOR,
                 Severity.WARNING,
                 f"no example shows {path_text(change.path)}: {change.text}",
-                place.within(pointer_of(*change.path)),
+                location.within(pointer_of(*change.path)),
                 f"an object that would: {witness}" if witness else None,
             )
         )
@@ -220,7 +220,7 @@ def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
     """Return objects that differ in one field from an example, each with the difference."""
     given = {id(resource): (resource, world) for case in cases for resource, world in case.objects}
     bodies = [resource.body for resource, _ in given.values()]
-    found = [
+    candidates = [
         (
             f"{resource.location}, {resource.kind} {resource.name}, {said}",
             Resource(body, resource.location),
@@ -231,8 +231,8 @@ def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
             resource.body, [other for other in bodies if other.get("kind") == resource.kind]
         )
     ]
-    random.Random(0).shuffle(found)
-    return found[:_CANDIDATES]
+    random.Random(0).shuffle(candidates)
+    return candidates[:_CANDIDATES]
 
 
 def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]]:

@@ -84,7 +84,7 @@ def _packed(folder: Path) -> ChartArchive:
     helm().check(folder)
     entries = [entry for entry in chart_folder.entries(folder) if not entry.folder]
     files = {entry.name: chart_folder.read(entry.path, entry.name) for entry in entries}
-    files = {name: files[name] for name in sorted(files, key=lambda one: (one != _METADATA, one))}
+    files = {name: files[name] for name in sorted(files, key=lambda key: (key != _METADATA, key))}
     metadata = files[_METADATA].decode("utf-8", "replace")
     name, version = _identity(metadata, folder / _METADATA)
     return ChartArchive(name, version, packed(files, name), metadata)
@@ -107,7 +107,7 @@ def read(path: Path) -> ChartArchive:
 def write(archives: tuple[ChartArchive, ...], folder: Path) -> list[Path]:
     """Write archives and what was signed, all or none; raise InputError."""
     texts = {archive.file: archive.content for archive in archives}
-    texts |= {f"{each.file}.prov": each.provenance for each in archives if each.provenance}
+    texts |= {f"{chart.file}.prov": chart.provenance for chart in archives if chart.provenance}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as files:
@@ -119,14 +119,14 @@ def write(archives: tuple[ChartArchive, ...], folder: Path) -> list[Path]:
     return [folder / archive.file for archive in archives]
 
 
-def _identity(metadata: str, place: Path) -> tuple[str, str]:
-    where = Location(str(place))
+def _identity(metadata: str, folder: Path) -> tuple[str, str]:
+    where = Location(str(folder))
     try:
         body = parse_yaml(metadata)
     except InputError as error:
         raise InputError(f"its Chart.yaml {error.message}", where) from None
-    found = [body.get(key) if isinstance(body, dict) else None for key in ("name", "version")]
-    name, version = (text_of(each) for each in found)
+    values = [body.get(key) if isinstance(body, dict) else None for key in ("name", "version")]
+    name, version = (text_of(value) for value in values)
     if not _NAME.fullmatch(name):
         hint = "letters, digits, and . _ - within"
         raise InputError("its Chart.yaml has no `name` that Helm takes", where, hint)

@@ -83,15 +83,15 @@ def refusals(cluster: Cluster, now: datetime | None = None) -> Refusals:
 
     now: the time; None for the machine's clock.
     """
-    found: list[Refusal] = []
+    refused: list[Refusal] = []
     notes: list[str] = []
     recent = (now or datetime.now(UTC)) - _RECENT
     for read in (_probed, _conditions, lambda asked: _events(asked, recent)):
         try:
-            found += read(cluster)
+            refused += read(cluster)
         except ClusterError as error:
             notes.append(error.message)
-    first = {(each.kind, each.namespace, each.name): each for each in reversed(found)}
+    first = {(hit.kind, hit.namespace, hit.name): hit for hit in reversed(refused)}
     return Refusals(tuple(sorted(first.values())), tuple(dict.fromkeys(notes)))
 
 
@@ -175,19 +175,19 @@ class Diagnosis:
 
     def silent(self, opened: Iterable[Opened]) -> dict[Service, str]:
         """Return why nothing answers for the services of webhooks that were opened."""
-        names = {(each.kind, each.configuration, each.webhook) for each in opened}
+        names = {(hook.kind, hook.configuration, hook.webhook) for hook in opened}
         services = {
             webhook.service
             for webhook in self.webhooks
             if (webhook.kind, webhook.configuration, webhook.name) in names
         }
-        return {each: reason for each, reason in self.unanswered.items() if each in services}
+        return {key: why for key, why in self.unanswered.items() if key in services}
 
     def reason(self, webhook: Webhook) -> str:
         """Return why a webhook refuses everything that it covers, empty where it does not."""
         if webhook.service is not None and webhook.service in self.unanswered:
             return f"{self.unanswered[webhook.service]} for {webhook.service}"
-        message = next((one.message for one in self.refused if one.webhook == webhook.name), "")
+        message = next((hit.message for hit in self.refused if hit.webhook == webhook.name), "")
         # The end of the API server's message says why the call failed.
         return message.rpartition("failed calling webhook")[2].partition(": ")[2]
 
@@ -242,13 +242,13 @@ class Webhook:
     @property
     def is_own(self) -> bool:
         """True if it is asked about Kyverno's own kinds alone."""
-        groups = {str(each) for rule in self.rules for each in list_of(rule.get("apiGroups"))}
+        groups = {str(group) for rule in self.rules for group in list_of(rule.get("apiGroups"))}
         return bool(groups) and groups <= _OWN_GROUPS
 
     @property
     def covers(self) -> str:
         """The resources that it is asked about, the first few of many."""
-        listed = (str(each) for rule in self.rules for each in list_of(rule.get("resources")))
+        listed = (str(kind) for rule in self.rules for kind in list_of(rule.get("resources")))
         return abridged(list(dict.fromkeys(listed)), _SHOWN)
 
 
@@ -330,12 +330,12 @@ def read(file: Path) -> Record:
     cluster = body.get("cluster") if isinstance(body, dict) else None
     if not (isinstance(cluster, str) and isinstance(listed, list)):
         raise InputError("is not a record of opened webhooks", location, _HINT)
-    return Record(cluster, tuple(_opened(each, location) for each in listed))
+    return Record(cluster, tuple(_opened(entry, location) for entry in listed))
 
 
 def _opened(body: Any, location: Location) -> Opened:
-    known = isinstance(body, dict) and set(body) == set(_KEYS)
-    if not known or not all(isinstance(body[key], str) for key in _KEYS):
+    is_complete = isinstance(body, dict) and set(body) == set(_KEYS)
+    if not is_complete or not all(isinstance(body[key], str) for key in _KEYS):
         keys = ", ".join(_KEYS)
         raise InputError(f"each item of `opened` has the texts {keys}", location, _HINT)
     if body["kind"] not in KINDS or body["failurePolicy"] not in (FAIL, IGNORE):
@@ -384,12 +384,12 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
         text = f"is the record of {read(file).cluster}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "name another by --record FILE")
     there = _Configurations(cluster)
-    opened = {_key(each): each for each in before}
-    for each in webhooks:
-        body = there.get(each.kind, each.configuration)
+    opened = {_key(entry): entry for entry in before}
+    for webhook in webhooks:
+        body = there.get(webhook.kind, webhook.configuration)
         if body is not None:
             uid = str(mapping_at(body, "metadata").get("uid") or "")
-            new = Opened(each.kind, each.configuration, uid, each.name, each.policy)
+            new = Opened(webhook.kind, webhook.configuration, uid, webhook.name, webhook.policy)
             if _key(new) not in opened or opened[_key(new)].uid != new.uid:
                 opened[_key(new)] = new
     write(file, Record(cluster.shown, tuple(opened.values())))
@@ -425,9 +425,9 @@ def _state(body: Body | None, opened: Opened) -> str:
     if body is None:
         return "is gone: Kyverno writes its webhooks when it starts"
     policies = [
-        each.get("failurePolicy", FAIL)
-        for each in mappings_at(body, "webhooks")
-        if each.get("name") == opened.webhook
+        webhook.get("failurePolicy", FAIL)
+        for webhook in mappings_at(body, "webhooks")
+        if webhook.get("name") == opened.webhook
     ]
     if not policies:
         return "is gone from its configuration"
@@ -445,10 +445,10 @@ def _write(
         if body is None:
             continue
         webhooks: list[Any] = []
-        for each in list_of(body.get("webhooks")):
-            hook = text_of(mapping_at(each).get("name"))
+        for entry in list_of(body.get("webhooks")):
+            hook = text_of(mapping_at(entry).get("name"))
             policy = wanted.get((kind, name, hook))
-            webhooks.append(each if policy is None else {**each, "failurePolicy": policy})
+            webhooks.append(entry if policy is None else {**entry, "failurePolicy": policy})
             if policy is not None:
                 changed.append(f"{kind} {name}: {hook} is `{policy}`")
         # With its version: a configuration that Kyverno wrote meanwhile is not overwritten.

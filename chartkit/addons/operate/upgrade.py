@@ -104,10 +104,10 @@ def shortest(
         following = list(_following(pair, target, skip_minors, data))
         if not following:
             ends.append(pair)
-        for each in following:
-            if each not in came_from:
-                came_from[each] = pair
-                waiting.append(each)
+        for after in following:
+            if after not in came_from:
+                came_from[after] = pair
+                waiting.append(after)
     # The ends that no other end lies beyond, in order.
     furthest = tuple(
         sorted(
@@ -126,7 +126,7 @@ def shortest(
 
 def _following(pair: Pair, target: Pair, skip_minors: bool, data: ReleaseData) -> Iterator[Pair]:
     """The supported pairs one step on, none beyond the target."""
-    newer = [each for each in matrix(data) if pair.kyverno < each <= target.kyverno]
+    newer = [version for version in matrix(data) if pair.kyverno < version <= target.kyverno]
     # The largest leap first, so that it is the one that is kept among orders of one length.
     for version in reversed(newer) if skip_minors else newer[:1]:
         if (after := Pair(version, pair.kubernetes)).is_supported(data):
@@ -277,9 +277,9 @@ def _notes(plan: Plan, before: Pair, after: Pair) -> Iterator[str]:
 
 def _newest(plan: Plan, version: Version) -> Iterator[tuple[Release, str]]:
     """Return the newest release of a minor version with its Helm chart's, if one is known."""
-    found = compatibility(version, None, plan.data).newest_release
-    if found is not None:
-        yield found
+    release = compatibility(version, None, plan.data).newest_release
+    if release is not None:
+        yield release
 
 
 def _patch(plan: Plan) -> Iterator[str]:
@@ -295,9 +295,9 @@ def _patch(plan: Plan) -> Iterator[str]:
 
 
 def _changes(plan: Plan, before: Pair, after: Pair) -> Iterator[tuple[str, Change]]:
-    for version, found in changes(plan.data).items():
+    for version, changes_of in changes(plan.data).items():
         if before.kyverno < version <= after.kyverno:
-            for change in found:
+            for change in changes_of:
                 yield str(version), change
 
 
@@ -325,7 +325,7 @@ def _announced(plan: Plan) -> list[Announcement]:
     upcoming = list(announced(plan.data).values())
     if plan.target.kyverno == newest and plan.route.exists:
         return upcoming[:1]
-    return [each for each in upcoming if each.version <= plan.target.kyverno]
+    return [note for note in upcoming if note.version <= plan.target.kyverno]
 
 
 def _announced_lines(plan: Plan) -> Iterator[str]:
@@ -345,7 +345,7 @@ def _reasons(plan: Plan) -> Iterator[str]:
         yield f"{plan.target} is not a supported pair: {_range(plan, plan.target)}"
     for pair in plan.route.stuck:
         known = matrix(plan.data)
-        next_kyverno = [each for each in known if pair.kyverno < each <= plan.target.kyverno][:1]
+        next_kyverno = [minor for minor in known if pair.kyverno < minor <= plan.target.kyverno][:1]
         wanted = [
             f"Kyverno {version} ({compatibility(version, None, plan.data).clusters})"
             for version in next_kyverno

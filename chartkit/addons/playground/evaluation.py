@@ -51,7 +51,7 @@ def _evaluate(given: Body, problems: Problems, answer: Body, step: Callable[[int
     problems.add_all([*policies.diagnostics, *policies.remarks])
     objects = objects_of("objects", typed(given, "objects", str))
     old = objects_of("old", typed(given, "old", str))
-    before = {_identity(each): each for each in old}
+    before = {_identity(resource): resource for resource in old}
     requests = _requests(policies, [*objects, *old], given, problems)
     name = typed(given, "operation", str) or "CREATE"
     if name not in ("CREATE", "UPDATE", "DELETE"):
@@ -62,7 +62,7 @@ def _evaluate(given: Body, problems: Problems, answer: Body, step: Callable[[int
         operation=operation if operation is not Operation.CREATE else "",
     )
     complete = requests.completion()
-    judges = [each for each in requests.policies.policies if not each.judges_json]
+    judges = [policy for policy in requests.policies.policies if not policy.judges_json]
     admissions = context.admissions(judges)
     silent: dict[str, RuleDecision] = {}
     left_out, spent = typed(given, "left_out", list), 0.0
@@ -94,8 +94,8 @@ def _evaluate(given: Body, problems: Problems, answer: Body, step: Callable[[int
 
 @lru_cache(maxsize=_KEPT)
 def _compiled(policies: str, exceptions: str) -> PolicySet:
-    found = objects_of("policies", policies)
-    for resource in found:
+    objects = objects_of("policies", policies)
+    for resource in objects:
         if (error := misnamed(resource)) is not None:
             raise error
     excepting = objects_of("exceptions", exceptions)
@@ -103,17 +103,17 @@ def _compiled(policies: str, exceptions: str) -> PolicySet:
         if not is_exception(resource):
             hint = "policies and objects have editors of their own"
             raise InputError(f"{resource.kind} is not a PolicyException", resource.location, hint)
-    return compile_all(found, exceptions_among([*found, *excepting]))
+    return compile_all(objects, exceptions_among([*objects, *excepting]))
 
 
 def _requests(
-    policies: PolicySet, found: Sequence[Resource], given: Body, problems: Problems
+    policies: PolicySet, objects: Sequence[Resource], given: Body, problems: Problems
 ) -> Requests:
     """Return policies with the objects that there are, and what the user says of requests."""
-    groups = tuple(str(each) for each in typed(given, "groups", list))
+    groups = tuple(str(group) for group in typed(given, "groups", list))
     user = User(typed(given, "user", str), groups=groups)
     inputs = UserInputs(user=user if user != User() else None)
-    requests = Requests.of(policies, found, inputs, note=lambda fault: problems.add_all([fault]))
+    requests = Requests.of(policies, objects, inputs, note=lambda fault: problems.add_all([fault]))
     namespaces = dict(requests.namespace_objects)
     for name, labels in typed(given, "namespace_labels", dict).items():
         if isinstance(labels, dict):
@@ -141,8 +141,8 @@ def _note_silent(silent: dict[str, RuleDecision], decisions: Sequence[RuleDecisi
     """Keep for each policy what keeps its rules from objects: the last check that is about more
     than their kind, or a result."""
     for rule in decisions:
-        known = silent.get(rule.policy)
-        if known is None or (known.status is None and not rule.decision.is_of_another_kind):
+        check = silent.get(rule.policy)
+        if check is None or (check.status is None and not rule.decision.is_of_another_kind):
             silent[rule.policy] = rule
 
 
@@ -151,7 +151,7 @@ def _rows(
 ) -> Iterator[Body]:
     left = list(decisions)
     for result in results:
-        rule = next((each for each in left if each.is_about(result)), None)
+        rule = next((decision for decision in left if decision.is_about(result)), None)
         if rule is not None:
             left.remove(rule)
         at = rule.decision.location if rule is not None else None
@@ -196,9 +196,9 @@ def _mutated(resource: Resource, results: Sequence[RuleResult]) -> Iterator[Body
     changed = as_changed(resource, results)
     pairs = [(resource, changed.body)] if changed is not resource else []
     pairs += [
-        (Resource(each.patched_target), each.patched_target)
-        for each in results
-        if each.patched_target
+        (Resource(result.patched_target), result.patched_target)
+        for result in results
+        if result.patched_target
     ]
     for before, after in pairs:
         old = dump_yaml(before.body) if before.body is not after else ""

@@ -66,8 +66,8 @@ def _cel(text: str, data: Json, problems: Problems) -> Body:
     except CelError as error:
         problems.add(str(error), _location(text, explained.offset))
         return {"parts": parts}
-    found = format_type(type_of(value))
-    return {"value": notation(value, lines=True), "type": found, "parts": parts}
+    kind = format_type(type_of(value))
+    return {"value": notation(value, lines=True), "type": kind, "parts": parts}
 
 
 def _cel_rows(part: Part, text: str) -> Iterator[Body]:

@@ -51,9 +51,9 @@ class Problems:
 
     def add_all(self, found: Iterable[Diagnostic]) -> None:
         """Add diagnostics."""
-        for each in found:
-            level = "note" if each.severity is Severity.NOTE else str(each.severity)
-            self.add(each.message, each.location, each.hint, level)
+        for diagnostic in found:
+            level = "note" if diagnostic.severity is Severity.NOTE else str(diagnostic.severity)
+            self.add(diagnostic.message, diagnostic.location, diagnostic.hint, level)
 
 
 def objects_of(name: str, text: str) -> Sequence[Resource]:

@@ -19,8 +19,8 @@ def library(_given: Body) -> Body:
     """Return the policies with objects that fail and objects that pass, and the groups that each is
     shown in."""
     if FILE.is_file():
-        found: Body = json.loads(FILE.read_bytes())
-        return found
+        index: Body = json.loads(FILE.read_bytes())
+        return index
     from chartkit.documents.reader import read_file
 
     guides = read_file(_GUIDES / "index.yaml")[0].body
@@ -68,6 +68,6 @@ def _built_in() -> Iterator[Body]:
             "title": text_of(metadata.body.get("title")),
             "category": text_of(metadata.body.get("category")),
             "summary": text_of(metadata.body.get("description")).partition("\n")[0],
-            "policy": dump_documents(each.body for each in policies),
-            "objects": "---\n".join(read_source(each) for each in examples if each.is_file()),
+            "policy": dump_documents(policy.body for policy in policies),
+            "objects": "---\n".join(read_source(file) for file in examples if file.is_file()),
         }

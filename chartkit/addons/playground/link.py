@@ -27,8 +27,8 @@ def links(address: str) -> Callable[[Body, Resource], str]:
         if id(policy) not in policies:
             policies[id(policy)] = _text(policy)
         policy_text, text = policies[id(policy)], _text(resource.body)
-        found = f"{page}#{fragment(policy_text, text)}" if policy_text and text else ""
-        return found if len(found) <= _MOST else ""
+        url = f"{page}#{fragment(policy_text, text)}" if policy_text and text else ""
+        return url if len(url) <= _MOST else ""
 
     return link
 

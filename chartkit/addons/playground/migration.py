@@ -43,16 +43,16 @@ def migrate(given: Body) -> Body:
         "problems": problems.found,
     }
     try:
-        found, text, refused = _migrated(typed(given, "policy", str))
+        objects, text, refused = _migrated(typed(given, "policy", str))
     except ChartkitError as error:
         problems.add_error(error)
         return answer
     problems.add_all(refused)
-    if found:
+    if objects:
         answer["text"] = text
-        answer["verdict"] = _verdict(found)
-        answer["counterexamples"] = [row for each in found for row in _counterexamples(each)]
-        answer["notes"] = [row for each in found for row in _notes(each)]
+        answer["verdict"] = _verdict(objects)
+        answer["counterexamples"] = [row for piece in objects for row in _counterexamples(piece)]
+        answer["notes"] = [row for piece in objects for row in _notes(piece)]
     return answer
 
 
@@ -63,31 +63,31 @@ def _migrated(text: str) -> tuple[tuple[MigratedObject, ...], str, tuple[Any, ..
     if count > _MOST_POLICIES:
         hint = "chartkit migrate policies takes any number"
         raise InputError(f"has more than {_MOST_POLICIES} policies of kyverno.io", None, hint)
-    found = converted(inventory, seconds=_SECONDS / count if count > 1 else None)
+    objects = converted(inventory, seconds=_SECONDS / count if count > 1 else None)
     # The new form is shown where the proof does not hold as well: with what tells both apart.
-    shown = [replace(each, allowed="shown with its proof") for each in found]
+    shown = [replace(old, allowed="shown with its proof") for old in objects]
     text = Migration(inventory, shown).text
-    return tuple(found), text, tuple(inventory.findings)
+    return tuple(objects), text, tuple(inventory.findings)
 
 
-def _verdict(found: tuple[MigratedObject, ...]) -> Body:
-    proofs = [each.proof for each in found if each.proof is not None]
+def _verdict(objects: tuple[MigratedObject, ...]) -> Body:
+    proofs = [old.proof for old in objects if old.proof is not None]
     requests = sum(proof.requests for proof in proofs)
-    if not any(each.conversion and each.conversion.documents for each in found):
+    if not any(old.conversion and old.conversion.documents for old in objects):
         text = "no rule has a form that says the same"
         return {"state": "none", "text": text, "requests": requests}
     state = verdict(proofs)
     differing = counted(sum(len(proof.faults) for proof in proofs), "request")
     text = _TEXTS.get(state, f"both forms differ in {differing}")
-    left = sum(bool(outcome.reason) for each in found for outcome in each.outcomes)
+    left = sum(bool(outcome.reason) for old in objects for outcome in old.outcomes)
     if state is Verdict.EQUAL and left:
         text += f"; {counted(left, 'rule')} left as before"
     return {"state": state, "text": text, "requests": requests}
 
 
-def _counterexamples(each: MigratedObject) -> Iterator[Body]:
-    found = () if each.proof is None else each.proof.faults
-    for difference, shown in zip(found, each.counterexamples, strict=True):
+def _counterexamples(migrated: MigratedObject) -> Iterator[Body]:
+    faults = () if migrated.proof is None else migrated.proof.faults
+    for difference, shown in zip(faults, migrated.counterexamples, strict=True):
         yield {
             "text": shown.difference,
             "request": dump_yaml(shown.request),
@@ -96,11 +96,11 @@ def _counterexamples(each: MigratedObject) -> Iterator[Body]:
         }
 
 
-def _notes(each: MigratedObject) -> Iterator[Body]:
-    outcomes = each.outcomes if each.conversion is None else each.conversion.outcomes
+def _notes(migrated: MigratedObject) -> Iterator[Body]:
+    outcomes = migrated.outcomes if migrated.conversion is None else migrated.conversion.outcomes
     for outcome in outcomes:
         reason = (f"stays as it is: {outcome.reason}",) if outcome.reason else ()
         for text in (*reason, *outcome.changes, *outcome.remarks):
-            yield {"rule": outcome.rule or each.legacy.resource.name, "text": text}
-    for text in each.needs:
+            yield {"rule": outcome.rule or migrated.legacy.resource.name, "text": text}
+    for text in migrated.needs:
         yield {"rule": "", "text": text}

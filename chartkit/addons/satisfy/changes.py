@@ -51,13 +51,13 @@ def repairs(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> S
     The engine confirms them: parts of a policy that are not understood say nothing here.
     """
     wants = [want for want in wants_of(policy, resource) if want.rule == result.rule]
-    found = [repair for want in wants for repair in _of_want(resource, want)]
-    unique = {tuple((each.pointer, repr(each.value)) for each in one): one for one in found}
+    ways = [repair for want in wants for repair in _of_want(resource, want)]
+    unique = {tuple((change.pointer, repr(change.value)) for change in way): way for way in ways}
     return sorted(unique.values(), key=_cost)
 
 
 def _cost(repair: Repair) -> tuple[int, int]:
-    return sum(not each.certain for each in repair), len(repair)
+    return sum(not change.certain for change in repair), len(repair)
 
 
 def _of_want(resource: Resource, want: Want) -> Iterator[Repair]:
@@ -96,7 +96,7 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
             value,
             assignment.is_certain
             and not (value is MISSING and isinstance(value_at(body, path), dict | list)),
-            "; ".join(dict.fromkeys(each.test.wants for each in assignment.atoms)),
+            "; ".join(dict.fromkeys(atom.test.wants for atom in assignment.atoms)),
             source.policy,
             source.rule,
             location_of(policy, source),
@@ -105,8 +105,8 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
 
 def _has_below(path: FieldPath, solution: Solution) -> bool:
     return any(
-        other[: len(path)] == path != other and each.value is not MISSING
-        for other, each in solution.items()
+        other[: len(path)] == path != other and assignment.value is not MISSING
+        for other, assignment in solution.items()
     )
 
 
@@ -121,4 +121,4 @@ def _whole(body: Json, path: FieldPath) -> FieldPath:
 
 
 def _deciding(atoms: Sequence[Atom], current: Json) -> Atom:
-    return next((each for each in atoms if not each.test.holds(current)), atoms[0])
+    return next((atom for atom in atoms if not atom.test.holds(current)), atoms[0])

@@ -81,10 +81,10 @@ def witness(
         options.policies.require_none_named()
         environment = project_environment(path, env)
     requests = load_requests(options, sys.stdin, notes, environment, needs_objects=False)
-    is_refused = any(each.severity is Severity.ERROR for each in requests.policies.diagnostics)
+    is_refused = any(note.severity is Severity.ERROR for note in requests.policies.diagnostics)
     if is_refused and not requests.policies.policies:
         objects = []
-    found = [find(requests, each, seconds) for each in objects]
-    show(report(found), output)
-    failed = any(each.witness is None for each in found)
+    ends = [find(requests, resource, seconds) for resource in objects]
+    show(report(ends), output)
+    failed = any(end.witness is None for end in ends)
     raise SystemExit(notes.exit_code(failed or is_refused))

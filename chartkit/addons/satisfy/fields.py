@@ -51,18 +51,18 @@ _SIZES: Final = frozenset(("int", "double", "quantity"))
 @lru_cache(maxsize=16_384)
 def type_at(kind: GroupVersionKind, path: FieldPath) -> str | None:
     """Return the type of a field as the table of kinds writes it; None for an unknown one."""
-    found = type_of_kind(kind)
+    type_ = type_of_kind(kind)
     for step in path:
-        if found is None:
+        if type_ is None:
             return None
-        if found.startswith(LIST) and isinstance(step, int):
-            found = found.removeprefix(LIST)
-        elif found.startswith(MAP) and isinstance(step, str):
-            found = found.removeprefix(MAP)
+        if type_.startswith(LIST) and isinstance(step, int):
+            type_ = type_.removeprefix(LIST)
+        elif type_.startswith(MAP) and isinstance(step, str):
+            type_ = type_.removeprefix(MAP)
         else:
-            field = fields_of(found).get(str(step))
-            found = None if field is None else field.type
-    return found
+            field = fields_of(type_).get(str(step))
+            type_ = None if field is None else field.type
+    return type_
 
 
 @lru_cache(maxsize=16_384)
@@ -130,8 +130,8 @@ def completed(kind: GroupVersionKind, body: Body, before: Body) -> Body:
     name = type_of_kind(kind)
     if name is None:
         return body
-    found: Body = _filled(name, body, before)
-    return found
+    whole: Body = _filled(name, body, before)
+    return whole
 
 
 def _filled(name: str, value: Json, before: Json) -> Json:
@@ -146,13 +146,13 @@ def _filled(name: str, value: Json, before: Json) -> Json:
         ]
     if not isinstance(value, dict) or name.startswith((LIST, MAP)):
         return value
-    known = before if isinstance(before, dict) else None
+    old = before if isinstance(before, dict) else None
     types = fields_of(name)
     filled = {
-        key: _filled(types[key].type, member, (known or {}).get(key)) if key in types else member
+        key: _filled(types[key].type, member, (old or {}).get(key)) if key in types else member
         for key, member in value.items()
     }
-    if known is None:
+    if old is None:
         for key, field in types.items():
             if field.required and key not in filled:
                 filled[key] = _OBJECTS.get(name, {}).get(key) or _sample(key, field.type)
@@ -171,15 +171,15 @@ def _sample(key: str, name: str) -> Json:
 def skeletons() -> Mapping[str, Body]:
     """Return the skeletons by kind."""
     (document,) = read_file(Path(__file__).with_name("skeletons.yaml"))
-    found: Mapping[str, Body] = document.body
-    return found
+    bodies: Mapping[str, Body] = document.body
+    return bodies
 
 
 def skeleton(kind: str) -> Resource:
     """Return the skeleton of a kind; raise InputError for one that has none."""
     body = skeletons().get(kind)
     if body is None:
-        known = ", ".join(skeletons())
-        hint = suggestion(kind, skeletons()) or f"--from FILE names an object of it; known: {known}"
+        kinds = ", ".join(skeletons())
+        hint = suggestion(kind, skeletons()) or f"--from FILE names an object of it; known: {kinds}"
         raise InputError(f"there is no smallest object of kind '{kind}'", hint=hint)
     return Resource(body, Location(f"<{kind}>"))

@@ -210,17 +210,17 @@ def truth(formula: Formula, body: Json, scope: Scope) -> bool | None:
             listed = value_at(body, path)
             count = len(listed) if isinstance(listed, list) else 0
             inner = ({**scope, formula.variable: (*path, index)} for index in range(count))
-            return _joined((truth(formula.part, body, each) for each in inner), wanted)
+            return _joined((truth(formula.part, body, inside) for inside in inner), wanted)
         case Unknown():
             return None
 
 
 def _joined(truths: Iterator[bool | None], decisive: bool) -> bool | None:
     is_open = False
-    for each in truths:
-        if each is decisive:
+    for value in truths:
+        if value is decisive:
             return decisive
-        is_open = is_open or each is None
+        is_open = is_open or value is None
     return None if is_open else not decisive
 
 

@@ -94,36 +94,36 @@ class Search:
 
     def run(self) -> Witness | NotDecided:
         """Return a witness, or what is in the way."""
-        found = self.find(self.skeleton.body)
-        if isinstance(found, NotDecided) and not found.is_refuted:
-            found = self._tried(found)
-        return found if isinstance(found, NotDecided) else self.minimal(found)
+        end = self.find(self.skeleton.body)
+        if isinstance(end, NotDecided) and not end.is_refuted:
+            end = self._tried(end)
+        return end if isinstance(end, NotDecided) else self.minimal(end)
 
     def find(self, body: Body) -> Body | NotDecided:
         """Return an object that passes, made of another one with as few changes as the search
         sees."""
         active: dict[RuleKey, Want] = {}
-        found = body
+        tried = body
         failing = self.failing(body)
         for _ in range(_MOST_ROUNDS):
             if not failing:
                 return body
-            known = {key: self._wants[key] for key in failing if key in self._wants}
-            if known.keys() <= active.keys():
-                return NotDecided(tuple(failing.values()), tuple(active.values()), found)
-            active |= known
+            wants = {key: self._wants[key] for key in failing if key in self._wants}
+            if wants.keys() <= active.keys():
+                return NotDecided(tuple(failing.values()), tuple(active.values()), tried)
+            active |= wants
             way = self._way(body, active)
             if isinstance(way, NotDecided):
                 return way
-            found, failing = way
+            tried, failing = way
             if not failing:
-                return found
-        return NotDecided(tuple(failing.values()), tuple(active.values()), found)
+                return tried
+        return NotDecided(tuple(failing.values()), tuple(active.values()), tried)
 
     def _tried(self, ended: NotDecided) -> Body | NotDecided:
         """Return an object that passes, with values of their types in the fields that results
         name: a way for rules whose text is not understood."""
-        body, failing = ended.body, {key_of(each): each for each in ended.left}
+        body, failing = ended.body, {key_of(result): result for result in ended.left}
         while failing and time.monotonic() < self._deadline:
             for changed in self._with_fields(body, failing.values()):
                 left = self.failing(changed)
@@ -136,7 +136,7 @@ class Search:
 
     def _with_fields(self, body: Body, results: Iterable[RuleResult]) -> Iterator[Body]:
         kind = kind_of(self.skeleton)
-        for pointer in dict.fromkeys(chain.from_iterable(each.fields for each in results)):
+        for pointer in dict.fromkeys(chain.from_iterable(result.fields for result in results)):
             path = tuple(map(path_step, pointer_steps(pointer)))
             is_identity = path[0] in _IDENTITY or path[:2] in _NAMES
             test = None if is_identity else type_test(kind, path)
@@ -190,7 +190,7 @@ class Search:
             smaller = _without(skeleton, body, path)
             if smaller is not None:
                 reasons[path] = tuple(self._reasons(path, self.failing(smaller)))
-        return Witness(body, {path: found for path, found in reasons.items() if found})
+        return Witness(body, {path: kept for path, kept in reasons.items() if kept})
 
     def _is_whole(self, body: Body) -> bool:
         """Report whether nothing is left out that an API server asks for."""
@@ -210,8 +210,8 @@ def _is_closer(left: Mapping[RuleKey, RuleResult], before: Mapping[RuleKey, Rule
     """Report whether fewer rules fail than before, or the same ones over fewer fields."""
     if not left.keys() <= before.keys():
         return False
-    fields = sum(len(each.fields) for each in left.values())
-    return (len(left), fields) < (len(before), sum(len(each.fields) for each in before.values()))
+    fields = sum(len(result.fields) for result in left.values())
+    return (len(left), fields) < (len(before), sum(len(old.fields) for old in before.values()))
 
 
 def place_of(want: Want, path: FieldPath) -> Location:
@@ -221,9 +221,9 @@ def place_of(want: Want, path: FieldPath) -> Location:
     for atom in atoms(want.passes):
         steps = [step for step in atom.place.steps if isinstance(step, str)]
         ends = [steps[:end] for end in range(len(steps), 0, -1)]
-        found = next((end for end in ends if names[-len(end) :] == end), [])
-        if len(found) > length:
-            best, length = atom.source, len(found)
+        tail = next((end for end in ends if names[-len(end) :] == end), [])
+        if len(tail) > length:
+            best, length = atom.source, len(tail)
     return location_of(want.compiled, best)
 
 

@@ -157,12 +157,12 @@ class Solver:
     def _rank(self, part: Formula, scope: Scope) -> tuple[bool, int, bool]:
         """Return the rank of a way of a choice: a field that few manifests have comes last, and a
         test that takes the usual value of its field first."""
-        found, is_other = self._truth(part, scope), False
+        is_met, is_other = self._truth(part, scope), False
         if isinstance(part, Atom) and self._kind is not None:
             typed = type_test(self._kind, resolved(part.place, scope))
             usual = () if typed is None else typed.usual
             is_other = bool(usual) and not any(map(part.test.holds, usual))
-        return not found and is_unusual(part), _RANKS[found], is_other
+        return not is_met and is_unusual(part), _RANKS[is_met], is_other
 
     def _branches(
         self, formula: Formula, scope: Scope, state: _State
@@ -177,8 +177,8 @@ class Solver:
         count = self._length(path, state)
         inner = [{**scope, formula.variable: (*path, index)} for index in range(count + 1)]
         ranked_scopes = sorted(inner[:-1], key=lambda each: _RANKS[self._truth(formula.part, each)])
-        for each in ranked_scopes:
-            yield [(formula.part, each)], state
+        for inside in ranked_scopes:
+            yield [(formula.part, inside)], state
         grown = state.copy()
         grown.lengths[path] = count + 1
         added = [
@@ -234,7 +234,7 @@ class Solver:
         return [*(atom.test for atom in atoms), *((typed,) if typed is not None else ())]
 
     def _assigned(self, state: _State) -> Iterator[Solution]:
-        found: dict[FieldPath, Assignment] = {}
+        assigned: dict[FieldPath, Assignment] = {}
         for path, atoms in state.wants.items():
             current = value_at(self._body, path)
             try:
@@ -244,11 +244,11 @@ class Solver:
                 return
             if meeting is None:
                 return
-            found[path] = Assignment(meeting.value, meeting.is_certain, atoms)
-        gone = {path for path, each in found.items() if each.value is MISSING}
+            assigned[path] = Assignment(meeting.value, meeting.is_certain, atoms)
+        gone = {path for path, assignment in assigned.items() if assignment.value is MISSING}
         yield {
-            path: each
-            for path, each in found.items()
+            path: assignment
+            for path, assignment in assigned.items()
             if not any(path[:depth] in gone for depth in range(1, len(path)))
         }
 

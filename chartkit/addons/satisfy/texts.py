@@ -53,7 +53,7 @@ class Language:
 def one_of_wildcards(patterns: Iterable[str], wanted: bool = True) -> Language:
     """Return the language of the texts that one of some wildcards takes."""
     choices = "|".join(
-        regular_expression(each).removeprefix("(?s)^").removesuffix("$") for each in patterns
+        regular_expression(pattern).removeprefix("(?s)^").removesuffix("$") for pattern in patterns
     )
     return Language(f"(?s)^({choices})$", True, wanted)
 
@@ -85,17 +85,17 @@ class _Automaton:
         return frozenset(reached)
 
     def after(self, states: frozenset[int], character: int) -> frozenset[int]:
-        found = self.known.get((states, character))
-        if found is None:
-            found = self.closure(
+        states_after = self.known.get((states, character))
+        if states_after is None:
+            states_after = self.closure(
                 target
                 for state in states
                 for ranges, target in self.steps[state]
                 if any(low <= character <= high for low, high in ranges)
             )
             if len(self.known) < _MOST_KNOWN:
-                self.known[states, character] = found
-        return found
+                self.known[states, character] = states_after
+        return states_after
 
 
 class _Reader:
@@ -192,19 +192,19 @@ class _Reader:
         sign = self.peek()
         if sign and sign in "*+?":
             self.take()
-            found: tuple[int, int | None] = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
+            bounds: tuple[int, int | None] = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
         elif sign == "{":
             end = self.text.find("}", self.at)
             low, comma, high = self.text[self.at + 1 : end].partition(",")
             if not low.isdecimal() or (high and not high.isdecimal()) or len(low + high) > 6:
                 raise UnreadableError
             self.at = end + 1
-            found = (int(low), int(high) if high else None if comma else int(low))
+            bounds = (int(low), int(high) if high else None if comma else int(low))
         else:
             return 1, 1
         if self.peek() == "?":
             self.take()
-        return found
+        return bounds
 
     def atom(self, start: int) -> int:
         character = self.take()
@@ -261,15 +261,15 @@ class _Reader:
 
 
 def _others(ranges: Ranges) -> Ranges:
-    found: list[tuple[int, int]] = []
+    gaps: list[tuple[int, int]] = []
     after = 0
     for low, high in sorted(ranges):
         if low > after:
-            found.append((after, low - 1))
+            gaps.append((after, low - 1))
         after = max(after, high + 1)
     if after <= _LAST:
-        found.append((after, _LAST))
-    return tuple(found)
+        gaps.append((after, _LAST))
+    return tuple(gaps)
 
 
 @lru_cache(maxsize=1024)
@@ -304,10 +304,10 @@ def shortest(languages: Sequence[Language]) -> str | None:
 
     Raises TooLargeError where that is not found within a bounded number of states.
     """
-    found = _shortest(tuple(dict.fromkeys(languages)))
-    if isinstance(found, TooLargeError):
-        raise found
-    return found
+    text = _shortest(tuple(dict.fromkeys(languages)))
+    if isinstance(text, TooLargeError):
+        raise text
+    return text
 
 
 @lru_cache(maxsize=1024)
@@ -357,10 +357,10 @@ def _alphabet(automata: Sequence[_Automaton]) -> list[int]:
                 for low, high in ranges:
                     cuts |= {low, high + 1}
     starts = sorted(cut for cut in cuts if cut <= _LAST)
-    found = []
+    characters = []
     for low, end in zip(starts, [*starts[1:], _LAST + 1], strict=True):
-        nice = next((ord(each) for each in _NICE if low <= ord(each) < end), None)
+        nice = next((ord(letter) for letter in _NICE if low <= ord(letter) < end), None)
         printable = next((code for code in range(max(low, 33), min(end, 127))), low)
-        found.append(printable if nice is None else nice)
-    order = {ord(each): number for number, each in enumerate(_NICE)}
-    return sorted(found, key=lambda code: (order.get(code, 99), not 33 <= code < 127, code))
+        characters.append(printable if nice is None else nice)
+    order = {ord(letter): number for number, letter in enumerate(_NICE)}
+    return sorted(characters, key=lambda code: (order.get(code, 99), not 33 <= code < 127, code))

@@ -90,8 +90,8 @@ class Test:
 
 def opposite_words(wants: str) -> str:
     """Return the words for what a test refuses, given those for what it takes."""
-    for one, other in _OPPOSITES:
-        for words, opposite in ((one, other), (other, one)):
+    for first, second in _OPPOSITES:
+        for words, opposite in ((first, second), (second, first)):
             if wants == words or (words.endswith(" ") and wants.startswith(words)):
                 return opposite + wants.removeprefix(words)
     return wants.removeprefix("not ") if wants.startswith("not ") else f"not {wants}"
@@ -106,7 +106,7 @@ def negated(test: Test, wants: str = "") -> Test:
     languages = test.languages
     if languages is not None:
         languages = (
-            tuple(replace(each, wanted=not each.wanted) for each in languages)
+            tuple(replace(language, wanted=not language.wanted) for language in languages)
             if len(languages) == 1
             else None
         )
@@ -218,7 +218,7 @@ def _is_left(value: Json, tests: Sequence[Test], closed: Test | None) -> bool:
         return True
     if closed is None:
         return False
-    return all(same(each, value) for each in closed.offers if _passes(each, tests))
+    return all(same(offer, value) for offer in closed.offers if _passes(offer, tests))
 
 
 def _passes(value: Json, tests: Iterable[Test]) -> bool:
@@ -277,8 +277,8 @@ def size_of(text: Json, order: str) -> Fraction | None:
     """Return a size as a number: of a quantity, or of a duration in nanoseconds."""
     shown = str(text) if isinstance(text, str | int | float) else ""
     if order == "duration":
-        found = duration_or_none(shown)
-        return None if found is None else Fraction(found)
+        duration = duration_or_none(shown)
+        return None if duration is None else Fraction(duration)
     amount = quantity_or_none(shown)
     if amount is None or abs(amount.exponent) > _LARGEST_EXPONENT:
         return None
@@ -288,15 +288,15 @@ def size_of(text: Json, order: str) -> Fraction | None:
 def sizes_around(points: Iterable[str], order: str) -> Iterator[Json]:
     """Yield a size at, between, below and beyond some points: what comparisons with them can tell
     apart. Whole numbers come as numbers and as texts."""
-    known: dict[Fraction, str] = {}
+    points_by_size: dict[Fraction, str] = {}
     for point in points:
         size = size_of(point, order)
         if size is not None:
-            known.setdefault(size, point)
-    if not known:
+            points_by_size.setdefault(size, point)
+    if not points_by_size:
         return
     is_duration = order == "duration"
-    sizes = sorted(known)
+    sizes = sorted(points_by_size)
     between = [(low + high) / 2 for low, high in pairwise(sizes)]
     beyond = [sizes[-1] + 1_000_000_000 if is_duration else sizes[-1] * 2 + 1]
     below = [sizes[0] / 2] if sizes[0] > 0 else [sizes[0] - 1]
@@ -305,7 +305,7 @@ def sizes_around(points: Iterable[str], order: str) -> Iterator[Json]:
     for size in [*sizes, *beyond, *between, *whole, *below]:
         if size.denominator == 1 and not is_duration:
             yield int(size)
-        yield known.get(size) or _written(size, is_duration)
+        yield points_by_size.get(size) or _written(size, is_duration)
 
 
 def _written(size: Fraction, is_duration: bool) -> str:

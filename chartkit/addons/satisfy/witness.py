@@ -60,10 +60,10 @@ class Starts:
         """Return the objects; raise InputError."""
         if self.file is None:
             return [skeleton(kind) for kind in dict.fromkeys(self.kinds)]
-        found = read_inputs((str(self.file),), StringIO(), note)
-        if not found:
+        objects = read_inputs((str(self.file),), StringIO(), note)
+        if not objects:
             raise InputError("holds no object", Location(str(self.file)))
-        return found
+        return objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,32 +122,32 @@ def _without(start: Resource, ended: NotDecided, unasked: tuple[RuleResult, ...]
     """Return the end of a search that found nothing, with the conflicts that explain it."""
     policies = list({id(want.compiled): want.compiled for want in ended.wants}.values())
     kinds = (start.kind, "Pod")
-    found = [
-        each
-        for each in conflicts(together(policies))
-        if isinstance(each, Conflict) and each.kind in kinds
+    in_the_way = [
+        conflict
+        for conflict in conflicts(together(policies))
+        if isinstance(conflict, Conflict) and conflict.kind in kinds
     ]
-    return Found(start, None, tuple(found), ended.left, unasked)
+    return Found(start, None, tuple(in_the_way), ended.left, unasked)
 
 
 def report(found: Sequence[Found]) -> CommandReport:
     """Return the ends of searches for every format; its findings are what is in the way."""
     return CommandReport(
         text=lambda _width: _text(found),
-        value=lambda: {"witnesses": [_entry(each) for each in found]},
+        value=lambda: {"witnesses": [_entry(end) for end in found]},
         rows="witnesses",
         findings=lambda: _findings(found),
     )
 
 
 def _text(found: Sequence[Found]) -> Iterator[Block]:
-    for each in found:
-        if each.witness is not None:
-            yield Code(["---", *_commented(each.witness)])
+    for end in found:
+        if end.witness is not None:
+            yield Code(["---", *_commented(end.witness)])
         else:
-            yield Code([f"# {line}" for line in _obstacles(each)])
-        if each.unasked:
-            rules = ", ".join(dict.fromkeys(map(_rule, each.unasked)))
+            yield Code([f"# {line}" for line in _obstacles(end)])
+        if end.unasked:
+            rules = ", ".join(dict.fromkeys(map(_rule, end.unasked)))
             yield Code([f"# not checked, because they look up other objects: {shown(rules)}"])
 
 
@@ -168,7 +168,7 @@ def _commented(witness: Witness) -> Iterator[str]:
 
 def _closest(reasons: Mapping[FieldPath, tuple[Reason, ...]]) -> dict[FieldPath, list[Reason]]:
     """Return the reasons of each field that are not those of a field below it."""
-    found: dict[FieldPath, list[Reason]] = {}
+    closest: dict[FieldPath, list[Reason]] = {}
     for path, given in reasons.items():
         below = {
             _name(reason)
@@ -176,8 +176,8 @@ def _closest(reasons: Mapping[FieldPath, tuple[Reason, ...]]) -> dict[FieldPath,
             if other[: len(path)] == path != other
             for reason in others
         }
-        found[path] = [reason for reason in given if _name(reason) not in below]
-    return found
+        closest[path] = [reason for reason in given if _name(reason) not in below]
+    return closest
 
 
 def _name(reason: Reason) -> str:
@@ -190,27 +190,27 @@ def _rule(result: RuleResult) -> str:
     return f"{result.policy}/{result.rule}" if result.rule else result.policy
 
 
-def _obstacles(found: Found) -> Iterator[str]:
-    kind = shown(found.start.kind)
-    for conflict in found.conflicts:
+def _obstacles(end: Found) -> Iterator[str]:
+    kind = shown(end.start.kind)
+    for conflict in end.conflicts:
         yield f"no {conflict.kind} passes all of these rules:"
         for want in conflict.wants:
             yield f"  {shown(want.policy)}/{shown(want.rule)}  {want.location}"
-    if not found.conflicts:
+    if not end.conflicts:
         yield f"{kind}: no object was found, but none is ruled out: not decided"
-        for result in found.left:
+        for result in end.left:
             message = shown(" ".join(result.message.split()))
             yield f"  {shown(_rule(result))}: {message}"
 
 
-def _entry(found: Found) -> Body:
-    witness = found.witness
+def _entry(end: Found) -> Body:
+    witness = end.witness
     reasons = _closest(witness.reasons) if witness is not None else {}
     return {
-        "kind": found.start.kind,
+        "kind": end.start.kind,
         "object": None if witness is None else witness.body,
         "wants": [
-            {"pointer": pointer_of(*path), "rules": [_reason(each) for each in given]}
+            {"pointer": pointer_of(*path), "rules": [_reason(reason) for reason in given]}
             for path, given in reasons.items()
             if given
         ],
@@ -222,10 +222,10 @@ def _entry(found: Found) -> Body:
                     for want in conflict.wants
                 ],
             }
-            for conflict in found.conflicts
+            for conflict in end.conflicts
         ],
-        "notDecided": [_left(result) for result in found.left],
-        "notAsked": [_left(result) for result in found.unasked],
+        "notDecided": [_left(result) for result in end.left],
+        "notAsked": [_left(result) for result in end.unasked],
     }
 
 
@@ -238,16 +238,16 @@ def _left(result: RuleResult) -> Body:
 
 
 def _findings(found: Sequence[Found]) -> Iterator[Finding]:
-    for each in found:
-        if each.witness is not None:
+    for end in found:
+        if end.witness is not None:
             continue
-        for conflict in each.conflicts:
+        for conflict in end.conflicts:
             rules = ", ".join(f"{want.policy}/{want.rule}" for want in conflict.wants)
             message = f"no {conflict.kind} passes all of {counted(len(conflict.wants), 'rule')}"
             location = conflict.wants[0].location
             text = f"{message}: {rules}"
             yield diagnostic_finding(Diagnostic(CONFLICT, Severity.ERROR, text, location))
-        if not each.conflicts:
-            text = f"{each.start.kind}: no object was found, but none is ruled out: not decided"
-            finding = Diagnostic(_UNDECIDED, Severity.WARNING, text, each.start.location)
+        if not end.conflicts:
+            text = f"{end.start.kind}: no object was found, but none is ruled out: not decided"
+            finding = Diagnostic(_UNDECIDED, Severity.WARNING, text, end.start.location)
             yield diagnostic_finding(finding)

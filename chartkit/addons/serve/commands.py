@@ -259,8 +259,8 @@ def estimate(
             options = replace(options, inputs=inputs)
     live = ClusterSource(context, namespace=options.inputs.only_namespace) if cluster else None
     with open_input(options, live, environment, nodes, sys.stdin, notes) as (given, unread):
-        found = estimated(given)
-    show(report(found), output)
+        load = estimated(given)
+    show(report(load), output)
     for line in unread:
         click.echo(line, err=True)
     raise SystemExit(notes.exit_code(bool(unread or given.policies.diagnostics)))

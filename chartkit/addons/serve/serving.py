@@ -318,7 +318,7 @@ class FileSource:
         named = (*inputs.paths, *policies.named_policies, *inputs.crds, *given)
         own = environment.sources if environment is not None else ()
         self._roots = (
-            *(Path(each) for each in named if not is_remote(each)),
+            *(Path(name) for name in named if not is_remote(name)),
             *filter(None, (user.userinfo, user.context_file)),
             *own,
         )
@@ -340,10 +340,10 @@ class FileSource:
 
     def changed(self) -> bool:
         """Report whether a file is new, gone or another than when they were last looked at."""
-        found = dict(_signature(self._roots))
-        if found == self._seen:
+        signature = dict(_signature(self._roots))
+        if signature == self._seen:
             return False
-        self._seen = found
+        self._seen = signature
         return True
 
     def close(self) -> None:
@@ -432,7 +432,7 @@ class ClusterPolicies:
 
 def _watched(discovery: Discovery) -> Iterator[ApiResource]:
     """Yield the resources whose objects decide verdicts, each in one version."""
-    known: set[tuple[str, str]] = set()
+    chosen: set[tuple[str, str]] = set()
     for served_kind in discovery.all:
         group, _, kind = served_kind.kind
         resource = Resource(sample(served_kind))
@@ -444,8 +444,8 @@ def _watched(discovery: Discovery) -> Iterator[ApiResource]:
             or is_role_binding(resource)
             or served_kind.kind == NAMESPACES.kind
         )
-        if decides and (group, kind) not in known:
-            known.add((group, kind))
+        if decides and (group, kind) not in chosen:
+            chosen.add((group, kind))
             yield served_kind
 
 

@@ -72,9 +72,9 @@ def read_strict(content: bytes | str) -> tuple[Body, bool]:
 
     def made(pairs: Sequence[tuple[str, Json]]) -> Body:
         nonlocal repeated
-        found = _object(pairs)
-        repeated = repeated or isinstance(found, Repeated)
-        return found
+        body = _object(pairs)
+        repeated = repeated or isinstance(body, Repeated)
+        return body
 
     return _read(content, made), not repeated
 

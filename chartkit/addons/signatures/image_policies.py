@@ -105,7 +105,7 @@ def fetch_statement(
         raise SignatureError("converting to consumable policy validation: missing predicate type")
     types = [str(statement.get("predicateType", "")) for statement, _ in attested]
     named = _SHORT_NAMES.get(kind, kind)
-    found, errors = [], []
+    statements, errors = [], []
     for (statement, given), found_type in zip(attested, types, strict=True):
         if found_type != named:
             continue
@@ -113,9 +113,9 @@ def fetch_statement(
         if wrong:
             errors.append(wrong)
         else:
-            found.append(statement)
-    if found:
-        return None if kind in _SHORT_NAMES else found[-1]
+            statements.append(statement)
+    if statements:
+        return None if kind in _SHORT_NAMES else statements[-1]
     if errors:
         text = " ".join(errors)
         raise SignatureError(f"no attestation matched the required annotations: [{text}]")
@@ -124,11 +124,11 @@ def fetch_statement(
 
 def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Body] | None:
     """Return the statements of the bundles that hold; None where an image has no bundles."""
-    digest, found = asked(lambda: bundles.find_bundles(artifacts, image, wanted.repository))
-    if not found:
+    digest, referring = asked(lambda: bundles.find_bundles(artifacts, image, wanted.repository))
+    if not referring:
         return None
     with within(_FAILED):
-        envelopes = bundles.verify_bundles(found, digest, wanted.bundled)
+        envelopes = bundles.verify_bundles(referring, digest, wanted.bundled)
         return [attested_statement(envelope.payload) for envelope in envelopes]
 
 
@@ -140,9 +140,9 @@ def _classic(
     suffix = "att" if checks.attests else "sig"
     with within(_FAILED):
         try:
-            place, digest = resolve(artifacts, image)
-            place = wanted.repository or place
-            layers = tagged_layers(artifacts, place, digest, suffix, wanted.prefix)
+            repository, digest = resolve(artifacts, image)
+            repository = wanted.repository or repository
+            layers = tagged_layers(artifacts, repository, digest, suffix, wanted.prefix)
             verify = verify_layers if checks.attests else verify_signatures
             verified_layers = verify(artifacts, layers, digest, checks)
         except NotThereError as error:
@@ -156,7 +156,7 @@ def _classic(
 def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
     if not wanted.annotations:
         return
-    errors = [_mismatch(one, wanted.annotations) for one in given]
+    errors = [_mismatch(annotations, wanted.annotations) for annotations in given]
     if all(errors):
         raise SignatureError(f"no signature matched the required annotations: [{' '.join(errors)}]")
 
@@ -296,10 +296,10 @@ def _any(checks: CheckOptions) -> CheckOptions:
 def _key(key: Body, keys: KeySource) -> KeyVerifier:
     data, kms, name = _text(key, "data"), _text(key, "kms"), _text(key, "hashAlgorithm")
     what = f"failed to load public key from {'PEM' if data else kms}"
-    found = None if data else load_key(kms, keys, what)
+    loaded = None if data else load_key(kms, keys, what)
     if name not in HASHES:
         raise SignatureError(f"{what}: invalid hash function specified")
-    return read_verifier(data, name) if found is None else verifier_of(found, name, what)
+    return read_verifier(data, name) if loaded is None else verifier_of(loaded, name, what)
 
 
 def _certified(body: Body, checks: CheckOptions) -> CheckOptions:

@@ -188,7 +188,7 @@ def _read_root(path: Path) -> Trust:
 def _own(cosign: Body, credentials: Credentials) -> Credentials:
     """Return the credentials of an attestor's own `source`, or the policy's."""
     listed = mappings_at(cosign, "source", "PullSecrets")
-    names = [one["name"] for one in listed if isinstance(one.get("name"), str)]
+    names = [secret["name"] for secret in listed if isinstance(secret.get("name"), str)]
     if not names:
         return credentials
     return Credentials(secrets=tuple(names), insecure=credentials.insecure)

@@ -116,7 +116,7 @@ class _Taker:
         for key, wanted in _TYPES.items():
             if not isinstance(self._values.get(key), (wanted, type(None))):
                 self._say(Outcome.LEFT, key, "has a value of another type than the chart takes")
-                self._values = {name: each for name, each in self._values.items() if name != key}
+                self._values = {name: kept for name, kept in self._values.items() if name != key}
         profiles, added = self._selected()
         environment: Body = {}
         if action := self._values.get("validationFailureAction"):
@@ -145,7 +145,7 @@ class _Taker:
         added = tuple(dict.fromkeys(name for key in keys for name in self._names(key)))
         groups = _STANDARDS[: _STANDARDS.index(standard) + 1] if profiles else ()
         self._selection = frozenset(name for name, group in self._groups.items() if group in groups)
-        self._selection |= {each.partition("/")[2] for each in added}
+        self._selection |= {policy.partition("/")[2] for policy in added}
         if profiles:
             self._say(Outcome.TAKEN, "podSecurityStandard", f"→ profiles: [{profiles[0]}]")
         elif standard not in ("custom", "privileged"):
@@ -154,13 +154,13 @@ class _Taker:
 
     def _names(self, key: str) -> Iterator[str]:
         given = self._values.get(key)
-        names = [str(each) for each in given] if isinstance(given, list) else []
+        names = [str(name) for name in given] if isinstance(given, list) else []
         if unknown := [name for name in names if name not in self.known]:
             message = f"chartkit's library does not have {', '.join(unknown)}"
             self._say(Outcome.LEFT, key, message)
-        if found := [f"{self._groups[name]}/{name}" for name in names if name in self.known]:
-            self._say(Outcome.TAKEN, key, f"→ the adopted profile: {', '.join(found)}")
-        yield from found
+        if policies := [f"{self._groups[name]}/{name}" for name in names if name in self.known]:
+            self._say(Outcome.TAKEN, key, f"→ the adopted profile: {', '.join(policies)}")
+        yield from policies
 
     def _entries(self, overrides: Sequence[Body]) -> list[Json]:
         entries = as_entries(overrides)

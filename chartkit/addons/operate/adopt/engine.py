@@ -116,10 +116,10 @@ def released_values(
     repository; note is called with what cannot be found."""
     for release, documents in engine_releases(objects, folders, note):
         owner = release.owner
-        place = f"{owner.location} ({owner.kind} {owner.name})"
-        for each in documents:
-            if isinstance(each.body, dict) and each.body:
-                yield EngineValues(written_document(each.body, place), _version(release.version))
+        where = f"{owner.location} ({owner.kind} {owner.name})"
+        for values in documents:
+            if isinstance(values.body, dict) and values.body:
+                yield EngineValues(written_document(values.body, where), _version(release.version))
 
 
 def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
@@ -183,8 +183,9 @@ def _elsewhere(place: str, estate: Estate) -> Row:
 def _chart(estate: Estate, options: AdoptOptions) -> Version | None:
     if options.chart_version is not None:
         return parse_version(options.chart_version, "Kyverno's chart")
-    found = [each.chart for each in estate.values] + [chart_version(each) for each in estate.engine]
-    return next((version for version in found if version is not None), None)
+    versions = [values.chart for values in estate.values]
+    versions += [chart_version(deployment) for deployment in estate.engine]
+    return next((version for version in versions if version is not None), None)
 
 
 def _kyverno(
@@ -192,18 +193,18 @@ def _kyverno(
 ) -> tuple[Version, Release | None]:
     if options.kyverno is not None:
         return parse_version(options.kyverno, "Kyverno"), parse_release(options.kyverno)
-    found: dict[Version, Row] = {}
+    runs: dict[Version, Row] = {}
     releases_found: dict[Version, Release | None] = {}
     for deployment in estate.engine:
-        for tag in (each for each in _images(deployment) if _version(each) is not None):
+        for tag in (image for image in _images(deployment) if _version(image) is not None):
             version = parse_version(tag, "Kyverno")
             message = f"runs as Deployment {deployment.namespace}/{deployment.name}"
-            found.setdefault(version, _row(estate, f"Kyverno {tag}", message, deployment))
+            runs.setdefault(version, _row(estate, f"Kyverno {tag}", message, deployment))
             releases_found.setdefault(version, parse_release(tag))
-    if not found and chart is not None:
+    if not runs and chart is not None:
         for version in _installed_by(chart):
-            found[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
-    if not found:
+            runs[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
+    if not runs:
         hint = "give --kyverno VERSION, or name a manifest of Kyverno's Deployments"
         message = f"nothing says which Kyverno runs in {estate.name}"
         if not options.dry_run:
@@ -211,10 +212,10 @@ def _kyverno(
         version = max(releases.current().serves)
         rows.append(_assumed(estate, f"Kyverno {version}", message, hint))
         return version, None
-    newest = max(found)
+    newest = max(runs)
     rows += [
         row if version == newest else replace(row, outcome=Outcome.LEFT)
-        for version, row in sorted(found.items())
+        for version, row in sorted(runs.items())
     ]
     return newest, releases_found.get(newest)
 
@@ -246,7 +247,7 @@ def _kubernetes(
         if not options.dry_run:
             raise InputError(message, hint=hint)
         row = matrix().get(kyverno)
-        version = row.newest if row is not None else max(each.newest for each in matrix().values())
+        version = row.newest if row is not None else max(span.newest for span in matrix().values())
         rows.append(_assumed(estate, f"Kubernetes {version}", message, hint))
         return version, False
     version = parse_version(estate.cluster_version, "Kubernetes")
@@ -296,7 +297,7 @@ def _place(values: EngineValues) -> Location:
 
 
 def _rows(migration: Migration, values: EngineValues, name: str, environment: str) -> Iterator[Row]:
-    moved = sum(each.outcome is Change.MOVED for each in migration.steps)
+    moved = sum(step.outcome is Change.MOVED for step in migration.steps)
     message = f"→ {name}; of chart {migration.span}" + (
         f", {moved} {'key' if moved == 1 else 'keys'} moved" if moved else ""
     )

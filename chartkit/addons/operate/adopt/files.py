@@ -78,7 +78,7 @@ class FileReader:
                 if len(paths) == 1:
                     raise
                 self._unread(unread_at(Location(path), error))
-        folders = [each for each in map(Path, paths) if each.is_dir()]
+        folders = [path for path in map(Path, paths) if path.is_dir()]
         self.estate.values += released_values(self.estate.objects, folders, self._note)
         if len(self._neither) > 1:
             message = f"{_ALL_NEITHER}: {abridged(list(self._neither))}"
@@ -99,8 +99,8 @@ class FileReader:
         self.estate.rows.append(Row(Outcome.UNREAD, subject, row.message, location, hint))
 
     def _note(self, diagnostic: Diagnostic) -> None:
-        place, hint = diagnostic.location, diagnostic.hint or ""
-        row = Row(Outcome.NOTE, "engine values", diagnostic.message, place, hint, self.estate.name)
+        where, hint = diagnostic.location, diagnostic.hint or ""
+        row = Row(Outcome.NOTE, "engine values", diagnostic.message, where, hint, self.estate.name)
         self.estate.rows.append(row)
 
     def _path(self, path: str) -> None:
@@ -110,12 +110,12 @@ class FileReader:
         where = existing(Path(path))
         sorter, before = Sorter(self.estate), len(self.estate.rows)
         if not where.is_dir():
-            found = self._documents(read_file(where), named=True)
+            is_any = self._documents(read_file(where), named=True)
         elif is_chart(where):
-            found = self._chart(where)
+            is_any = self._chart(where)
         else:
-            found = self._folder(where)
-        if not found and len(self.estate.rows) == before:
+            is_any = self._folder(where)
+        if not is_any and len(self.estate.rows) == before:
             hint = "name manifests, a chart, values of Kyverno's chart or a recording of a cluster"
             raise InputError("holds nothing to adopt", Location(path), hint)
         if sorter.added_objects:
@@ -173,16 +173,16 @@ class FileReader:
     def _object(self, document: Document, start: int) -> None:
         """Sort the objects of a document in; start: the end of the document before it."""
         sorter = Sorter(self.estate)
-        found = resources([document])
-        if (line := _code_line(document)) is not None and any(map(sorter.is_kyvernos, found)):
+        objects = resources([document])
+        if (line := _code_line(document)) is not None and any(map(sorter.is_kyvernos, objects)):
             location = Location(document.source.file, line)
             self.estate.rows += [
-                Row(Outcome.LEFT, Piece(each).subject, "has Helm code", location, _CHART_HINT)
-                for each in found
+                Row(Outcome.LEFT, Piece(resource).subject, "has Helm code", location, _CHART_HINT)
+                for resource in objects
             ]
             return
-        alone = len(found) == 1 and found[0].body is document.body
-        for resource in found:
+        alone = len(objects) == 1 and objects[0].body is document.body
+        for resource in objects:
             sorter.add(Piece(resource, _own_text(document, start) if alone else ""))
 
     def _chart(self, folder: Path) -> int:

@@ -63,7 +63,7 @@ def substitute(variants: Mapping[str, Piece], library: Library) -> Substitute | 
     """Return the policy of a library that means the same as each environment's variant, with values
     for its parameters; None where there is none."""
     bodies = {name: piece.resource.body for name, piece in variants.items()}
-    settings = {name: _settings(each) for name, each in bodies.items()}
+    settings = {name: _settings(body) for name, body in bodies.items()}
     specs = [without_settings(body) for body in bodies.values()]
     differing = list(dict.fromkeys(_differing(specs)))
     if not 0 < len(differing) <= _VALUES or None in settings.values():
@@ -73,13 +73,13 @@ def substitute(variants: Mapping[str, Piece], library: Library) -> Substitute | 
         if isinstance(candidate, FolderPolicy) and candidate.name == first.name:
             for values in islice(_assignments(candidate, differing), _MOST):
                 given = dict(zip(bodies, values, strict=True))
-                found = _equal(candidate, given, variants)
-                if found:
+                equal = _equal(candidate, given, variants)
+                if equal:
                     with_values = {
                         name: {**(settings[name] or {}), "parameters": given[name]}
                         for name in given
                     }
-                    return Substitute(candidate.qualified, with_values, found)
+                    return Substitute(candidate.qualified, with_values, equal)
     return None
 
 
@@ -123,15 +123,15 @@ def _assignments(
             list(_readings(parameter, values, policy))
             for parameter, values in zip(chosen, differing, strict=True)
         ]
-        for each in product(*options):
+        for combination in product(*options):
             given = [
-                {one.name: value for one, value in zip(chosen, row, strict=True)}
-                for row in zip(*each, strict=True)
+                {parameter.name: value for parameter, value in zip(chosen, row, strict=True)}
+                for row in zip(*combination, strict=True)
             ]
             yield given
-            for one in policy.parameters.values():
-                if one.type == "boolean" and one not in chosen:
-                    yield [{**values, one.name: not one.default} for values in given]
+            for parameter in policy.parameters.values():
+                if parameter.type == "boolean" and parameter not in chosen:
+                    yield [{**values, parameter.name: not parameter.default} for values in given]
 
 
 def _readings(
@@ -140,10 +140,10 @@ def _readings(
     """Yield the ways in which values can be those of a parameter."""
     seen: list[list[Json]] = []
     for read in _READERS.get(parameter.type, ()):
-        found = [read(value) for value in values]
-        if None not in found and found not in seen and _all_fit(parameter, found, policy):
-            seen.append(found)
-            yield found
+        items = [read(value) for value in values]
+        if None not in items and items not in seen and _all_fit(parameter, items, policy):
+            seen.append(items)
+            yield items
 
 
 def _all_fit(parameter: Parameter, values: Sequence[Json], policy: FolderPolicy) -> bool:
@@ -158,12 +158,12 @@ def _all_fit(parameter: Parameter, values: Sequence[Json], policy: FolderPolicy)
 def _items(value: _Frozen) -> list[Json] | None:
     if isinstance(value, tuple):
         return list(value)
-    return [each.strip() for each in value.split("|")] if isinstance(value, str) else None
+    return [part.strip() for part in value.split("|")] if isinstance(value, str) else None
 
 
 def _hosts(value: _Frozen) -> list[Json] | None:
-    found = _items(value)
-    return found and [str(each).removesuffix("/*") for each in found]
+    hosts = _items(value)
+    return hosts and [str(host).removesuffix("/*") for host in hosts]
 
 
 def _integer(value: _Frozen) -> Json:
@@ -195,8 +195,8 @@ def _examples(policy: FolderPolicy, given: Body) -> list[Resource]:
         for name, value in given.items():
             usual = policy.parameters[name].default
             if isinstance(value, list) and isinstance(usual, list) and value:
-                for each in filter(str, usual):
-                    text = text.replace(str(each), _WILDCARD.sub("a", str(value[0])))
+                for item in filter(str, usual):
+                    text = text.replace(str(item), _WILDCARD.sub("a", str(value[0])))
         resources.append(Resource(parse_yaml(text)))
     return resources
 
@@ -220,14 +220,14 @@ def _equal(
         return None
     if len(rendered.bodies) != len(given):
         return None
-    found = dict(zip(given, rendered.bodies, strict=True))
-    for name, body in found.items():
+    bodies = dict(zip(given, rendered.bodies, strict=True))
+    for name, body in bodies.items():
         own = variants[name].resource
         alike = Resource({**own.body, "spec": without_settings(own.body)}, own.location)
         objects = _examples(policy, given[name])
         if not means_the_same(alike, RenderedPolicy(policy, rendered.text, (body,)), objects):
             return None
-    return found
+    return bodies
 
 
 def compare_meanings(
@@ -235,28 +235,28 @@ def compare_meanings(
 ) -> Iterator[Row]:
     """Note the policies that mean the same, with a row for each candidate that was compared;
     library: of others, built-in and vendored; track: shows how many were."""
-    found = [
+    pairs = [
         (policy, candidate)
         for policy in policies
         if not policy.replaced_by
         if is_legacy(policy.piece.resource) or policy.piece.resource.kind == _VALIDATING
         for candidate in candidates(policy.piece.resource, library)
     ]
-    rendered = {each.policy.qualified: each for each in _templates(found[:_CANDIDATES])}
-    compared, step = found[:_CANDIDATES], count().__next__
+    rendered = {template.policy.qualified: template for template in _templates(pairs[:_CANDIDATES])}
+    compared, step = pairs[:_CANDIDATES], count().__next__
     for done, (policy, candidate) in enumerate(track(compared)):
         template = rendered.get(candidate.qualified)
         if template is not None and template.bodies:
             budget = max(0, min(BUDGET, (_TOTAL - step()) // (len(compared) - done)))
             yield from _compared(policy, template, budget, step)
-    for policy, candidate in found[_CANDIDATES:]:
+    for policy, candidate in pairs[_CANDIDATES:]:
         message = f"has the name of {candidate.qualified}, and was not compared: "
         message += f"{_CANDIDATES} others were"
         yield Row(Outcome.NOTE, policy.piece.subject, message, policy.piece.resource.location)
 
 
-def _templates(found: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[RenderedPolicy]:
-    by_name = {candidate.qualified: candidate for _, candidate in found}
+def _templates(pairs: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[RenderedPolicy]:
+    by_name = {candidate.qualified: candidate for _, candidate in pairs}
     try:
         return read_templates(list(by_name.values()))
     except ChartkitError:
@@ -299,7 +299,7 @@ def _compared(
 ) -> Iterator[Row]:
     resource, name = policy.piece.resource, template.policy.qualified
     forms = (*template.bodies[:1], *template.cel_bodies[:1])
-    equal = any(_says_the_same(resource.body, each) for each in forms)
+    equal = any(_says_the_same(resource.body, form) for form in forms)
     proof = None if equal else _proof(resource, template, (), budget, step)
     if proof is None and not equal:
         return
@@ -327,7 +327,7 @@ def _compared(
 
 def _says_the_same(body: Body, other: Body) -> bool:
     """Report whether two policies of one kind have the same spec, actions aside."""
-    kinds = [(each.get("apiVersion"), each.get("kind")) for each in (body, other)]
+    kinds = [(policy.get("apiVersion"), policy.get("kind")) for policy in (body, other)]
     return kinds[0] == kinds[1] and without_actions(body) == without_actions(other)
 
 
@@ -342,7 +342,7 @@ def _proof(
     for one that has another kind of answer. budget: the most steps; step: counts them."""
     clock = step or count().__next__
     options = ProofOptions(budget=budget, clock=clock, passed_over=_PASSED_OVER, stops_early=True)
-    own, other = (_alike(each) for each in (resource.body, template.bodies[0]))
+    own, other = (_alike(body) for body in (resource.body, template.bodies[0]))
     legacy, new = (own, other) if is_legacy(own) else (other, own)
     if not is_legacy(legacy):
         return None
@@ -368,10 +368,10 @@ def examples_of(policy: LibraryPolicy) -> Iterator[Resource]:
                 yield from resources(read_file(file))
 
 
-def _difference(found: Difference, is_first: bool) -> str:
+def _difference(gap: Difference, is_first: bool) -> str:
     """Return a difference in words; is_first: whether the policy in use is the first of both."""
-    own, other = (found.legacy, found.new) if is_first else (found.new, found.legacy)
-    kind = mapping_at(found.case.document, "object").get("kind") or "object"
+    own, other = (gap.legacy, gap.new) if is_first else (gap.new, gap.legacy)
+    kind = mapping_at(gap.case.document, "object").get("kind") or "object"
     if own.result == other.result:
-        return f"for some {kind} the results are the same, and the {found.aspect} differs"
+        return f"for some {kind} the results are the same, and the {gap.aspect} differs"
     return f"for some {kind} the result here is '{own.result}', there '{other.result}'"

@@ -138,7 +138,7 @@ def plain(body: Body) -> Body:
         if not kept.get(key):
             kept.pop(key, None)
     first: Body = {key: body[key] for key in ("apiVersion", "kind") if key in body}
-    rest = {key: each for key, each in body.items() if key not in (*first, "metadata", "status")}
+    rest = {key: value for key, value in body.items() if key not in (*first, "metadata", "status")}
     return {**first, "metadata": kept, **rest}
 
 

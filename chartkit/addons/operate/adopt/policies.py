@@ -46,19 +46,19 @@ _OF_CEL: Final = "validationActions"
 
 def settings_for(base: Body, variant: Body) -> Body | None:
     """Return the settings with which a policy is as a variant of it; None if there are none."""
-    one, two = plain(base), plain(variant)
-    if one == two:
+    first, second = plain(base), plain(variant)
+    if first == second:
         return {}
-    if any(one.get(key) != two.get(key) for key in ("apiVersion", "kind")):
+    if any(first.get(key) != second.get(key) for key in ("apiVersion", "kind")):
         return None
     settings: Body = {}
-    if described_actions(one) != described_actions(two):
-        actions = None if _overrides(one) else action_settings(two)
+    if described_actions(first) != described_actions(second):
+        actions = None if _overrides(first) else action_settings(second)
         if actions is None:
             return None
         settings |= actions
-    excluded = _exclusions(one, two)
-    if excluded is None or without_settings(one) != without_settings(two):
+    excluded = _exclusions(first, second)
+    if excluded is None or without_settings(first) != without_settings(second):
         return None
     return settings | ({"exclude": excluded} if excluded else {})
 
@@ -69,9 +69,9 @@ def described(settings: Body) -> str:
     if "action" in settings:
         where = "everywhere else" if "actions" in settings else "everywhere"
         parts.append(f"{settings['action']} {where}")
-    for each in settings.get("actions") or ():
-        where = ", ".join(each.get("namespaces") or ()) or "namespaces of its selector"
-        parts.append(f"{each['action']} in {where}")
+    for action in settings.get("actions") or ():
+        where = ", ".join(action.get("namespaces") or ()) or "namespaces of its selector"
+        parts.append(f"{action['action']} in {where}")
     for name, value in (settings.get("parameters") or {}).items():
         parts.append(f"{name}: {go_json(value)}")
     if excluded := settings.get("exclude"):
@@ -91,28 +91,28 @@ def without_settings(body: Body) -> Body:
 def _exclusions(base: Body, variant: Body) -> list[Body] | None:
     """Return what every rule of a variant excludes besides what the base does; None where rules
     differ, and where `exclude` cannot say it."""
-    found: list[list[Body]] = []
+    exclusions: list[list[Body]] = []
     rules = [mappings_at(body, "spec", "rules") for body in (base, variant)]
     for own, other in zip(*rules, strict=False):
         before, after = _blocks(own), _blocks(other)
         if before is None or after is None:
             if own.get("exclude") != other.get("exclude"):
                 return None
-            found.append([])
+            exclusions.append([])
             continue
         if after[: len(before)] != before:
             return None
-        found.append(after[len(before) :])
-    more = found[0] if found else []
-    return None if any(each != more for each in found) else as_exclusions(more)
+        exclusions.append(after[len(before) :])
+    more = exclusions[0] if exclusions else []
+    return None if any(blocks != more for blocks in exclusions) else as_exclusions(more)
 
 
 def excluded_by_all(body: Body) -> list[Body] | None:
     """Return what every rule of a policy excludes; None where rules differ in it, and where
     `exclude` cannot say it."""
-    found = [_blocks(rule) for rule in mappings_at(body, "spec", "rules")]
-    first = found[0] if found else []
-    return None if first is None or any(each != first for each in found) else as_exclusions(first)
+    blocks = [_blocks(rule) for rule in mappings_at(body, "spec", "rules")]
+    first = blocks[0] if blocks else []
+    return None if first is None or any(own != first for own in blocks) else as_exclusions(first)
 
 
 def as_exclusions(blocks: Sequence[Body]) -> list[Body] | None:
@@ -187,7 +187,7 @@ def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) 
     find_substitute: called with the variants of a policy that no settings make."""
     inventory = PolicyInventory()
     for estate in estates:
-        bindings = [each for each in estate.policies if is_binding(each.resource)]
+        bindings = [piece for piece in estate.policies if is_binding(piece.resource)]
         seen: dict[str, Piece] = {}
         for piece in estate.policies:
             if not is_binding(piece.resource):
@@ -207,12 +207,12 @@ def _take(
     bindings: tuple[Piece, ...],
     estate: Estate,
     seen: dict[str, Piece],
-    found: PolicyInventory,
+    inventory: PolicyInventory,
 ) -> None:
     """Add a policy of an estate to the library, or a row."""
     name = piece.resource.name
     if (reason := _refusal(piece.resource)) is not None:
-        found.rows.append(piece.row(Outcome.LEFT, *reason, estate.name))
+        inventory.rows.append(piece.row(Outcome.LEFT, *reason, estate.name))
         return
     other = seen.setdefault(name, piece)
     if other is not piece:
@@ -223,23 +223,23 @@ def _take(
             if here.overlay and there.overlay and here.overlay != there.overlay:
                 message = f"the overlay {here.overlay} builds another one than {there.overlay}"
                 hint = "name each overlay as an environment by --env NAME=PATH"
-            found.rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
+            inventory.rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
         return
-    known = found.policies.get(name)
-    if known is None:
-        found.policies[name] = AdoptedPolicy(piece, bindings, {estate.name: piece})
+    policy = inventory.policies.get(name)
+    if policy is None:
+        inventory.policies[name] = AdoptedPolicy(piece, bindings, {estate.name: piece})
     else:
-        known.variants[estate.name] = piece
+        policy.variants[estate.name] = piece
 
 
 def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterator[Row]:
     """Choose the variant of which settings make the others, or a policy of a library that means the
     same as each, and yield a row for each that is neither."""
     first, *others = policy.variants.values()
-    made = {id(each): _made_of(each, policy.variants) for each in (first, *others)}
-    policy.piece = max((first, *others), key=lambda each: len(made[id(each)]))
+    made = {id(piece): _made_of(piece, policy.variants) for piece in (first, *others)}
+    policy.piece = max((first, *others), key=lambda piece: len(made[id(piece)]))
     policy.settings = made[id(policy.piece)]
-    base = next(name for name, each in policy.variants.items() if each is policy.piece)
+    base = next(name for name, piece in policy.variants.items() if piece is policy.piece)
     missing = policy.variants.keys() - policy.settings.keys()
     substitute = find_substitute(policy.variants) if missing else None
     if substitute is not None:
@@ -255,7 +255,7 @@ def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterato
 def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
     """Put a policy of a library in the place of one in use, with a row for each environment."""
     given = (mapping_at(setting, "parameters") for setting in found.settings.values())
-    names = " and ".join(dict.fromkeys(str(name) for each in given for name in each))
+    names = " and ".join(dict.fromkeys(str(name) for parameters in given for name in parameters))
     message = (
         f"→ {found.reference}, which means the same with {names} of each environment: no request "
         "was found that shows a difference"
@@ -271,11 +271,11 @@ def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
 
 def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:
     """Return the settings of each environment for which some make the base its variant."""
-    found = {
+    settings_of = {
         name: settings_for(base.resource.body, piece.resource.body)
         for name, piece in variants.items()
     }
-    return {name: settings for name, settings in found.items() if settings is not None}
+    return {name: settings for name, settings in settings_of.items() if settings is not None}
 
 
 def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
@@ -315,7 +315,7 @@ def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
 
 def _require_usable(found: PolicyInventory) -> None:
     """Take out the policies that a library cannot have, with a row for each."""
-    own = [each for each in found.policies.values() if not each.replaced_by]
+    own = [policy for policy in found.policies.values() if not policy.replaced_by]
     with temporary_folder() as parent:
         write_below(parent, {adopted_policy.file: adopted_policy.text for adopted_policy in own})
         library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
@@ -388,12 +388,12 @@ def action_settings(body: Body) -> Body | None:
     actions = set(_actions(body))
     # The overrides that hold for all rules; None where rules have their own.
     spec = mapping_at(body, "spec")
-    found = [mappings_at(spec, _OF_SPEC[1])] if spec.get(_OF_SPEC[1]) else []
+    overrides = [mappings_at(spec, _OF_SPEC[1])] if spec.get(_OF_SPEC[1]) else []
     for rule in mappings_at(spec, "rules"):
         own = mappings_at(rule, "validate", _OF_RULE[1])
-        if own or not found:
-            found.append(own)
-    given = found[0] if all(each == found[0] for each in found) else None
+        if own or not overrides:
+            overrides.append(own)
+    given = overrides[0] if all(listed == overrides[0] for listed in overrides) else None
     if len(actions) != 1 or given is None:
         return None
     entries = as_entries(given)
@@ -416,9 +416,9 @@ def described_actions(body: Body) -> str:
     if not actions:
         return ""
     parts = [actions]
-    for one in _overrides(body):
-        names = ", ".join(map(str, one.get("namespaces") or ())) or "namespaces of its selector"
-        parts.append(f"{as_action(one.get('action'))} in {names}")
+    for entry in _overrides(body):
+        names = ", ".join(map(str, entry.get("namespaces") or ())) or "namespaces of its selector"
+        parts.append(f"{as_action(entry.get('action'))} in {names}")
     return ", ".join(dict.fromkeys(parts))
 
 
@@ -445,10 +445,10 @@ def _actions(body: Body) -> Iterator[str]:
 
 def _overrides(body: Body) -> list[Body]:
     spec = mapping_at(body, "spec")
-    found = mappings_at(spec, "validationFailureActionOverrides")
+    overrides = mappings_at(spec, "validationFailureActionOverrides")
     for rule in mappings_at(spec, "rules"):
-        found += mappings_at(rule, "validate", "failureActionOverrides")
-    return found
+        overrides += mappings_at(rule, "validate", "failureActionOverrides")
+    return overrides
 
 
 def as_action(value: object) -> str:

@@ -75,12 +75,12 @@ class AdoptedProject:
         moved: dict[str, str] = {}
         if len(self.environments) > 1:
             moved |= self._moved(
-                [each.values for each in self.environments],
+                [own.values for own in self.environments],
                 lambda name, at: (
                     f"{name.partition('/')[0]}/values{f'-{at + 1}' if at else ''}.yaml"
                 ),
             )
-            folders = [f"{each.exceptions}/" for each in self.environments if each.exceptions]
+            folders = [f"{own.exceptions}/" for own in self.environments if own.exceptions]
             if len(folders) == len(self.environments):
                 names = [[n for n in self.texts if n.startswith(folder)] for folder in folders]
                 moved |= self._moved(
@@ -93,7 +93,7 @@ class AdoptedProject:
     def set_baselines(self, texts: Mapping[str, str]) -> None:
         """Give the named environments a baseline, and its file a text unless it is empty."""
         self.environments = [
-            replace(each, has_baseline=each.name in texts) for each in self.environments
+            replace(own, has_baseline=own.name in texts) for own in self.environments
         ]
         files = {baseline_file(name.replace("/", "_")): text for name, text in texts.items()}
         self.texts |= {file: text for file, text in files.items() if text}
@@ -103,10 +103,10 @@ class AdoptedProject:
     ) -> Mapping[str, str]:
         """Return the new names of files, in the same order for each environment, if their texts are
         the same in all."""
-        texts = [[self.texts[name] for name in each] for each in names]
+        texts = [[self.texts[name] for name in row] for row in names]
         if not texts[0] or any(text != texts[0] for text in texts):
             return {}
-        return {name: rename(name, at) for each in names for at, name in enumerate(each)}
+        return {name: rename(name, at) for row in names for at, name in enumerate(row)}
 
     def files(self, path_of: PathWriter) -> dict[str, str]:
         """Return all files by path, chartkit.yaml last."""
@@ -145,8 +145,8 @@ class AdoptedProject:
         if shared := _in_common(list(environments.values())):
             body["defaults"] = shared
         body["environments"] = {
-            name: {key: each for key, each in one.items() if key not in shared}
-            for name, one in environments.items()
+            name: {key: value for key, value in own.items() if key not in shared}
+            for name, own in environments.items()
         }
         said: dict[str, FieldPath] = {}
 
@@ -164,24 +164,24 @@ class AdoptedProject:
 
     def _environments(self, path_of: PathWriter) -> Body:
         """Return the value of `environments`; what all clusters of one have in common is its."""
-        found: Body = {}
+        environments: Body = {}
         groups: dict[str, Body] = {}
         for environment in self.environments:
             name, _, cluster = environment.name.partition("/")
             body = self._environment(environment, path_of)
             if cluster:
                 groups.setdefault(name, {})[cluster] = body
-                found[name] = {}
+                environments[name] = {}
             else:
-                found[name] = body
+                environments[name] = body
         for name, clusters in groups.items():
             shared = _in_common(list(clusters.values()))
             own = {
-                cluster: {key: one[key] for key in one if key not in shared}
-                for cluster, one in clusters.items()
+                cluster: {key: own[key] for key in own if key not in shared}
+                for cluster, own in clusters.items()
             }
-            found[name] = {**shared, "clusters": own}
-        return found
+            environments[name] = {**shared, "clusters": own}
+        return environments
 
     def _environment(self, environment: AdoptedEnvironment, path_of: PathWriter) -> Body:
         versions, name = environment.versions, environment.name.replace("/", "_")
@@ -201,7 +201,7 @@ class AdoptedProject:
             body["workloads"] = [path_of(workload) for workload in environment.workloads]
         settings: Body = dict(settings_of(self.policies, environment.name))
         chart = environment.chart or ChartSettings()
-        missing = {name for each in self._charts() for name in each.added} - set(chart.added)
+        missing = {name for plan in self._charts() for name in plan.added} - set(chart.added)
         settings |= chart.policies | {name: {"enabled": False} for name in sorted(missing)}
         if chart.profiles:
             body["profiles"] = [*chart.profiles, f"./{PROFILE}"]
@@ -211,7 +211,7 @@ class AdoptedProject:
         return body | chart.environment | ({"policies": settings} if settings else {})
 
     def _charts(self) -> Iterator[ChartSettings]:
-        return (each.chart for each in self.environments if each.chart is not None)
+        return (other.chart for other in self.environments if other.chart is not None)
 
 
 def _in_common(bodies: Sequence[Body]) -> Body:
@@ -223,7 +223,7 @@ def _in_common(bodies: Sequence[Body]) -> Body:
     return {
         key: value
         for key, value in first.items()
-        if all(key in one and one[key] == value for one in others)
+        if all(key in other and other[key] == value for other in others)
     }
 
 

@@ -118,8 +118,8 @@ def unread_rows(estate: Estate) -> Iterator[Row]:
         for what, reason in estate.survey.reader.unread.items():
             hint = "read it with the rights of docs/how-to/scan-cluster-rbac.yaml"
             yield Row(Outcome.LEFT, what, f"was not read: {reason}", None, hint, estate.name)
-        for each in estate.survey.diagnostics:
-            yield Row(Outcome.LEFT, "PolicyException", each.message, each.location, "", estate.name)
+        for note in estate.survey.diagnostics:
+            yield Row(Outcome.LEFT, "PolicyException", note.message, note.location, "", estate.name)
 
 
 def _release_values(deployment: Resource, estate: Estate, reader: Reader) -> Iterator[EngineValues]:
@@ -197,20 +197,20 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
         rows.append(piece.row(Outcome.TAKEN, f"→ {name}", "", estate.name))
         # The policies and rules that an exception names and that are not there.
         spec = mapping_at(resource.body, "spec")
-        named = [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+        named = [str(reference.get("name")) for reference in mappings_at(spec, "policyRefs")]
         there = {
-            f"{each.namespace}/{each.name}".removeprefix("/"): set(_rules(each))
-            for each in policies
+            f"{form.namespace}/{form.name}".removeprefix("/"): set(_rules(form))
+            for form in policies
         }
-        found = [each for each in named if each not in there]
+        missing = [policy for policy in named if policy not in there]
         for exception in mappings_at(spec, "exceptions"):
             policy = str(exception.get("policyName"))
             if policy not in there:
-                found.append(policy)
+                missing.append(policy)
                 continue
             rules = [str(rule) for rule in exception.get("ruleNames") or ()]
-            found += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
-        unknown = list(dict.fromkeys(found))
+            missing += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
+        unknown = list(dict.fromkeys(missing))
         if unknown:
             message = f"names what is not there: {', '.join(unknown)}"
             hint = "take it out, or correct it"
@@ -297,7 +297,7 @@ def _require_free(options: AdoptOptions, files: dict[str, str]) -> None:
 
 def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Iterator[Estate]:
     """Yield what is in use in each environment."""
-    named = [each.partition("=") for each in options.environments or (DEFAULT_ENVIRONMENT,)]
+    named = [text.partition("=") for text in options.environments or (DEFAULT_ENVIRONMENT,)]
     own: dict[str, list[str]] = {}
     for name, equals, path in named:
         own.setdefault(name, [])
@@ -308,7 +308,7 @@ def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Itera
     values = [EngineValues(read_values(file)) for file in options.values]
     for name, paths in own.items():
         estate = Estate(name, values=list(values))
-        files = [each for each in (*options.paths, *paths) if not is_recording(Path(each))]
+        files = [path for path in (*options.paths, *paths) if not is_recording(Path(path))]
         FileReader(estate, stdin, options.exclude).read(files)
         for source in _clusters(options, paths):
             read_cluster(estate, clusters.enter_context(open_cluster(source)))
@@ -330,21 +330,21 @@ def _require_names(names: Iterable[str]) -> None:
 def _require_inputs(options: AdoptOptions, own: dict[str, list[str]]) -> None:
     """Raise InputError for options that cannot be combined."""
     several = len(own) > 1
-    paths = [*options.paths, *(path for each in own.values() for path in each)]
+    paths = [*options.paths, *(path for paths_of in own.values() for path in paths_of)]
     if not paths and not options.cluster and not options.values:
         raise InputError("Missing argument 'PATH…'", hint="--cluster reads a live cluster")
     if not options.cluster and (options.context or options.record):
         raise InputError("--context and --record need --cluster")
     if options.eks is not None and options.kubernetes is not None:
         raise InputError("give --kubernetes or --eks, not both")
-    shared = options.cluster or any(is_recording(Path(each)) for each in options.paths)
+    shared = options.cluster or any(is_recording(Path(path)) for path in options.paths)
     if several and shared:
         hint = "name a recording for each: --env NAME=RECORDING"
         raise InputError("a cluster is one environment, and several are named", hint=hint)
     if several and STDIN in paths:
         raise InputError("standard input is for one environment", hint="save it to a file")
-    for name, each in own.items():
-        clusters = [path for path in (*each, *options.paths) if is_recording(Path(path))]
+    for name, listed in own.items():
+        clusters = [path for path in (*listed, *options.paths) if is_recording(Path(path))]
         if len(clusters) + options.cluster > 1:
             raise InputError(f"environment '{name}' has two clusters", hint="name one for each")
 
@@ -421,10 +421,10 @@ def report(adoption: Adoption) -> CommandReport:
 
 def _merged(rows: Sequence[Row]) -> list[Row]:
     """Return the rows, those that several environments have as one."""
-    found = gathered((replace(row, environment=""), row.environment) for row in rows)
+    names_by_row = gathered((replace(row, environment=""), row.environment) for row in rows)
     return [
         replace(row, environment=", ".join(dict.fromkeys(filter(None, names))))
-        for row, names in found.items()
+        for row, names in names_by_row.items()
     ]
 
 
@@ -437,16 +437,16 @@ def _text(adoption: Adoption) -> Iterator[Block]:
                 word = click.style(str(row.outcome).ljust(_WIDTH), fg=_COLOURS[row.outcome])
                 where = f" in {row.environment}" if row.environment else ""
                 subject, location = row.subject, row.location
-                place = f"  {shown(str(location))}" if location else ""
+                at = f"  {shown(str(location))}" if location else ""
                 if location is not None and subject.endswith(location.file):
-                    subject, place = subject.removesuffix(location.file) + str(location), ""
-                yield f"{word}  {shown(single_line(subject))}{shown(where)}{place}"
+                    subject, at = subject.removesuffix(location.file) + str(location), ""
+                yield f"{word}  {shown(single_line(subject))}{shown(where)}{at}"
                 margin = " " * (_WIDTH + 2)
                 yield f"{margin}{shown(single_line(row.message))}"
                 if row.hint:
                     yield f"{margin}→ {shown(single_line(row.hint))}"
     counts = Counter(row.outcome for row in rows)
-    outcomes = [each for each in Outcome if each is not Outcome.UNREAD or counts[each]]
+    outcomes = [outcome for outcome in Outcome if outcome is not Outcome.UNREAD or counts[outcome]]
     yield from ("", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in outcomes))
 
 

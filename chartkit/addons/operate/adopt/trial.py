@@ -84,7 +84,7 @@ def baseline_of(
     """Return the text of the baseline of an environment, empty without violations, with a row about
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations
     that a render finds; track: shows how many kinds of a cluster are read."""
-    counts: dict[Violation, int] = {each.violation: each.count for each in rendered}
+    counts: dict[Violation, int] = {violation.violation: violation.count for violation in rendered}
     known = _Known(made={object_name(resource) for resource in filter(is_made, estate.objects)})
     if estate.survey is not None:
         _scan_cluster(estate, installed, known, track)
@@ -106,13 +106,13 @@ def baseline_of(
 
 
 def _scan_cluster(
-    estate: Estate, installed: Sequence[Resource], known: _Known, track: Track
+    estate: Estate, installed: Sequence[Resource], violations: _Known, track: Track
 ) -> None:
     survey = estate.survey
     assert survey is not None
     compiled = compiled_set(installed)
     objects = survey.objects(compiled.policies, track=track)
-    run_scan(compiled.policies, objects, known.add, survey.context(compiled))
+    run_scan(compiled.policies, objects, violations.add, survey.context(compiled))
 
 
 def try_out(
@@ -128,9 +128,9 @@ def try_out(
     with temporary_folder() as parent:
         root = parent / "project"  # The folder above is locked while this runs.
         write_below(root, adopted.files(lambda path: str(Path(path).absolute())))
-        found: dict[str, str] = {}
+        baselines: dict[str, str] = {}
         try:
-            return list(_rows(root, estates, folder, found, track))
+            return list(_rows(root, estates, folder, baselines, track))
         except SourceError:
             raise
         except ChartkitError as error:
@@ -138,7 +138,7 @@ def try_out(
             message = f"does not render: {_without(error.message, root)}"
             return [Row(Outcome.LEFT, "project", message, location, error.hint or "")]
         finally:
-            adopted.set_baselines({name: text for name, text in found.items() if text})
+            adopted.set_baselines({name: text for name, text in baselines.items() if text})
 
 
 def _rows(
@@ -154,7 +154,7 @@ def _rows(
     options = RenderOptions(tuple(environments.values()), update_baseline=True, track=tracked)
     result = render_project(project, options)
     failed = [row for row in result.rows if row.outcome is Check.FAIL]
-    for row in (each for each in failed if each.check != UNREAD):  # These have rows already.
+    for row in (miss for miss in failed if miss.check != UNREAD):  # These have rows already.
         message = f"`chartkit render` refuses it: {_without(row.message, root)}"
         location = _relative(row.location, root)
         subject = f"check {row.check}"
@@ -170,7 +170,7 @@ def _rows(
         yield from about
         if not failed:
             yield from _differences(estate, environment, after, kept)
-    if failed and all(each.check == UNREAD for each in failed):
+    if failed and all(row.check == UNREAD for row in failed):
         message = "what the charts would change was not compared: workloads cannot be read"
         yield Row(Outcome.NOTE, "project", message)
 
@@ -217,7 +217,7 @@ def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:
     compared = comparison(Side("in use", tuple(estate.release)), after)
     risky = [change for change in compared.changes if change.risk.level is Level.HIGH]
     yield from _changes(risky, estate.name)
-    kinds = Counter(each.change.identity.kind for each in compared.changes if each not in risky)
+    kinds = Counter(diff.change.identity.kind for diff in compared.changes if diff not in risky)
     if kinds:
         shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         message = f"objects that the chart changes, adds or removes otherwise: {shown}"

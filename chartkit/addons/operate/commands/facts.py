@@ -57,24 +57,24 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
         click.echo(f"in use again: {releases.own_facts()}")
         return
     content, shown = _checked(source, digest)
-    found, current = read_facts(content, shown), releases.facts()
-    if found.day <= releases.own_facts().day:
-        click.echo(f"nothing changed: {found.day} is not newer than {releases.own_facts()}")
+    newer, current = read_facts(content, shown), releases.facts()
+    if newer.day <= releases.own_facts().day:
+        click.echo(f"nothing changed: {newer.day} is not newer than {releases.own_facts()}")
         return
-    if found.day < current.day:
+    if newer.day < current.day:
         hint = "`chartkit facts update --reset` first, to go back"
         raise InputError(f"is older than the facts in use, of {current.day}", Location(shown), hint)
-    _keep(found)
-    click.echo(f"in use now: {found}")
+    _keep(newer)
+    click.echo(f"in use now: {newer}")
 
 
-def _keep(found: Facts) -> None:
+def _keep(facts: Facts) -> None:
     from chartkit.cache_folder import FACTS, Store
     from chartkit.kyverno.releases import FACTS_KEY, kept
 
     store = Store(FACTS)
-    store.save(FACTS_KEY, {"body": found.body, "source": found.source, "digest": found.digest})
-    if kept() != found:
+    store.save(FACTS_KEY, {"body": facts.body, "source": facts.source, "digest": facts.digest})
+    if kept() != facts:
         hint = "CHARTKIT_CACHE names another folder, to which only you may write"
         raise InputError(f"the facts cannot be kept in {store.folder}", hint=hint)
 

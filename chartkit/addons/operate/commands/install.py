@@ -86,16 +86,16 @@ def install(
     project = read_project(path)
     chosen = project.environment(environment)
     cluster, releases = connected(context, timeout, force_conflicts, take_ownership)
-    found = plan(project, chosen, cluster, releases, allow_drift)
-    click.echo(plan_text(found), nl=False)
-    if found.refusals:
+    planned = plan(project, chosen, cluster, releases, allow_drift)
+    click.echo(plan_text(planned), nl=False)
+    if planned.refusals:
         raise SystemExit(1)
     if not yes:
-        click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
+        click.echo("nothing was done: --yes does it" if planned.needed else "nothing is to be done")
         return
     force = force_conflicts or take_ownership
-    _carry_out(partial(run.install, found), cluster, releases, timeout, stale_after, force)
-    click.echo(run.running_text(found, cluster), nl=False)
+    _carry_out(partial(run.install, planned), cluster, releases, timeout, stale_after, force)
+    click.echo(run.running_text(planned, cluster), nl=False)
 
 
 @click.command()
@@ -118,12 +118,12 @@ def uninstall(
 
     chosen = read_project(path).environment(environment)
     cluster, releases = connected(context, timeout)
-    found = run.removal(chosen.name, chosen.engine, cluster, releases, crds)
-    click.echo(run.removal_text(found), nl=False)
-    if not found.needed or not yes:
-        click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
+    removed = run.removal(chosen.name, chosen.engine, cluster, releases, crds)
+    click.echo(run.removal_text(removed), nl=False)
+    if not removed.needed or not yes:
+        click.echo("nothing was done: --yes does it" if removed.needed else "nothing is to be done")
         return
-    _carry_out(partial(run.uninstall, found, chosen.engine), cluster, releases, timeout)
+    _carry_out(partial(run.uninstall, removed, chosen.engine), cluster, releases, timeout)
 
 
 def connected(

@@ -90,13 +90,13 @@ def plan(
     if not route.exists and not skip_minors:
         skipping = shortest(first, last, skip_minors=True, data=data)
         shortcut = len(skipping.steps) if skipping.exists else None
-    found = Plan(first, last, route, shortcut, eks, today(), release, data)
+    order = Plan(first, last, route, shortcut, eks, today(), release, data)
     if inputs.paths or inputs.cluster:
-        raise SystemExit(_rehearsed(environment or "", found, values, inputs, options, fail_on))
+        raise SystemExit(_rehearsed(environment or "", order, values, inputs, options, fail_on))
     if fail_on or inputs.values or inputs.context or inputs.record:
         message = "--fail-on, -f, --context and --record are for a rehearsal"
         raise InputError(message, hint="add --rehearse PATH or --cluster")
-    show(report(found), options)
+    show(report(order), options)
     raise SystemExit(0 if route.exists else 1)
 
 

@@ -88,8 +88,8 @@ def push(
     if files and (key or passphrase_file):
         raise click.UsageError("an ARCHIVE is pushed as it is: `package --sign` signs")
     to = publish.remote(remote, plain_http)
-    found = [publish.read(file) for file in files] or _packed(path, key, passphrase_file)
-    for archive in found:
+    archives = [publish.read(file) for file in files] or _packed(path, key, passphrase_file)
+    for archive in archives:
         pushed = publish.push(archive, to, overwrite)
         state = f"@{pushed.digest}" if pushed.digest else " is there already"
         click.echo(f"{pushed.reference}{state}")

@@ -72,7 +72,7 @@ def rescue(
     _tell(outcome, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
 
 
-def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> None:
+def _restore(cluster: Cluster, diagnosis: Diagnosis, record: Path, force: bool) -> None:
     from chartkit.addons.operate.rescue import read, restore
     from chartkit.errors import InputError
     from chartkit.model import Location
@@ -80,7 +80,7 @@ def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> N
     if not record.exists():
         hint = "name the record by --record FILE"
         raise InputError("there is no record to restore from", Location(str(record)), hint)
-    if (silent := found.silent(read(record).opened)) and not force:
+    if (silent := diagnosis.silent(read(record).opened)) and not force:
         for service, reason in silent.items():
             text = f"nothing answers Kyverno's webhooks at {service}: {reason}"
             click.echo(shown(text), err=True)
@@ -136,12 +136,12 @@ def _text(found: Diagnosis) -> Iterator[Block]:
         yield "Kyverno's webhooks answer, or fail open: they do not lock this cluster"
 
 
-def _value(found: Diagnosis) -> Body:
+def _value(diagnosis: Diagnosis) -> Body:
     return {
-        "cluster": found.cluster,
-        "locked": found.is_locked,
-        "unanswered": {str(service): reason for service, reason in found.unanswered.items()},
-        "refused": [asdict(refusal) for refusal in found.refused],
+        "cluster": diagnosis.cluster,
+        "locked": diagnosis.is_locked,
+        "unanswered": {str(service): reason for service, reason in diagnosis.unanswered.items()},
+        "refused": [asdict(refusal) for refusal in diagnosis.refused],
         "webhooks": [
             {
                 "kind": webhook.kind,
@@ -149,10 +149,10 @@ def _value(found: Diagnosis) -> Body:
                 "name": webhook.name,
                 "failurePolicy": webhook.policy,
                 "service": str(webhook.service) if webhook.service else None,
-                "open": webhook in found.opening,
-                "reason": found.reason(webhook),
+                "open": webhook in diagnosis.opening,
+                "reason": diagnosis.reason(webhook),
             }
-            for webhook in found.webhooks
+            for webhook in diagnosis.webhooks
         ],
-        "notes": list(found.notes),
+        "notes": list(diagnosis.notes),
     }

@@ -67,7 +67,7 @@ class Step:
     @property
     def roles(self) -> list[str]:
         """The names of its cluster roles."""
-        return [each.name for each in self.rendered.resources if each.kind == "ClusterRole"]
+        return [role.name for role in self.rendered.resources if role.kind == "ClusterRole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +156,9 @@ def _step_lines(step: Step) -> Iterator[str]:
     if step.there is None:
         return
     risks = [(change, risk(change)) for change in step.changes]
-    high = [(change, found) for change, found in risks if found.level is Level.HIGH]
-    for change, found in high[:_SHOWN]:
-        yield f"  high risk: {change.identity} {change.what}: {found.reason}"
+    high = [(change, rated) for change, rated in risks if rated.level is Level.HIGH]
+    for change, rated in high[:_SHOWN]:
+        yield f"  high risk: {change.identity} {change.what}: {rated.reason}"
     if len(high) > _SHOWN:
         yield f"  high risk: {len(high) - _SHOWN} more"
 
@@ -242,10 +242,10 @@ def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
     wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
     if wanted is None:
         return []
-    found = [] if wanted == environment.kyverno else _unsupported(environment, wanted, live)
+    refusals = [] if wanted == environment.kyverno else _unsupported(environment, wanted, live)
     if runs is not None and runs > wanted:
-        found.append(f"Kyverno {runs} runs here, and the way back to {wanted} is not supported")
-    return found
+        refusals.append(f"Kyverno {runs} runs here, and the way back to {wanted} is not supported")
+    return refusals
 
 
 def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
@@ -279,7 +279,7 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
         )
     if environment.is_unsupported:
         diagnostics = _judged(environment, environment.kyverno, live)
-        notes += [each.message for each in diagnostics if each.severity is Severity.WARNING]
+        notes += [note.message for note in diagnostics if note.severity is Severity.WARNING]
     for step in steps:
         wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
         if wanted is not None and runs is not None and runs.next_minor() < wanted:
@@ -314,7 +314,7 @@ def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
 
 def remove_ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
     """Delete roles without an owner; returns their names."""
-    found = ownerless(cluster, names)
-    for name in found:
+    roles = ownerless(cluster, names)
+    for name in roles:
         cluster.delete(CLUSTER_ROLES, name)
-    return found
+    return roles

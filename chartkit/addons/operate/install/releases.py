@@ -140,8 +140,8 @@ class Releases:
     def read(self, name: str) -> Release | None:
         """Return a release, None where there is none."""
         with _failures():
-            found = self._helm.release(name)
-        return release_of(*found) if found is not None else None
+            record = self._helm.release(name)
+        return release_of(*record) if record is not None else None
 
     def install(self, wanted: DesiredRelease) -> None:
         """Install a chart, in a namespace that is created if it is missing; waits for hooks."""
@@ -292,7 +292,7 @@ def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: i
         return 0
     body = stored(record, kind, name)
     bodies = [resource.body for resource in manifest_objects(body, name)]
-    definitions = [each for each in bodies if each["kind"] == "CustomResourceDefinition"]
+    definitions = [body for body in bodies if body["kind"] == "CustomResourceDefinition"]
     for definition in definitions:
         metadata = definition["metadata"]
         metadata["annotations"] = {**(metadata.get("annotations") or {}), _POLICY: "keep"}

@@ -145,7 +145,7 @@ def running_text(plan: Plan, cluster: Cluster) -> str:
         tag = image.rpartition(":")[2]
         lines.append(f"  {body['metadata']['name']}: {there} of {wanted} replicas, {tag}")
     for step in plan.steps:
-        kinds = Counter(each.kind for each in step.rendered.resources if is_policy(each))
+        kinds = Counter(own.kind for own in step.rendered.resources if is_policy(own))
         lines += [f"  {kind}: {count}, ready" for kind, count in sorted(kinds.items())]
     return "\n".join(lines) + "\n"
 
@@ -158,7 +158,7 @@ def _engine(step: Step | None, plan: Plan, tools: Tools) -> None:
         tools.say(f"{count} CRDs are established")
         tools.waiting.controllers(step.rendered.resources, NAMESPACE)
         tools.say("the controllers are ready")
-    elif policies is not None and any(is_policy(each) for each in policies.rendered.resources):
+    elif policies is not None and any(is_policy(own) for own in policies.rendered.resources):
         tools.waiting.kinds(policies.rendered.resources)
         tools.say("the kinds of policies are there")
     else:
@@ -443,5 +443,5 @@ def _definitions(cluster: Cluster) -> list[Body]:
 
 def _served(crd: Body) -> Collection:
     spec = crd["spec"]
-    version = next(each["name"] for each in spec["versions"] if each.get("served"))
+    version = next(form["name"] for form in spec["versions"] if form.get("served"))
     return Collection(spec["group"], version, spec["names"]["plural"])

@@ -77,7 +77,7 @@ class Waiter:
 
     def definitions(self, resources: Iterable[Resource]) -> int:
         """Wait until the CRDs among these objects are established; returns their number."""
-        names = {each.name for each in resources if each.kind == "CustomResourceDefinition"}
+        names = {crd.name for crd in resources if crd.kind == "CustomResourceDefinition"}
         left = set(names)
 
         def missing() -> str:
@@ -100,8 +100,8 @@ class Waiter:
         wanted = [resource for resource in resources if resource.kind == "Deployment"]
 
         def missing() -> str:
-            found = self.cluster.objects(DEPLOYMENTS, namespace)
-            there = {body["metadata"]["name"]: body for body in found}
+            deployments = self.cluster.objects(DEPLOYMENTS, namespace)
+            there = {body["metadata"]["name"]: body for body in deployments}
             lacking = [_lacking(resource.name, there.get(resource.name)) for resource in wanted]
             return abridged([text for text in lacking if text], _SHOWN)
 
@@ -111,8 +111,8 @@ class Waiter:
         """Wait until Kyverno's webhook for policies answers a dry run."""
 
         def missing() -> str:
-            found = self.cluster.objects(VALIDATING, labels=WEBHOOK_LABEL)
-            named = [body for body in found if body["metadata"]["name"] == _POLICY_WEBHOOK]
+            configurations = self.cluster.objects(VALIDATING, labels=WEBHOOK_LABEL)
+            named = [body for body in configurations if body["metadata"]["name"] == _POLICY_WEBHOOK]
             if not named:
                 return f"{_POLICY_WEBHOOK} is not there"
             hooks = named[0].get("webhooks") or []
@@ -133,7 +133,7 @@ class Waiter:
     def _not_ready(self, policies: Sequence[Resource], plurals: Mapping[str, str]) -> list[str]:
         """Return the policies that Kyverno does not report as ready, as `Kind name`."""
         lists: dict[Collection, dict[tuple[str, str], Body]] = {}
-        found = []
+        waiting = []
         for resource in policies:
             version = resource.api_version.rpartition("/")[2]
             collection = Collection(group_of(resource), version, plurals.get(_kind(resource), ""))
@@ -145,8 +145,8 @@ class Waiter:
                 }
             body = lists.get(collection, {}).get((resource.namespace, resource.name))
             if body is None or not _is_ready(body):
-                found.append(f"{resource.kind} {resource.name}")
-        return found
+                waiting.append(f"{resource.kind} {resource.name}")
+        return waiting
 
     def _tried(self) -> str:
         for definition, probe in read_file(_PROBES)[0].body.items():
@@ -208,7 +208,7 @@ def _is_ready(body: Body) -> bool:
 
 def _condition(body: Body, kind: str) -> bool:
     conditions = (body.get("status") or {}).get("conditions") or []
-    return any(each.get("type") == kind and each.get("status") == "True" for each in conditions)
+    return any(state.get("type") == kind and state.get("status") == "True" for state in conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,8 @@ class Difference:
         what = f"{self.resource.kind} {self.resource.name}"
         if not self.path:
             return f"{what} is not there"
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
-        return f"{what}: {place[1:]} is {_shown(self.stored)}, and should be {_shown(self.wanted)}"
+        field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return f"{what}: {field[1:]} is {_shown(self.stored)}, and should be {_shown(self.wanted)}"
 
 
 class StoredObjects:
@@ -243,39 +243,39 @@ class StoredObjects:
 
     def differences(self, resources: Iterable[Resource]) -> list[Difference]:
         """Return every field of these objects that is stored otherwise, in their order."""
-        found: list[Difference] = []
+        differences: list[Difference] = []
         for resource in resources:
-            place = self._place(resource)
-            if place is None:
+            path = self._place(resource)
+            if path is None:
                 continue
-            body = self._cluster.get(place)
+            body = self._cluster.get(path)
             if body is None:
-                found.append(Difference(resource, (), None, None))
+                differences.append(Difference(resource, (), None, None))
             else:
-                found += _compared(resource, body)
-        return found
+                differences += _compared(resource, body)
+        return differences
 
     def take_over(self, resources: Iterable[Resource]) -> int:
         """Make Helm the only manager of the fields that it applied; return the number of objects
         that had others."""
         count = 0
         for resource in resources:
-            place = self._place(resource)
-            body = None if place is None else self._cluster.get(place)
-            if place is None or body is None or (kept := without_others(body)) is None:
+            path = self._place(resource)
+            body = None if path is None else self._cluster.get(path)
+            if path is None or body is None or (kept := without_others(body)) is None:
                 continue
             version = mapping_at(body, "metadata").get("resourceVersion")
             metadata: Body = {"managedFields": kept, "resourceVersion": version}
-            self._cluster.merge(place, {"metadata": metadata})
+            self._cluster.merge(path, {"metadata": metadata})
             count += 1
         return count
 
     def write(self, found: Iterable[Difference]) -> None:
         """Write the wanted values; a list as a whole, even where others added items."""
         for difference in found:
-            place = self._place(difference.resource)
-            if place is not None and difference.path:
-                self._cluster.merge(place, _patch(difference))
+            path = self._place(difference.resource)
+            if path is not None and difference.path:
+                self._cluster.merge(path, _patch(difference))
 
     def _place(self, resource: Resource) -> str | None:
         """Return the path of an object; None for a kind that is not served."""
@@ -284,25 +284,25 @@ class StoredObjects:
         if version not in self._served:
             listed = (self._cluster.get(root) or {}).get("resources") or []
             self._served[version] = {
-                each["kind"]: each for each in listed if "/" not in each["name"]
+                served["kind"]: served for served in listed if "/" not in served["name"]
             }
         kind = self._served[version].get(resource.kind)
         if kind is None:
             return None
-        place = resource.namespace if kind.get("namespaced") else ""
-        return object_path(version, kind["name"], place, resource.name)
+        namespace = resource.namespace if kind.get("namespaced") else ""
+        return object_path(version, kind["name"], namespace, resource.name)
 
 
 def _compared(resource: Resource, body: Body) -> Iterator[Difference]:
     wanted = {key: value for key, value in resource.body.items() if key != "status"}
     metadata = wanted.get("metadata") or {}
-    wanted["metadata"] = {key: each for key, each in metadata.items() if key in _METADATA}
+    wanted["metadata"] = {key: value for key, value in metadata.items() if key in _METADATA}
     if wanted.get("aggregationRule"):
         # kube-controller-manager writes them.
         wanted.pop("rules", None)
     wanted.pop("stringData", None)
-    for path, one, other in _differing(wanted, body, ()):
-        yield Difference(resource, path, one, other)
+    for path, own, other in _differing(wanted, body, ()):
+        yield Difference(resource, path, own, other)
 
 
 def _differing(
@@ -316,12 +316,12 @@ def _differing(
     elif isinstance(wanted, list) and isinstance(stored, list):
         if len(wanted) != len(stored):
             yield path, wanted, stored
-        elif all(not isinstance(each, dict | list) for each in (*wanted, *stored)):
+        elif all(not isinstance(item, dict | list) for item in (*wanted, *stored)):
             if Counter(map(str, wanted)) != Counter(map(str, stored)):
                 yield path, wanted, stored
         else:
-            for position, (one, other) in enumerate(zip(wanted, stored, strict=True)):
-                yield from _differing(one, other, (*path, position))
+            for position, (own, other) in enumerate(zip(wanted, stored, strict=True)):
+                yield from _differing(own, other, (*path, position))
     elif not _same(wanted, stored):
         yield path, wanted, stored
 
@@ -339,14 +339,14 @@ def _same(wanted: Json, stored: Json) -> bool:
 
 
 def _empty(value: Json) -> bool:
-    return any(value == each and type(value) is type(each) for each in _EMPTY)
+    return any(value == empty and type(value) is type(empty) for empty in _EMPTY)
 
 
-def _patch(one: Difference) -> Body:
+def _patch(difference: Difference) -> Body:
     """Return a merge patch of the field, or of the list that it is in."""
-    value: Json = one.resource.body
+    value: Json = difference.resource.body
     keys: list[str] = []
-    for step in one.path:
+    for step in difference.path:
         if isinstance(step, int):
             break
         keys.append(step)
@@ -378,7 +378,7 @@ def without_others(body: Body) -> list[Body] | None:
     """
     entries = mappings_at(body, "metadata", "managedFields")
     applied = {"manager": MANAGER, "operation": "Apply"}.items()
-    owned = (each for each in entries if applied <= each.items() and not each.get("subresource"))
+    owned = (own for own in entries if applied <= own.items() and not own.get("subresource"))
     own = next(owned, None)
     if own is None:
         return None

@@ -134,7 +134,7 @@ def write(promotion: Promotion, root: Path) -> None:
 
 def _targets(project: Project, name: str) -> list[Environment]:
     """Return the environment of a name, or the clusters of one that has some."""
-    clusters = [each for each in project.environments.values() if each.group == name]
+    clusters = [other for other in project.environments.values() if other.group == name]
     return clusters or [project.environment(name)]
 
 
@@ -166,12 +166,12 @@ def _enforced(project: Project, options: PromoteOptions, scope: Scope) -> frozen
     """Return the policies that the environment of --from enforces, None without it."""
     if options.source is None:
         return None
-    found: list[set[str]] = []
+    enforced: list[set[str]] = []
     for environment in _targets(project, options.source):
         source = project_environment(project, environment)
         candidates, _ = candidates_of(source, _names(project, environment))
-        found.append({each.name for each in candidates if not only_audits(each, scope)})
-    return frozenset(set.intersection(*found))
+        enforced.append({item.name for item in candidates if not only_audits(item, scope)})
+    return frozenset(set.intersection(*enforced))
 
 
 def _joined(name: str, plans: Sequence[Plan]) -> Plan:
@@ -186,17 +186,17 @@ def _joined(name: str, plans: Sequence[Plan]) -> Plan:
     return Plan(name, plans[0].namespaces, policies, tuple(sources), tuple(notes), unread)
 
 
-def _of_clusters(found: Sequence[PlannedPolicy]) -> PlannedPolicy:
+def _of_clusters(plans: Sequence[PlannedPolicy]) -> PlannedPolicy:
     evidence = Evidence()
-    for policy in found:
+    for policy in plans:
         evidence.merge(policy.candidate.evidence)
     order = (Verdict.HELD, Verdict.PROMOTE, Verdict.DONE)
-    verdict = min((planned_policy.verdict for planned_policy in found), key=order.index)
-    first = found[0].candidate
-    caveats = tuple(dict.fromkeys(caveat for each in found for caveat in each.candidate.caveats))
-    reasons = tuple(dict.fromkeys(reason for each in found for reason in each.reasons))
+    verdict = min((planned_policy.verdict for planned_policy in plans), key=order.index)
+    first = plans[0].candidate
+    caveats = tuple(dict.fromkeys(caveat for plan in plans for caveat in plan.candidate.caveats))
+    reasons = tuple(dict.fromkeys(reason for plan in plans for reason in plan.reasons))
     candidate = Candidate(first.name, first.compiled, evidence, caveats)
-    exceptions = sum(each.exceptions for each in found) if verdict is Verdict.PROMOTE else 0
+    exceptions = sum(plan.exceptions for plan in plans) if verdict is Verdict.PROMOTE else 0
     return PlannedPolicy(candidate, verdict, reasons, exceptions)
 
 
@@ -239,8 +239,8 @@ def _free_name(root: Path, environment: str, today: date) -> str:
 
 def _text(project: Project, environment: str) -> ProjectText:
     name, _, cluster = environment.partition("/")
-    place = ("environments", name, *(("clusters", cluster) if cluster else ()))
-    return ProjectText(read_source(project.file), place, project.file)
+    path = ("environments", name, *(("clusters", cluster) if cluster else ()))
+    return ProjectText(read_source(project.file), path, project.file)
 
 
 def _require_enforced(
@@ -251,8 +251,8 @@ def _require_enforced(
     for environment in _targets(edited, plan.environment):
         for name in names:
             named = environment.policies.items()
-            found = (each for key, each in named if key.rpartition("/")[2] == name)
-            settings = next(found, None)
+            entries = (entry for key, entry in named if key.rpartition("/")[2] == name)
+            settings = next(entries, None)
             enforced = settings is not None and settings.action is Action.ENFORCE
             if not plan.namespaces and not enforced:
                 location = settings.action_at if settings else None
@@ -267,13 +267,13 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
     before: dict[str, Body] = {}
     excepted: dict[str, list[str]] = {}
     for name in dict.fromkeys(options.policies):
-        found = last_promotion(entries, options.target, name)
-        if found is None:
+        promotion = last_promotion(entries, options.target, name)
+        if promotion is None:
             hint = f"set its action under environments.{options.target}.policies by hand"
             message = f"no promotion of '{name}' in {options.target} is to be taken back"
             raise InputError(message, Location(str(record)), hint)
-        before[name] = mapping_at(found, "before")
-        if file := mapping_at(found, "exceptions").get("file"):
+        before[name] = mapping_at(promotion, "before")
+        if file := mapping_at(promotion, "exceptions").get("file"):
             excepted.setdefault(str(file), []).append(name)
     text = _text(project, options.target).with_actions(before)
     entry = way_back(options.target, list(before), today)
@@ -296,14 +296,14 @@ def _text_without(file: Path, policies: Sequence[str]) -> str | None:
     kept = [document for document in read_file(file) if not _is_only_for(document.body, policies)]
     texts = (document.source.text[document.start : document.end].strip("\n") for document in kept)
     parts = [text.removeprefix("---").strip("\n") for text in texts]
-    return "---\n".join(f"{each}\n" for each in parts) if any(parts) else None
+    return "---\n".join(f"{part}\n" for part in parts) if any(parts) else None
 
 
 def _is_only_for(body: Json, policies: Sequence[str]) -> bool:
     spec = mapping_at(body, "spec")
     named = [exception.get("policyName") for exception in mappings_at(spec, "exceptions")]
-    named += [each.get("name") for each in mappings_at(spec, "policyRefs")]
-    return bool(named) and all(policy_name(str(each), policies) in policies for each in named)
+    named += [reference.get("name") for reference in mappings_at(spec, "policyRefs")]
+    return bool(named) and all(policy_name(str(policy), policies) in policies for policy in named)
 
 
 def _exceptions(planned: PlannedPolicy, until: date) -> Iterator[Body]:

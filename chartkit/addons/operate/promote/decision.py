@@ -55,7 +55,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
     everywhere: whether it is promoted in all namespaces.
     """
     whole = [policy for policy in candidate.compiled if not policy.policy.name.endswith(_PARTS)]
-    found = (each for one in whole or candidate.compiled for each in _caveats(one, everywhere))
+    notes = (caveat for one in whole or candidate.compiled for caveat in _caveats(one, everywhere))
     evidence = candidate.evidence
     more = []
     if count := len(evidence.unsent):
@@ -64,7 +64,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
     if count := evidence.outdated:
         results = "1 result of a report is" if count == 1 else f"{count} results of reports are"
         more.append(f"{results} older than the object, which passes now, and not counted")
-    return (*dict.fromkeys(found), *more)
+    return (*dict.fromkeys(notes), *more)
 
 
 def asks_for_objects_alone(candidate: Candidate) -> bool:
@@ -73,15 +73,15 @@ def asks_for_objects_alone(candidate: Candidate) -> bool:
     return not any(_asks_for_more(policy) for policy in candidate.compiled)
 
 
-def _asks_for_more(one: RunnablePolicy) -> bool:
-    spec = mapping_at(one.policy.resource.body, "spec")
+def _asks_for_more(runnable: RunnablePolicy) -> bool:
+    spec = mapping_at(runnable.policy.resource.body, "spec")
     text = json.dumps(spec, ensure_ascii=False)
     asks = _USER.search(text) or _REQUEST.search(text)
-    return bool(one.looks_around or _names_users(spec) or _names_operations(spec) or asks)
+    return bool(runnable.looks_around or _names_users(spec) or _names_operations(spec) or asks)
 
 
-def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
-    body = one.policy.resource.body
+def _caveats(runnable: RunnablePolicy, everywhere: bool) -> Iterator[str]:
+    body = runnable.policy.resource.body
     spec = mapping_at(body, "spec")
     text = json.dumps(spec, ensure_ascii=False)
     if _names_users(spec) or _USER.search(text):
@@ -93,9 +93,9 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
     background = mapping_at(spec, "evaluation", "background").get("enabled")
     if spec.get("background") is False or background is False:
         yield "is not evaluated in the background: reports have results of admissions alone"
-    if one.looks_around:
+    if runnable.looks_around:
         yield "asks for other objects, images or services, which may answer otherwise at admission"
-    if _extends(one):
+    if _extends(runnable):
         yield (
             "is extended to controllers of Pods: those that run now are refused at their next "
             "update, and their Pods when they are started again"
@@ -123,18 +123,18 @@ def _filters(spec: Body) -> Iterator[Body]:
 
 def _conditions(spec: Body) -> Iterator[str]:
     own = mappings_at(spec, "matchConditions")
-    for each in (*own, *mappings_at(spec, "webhookConfiguration", "matchConditions")):
-        yield str(each.get("expression") or "")
+    for condition in (*own, *mappings_at(spec, "webhookConfiguration", "matchConditions")):
+        yield str(condition.get("expression") or "")
 
 
-def _extends(one: RunnablePolicy) -> bool:
+def _extends(runnable: RunnablePolicy) -> bool:
     """Report whether a policy is about Pods, so that Kyverno extends it to their controllers."""
-    spec = mapping_at(one.policy.resource.body, "spec")
+    spec = mapping_at(runnable.policy.resource.body, "spec")
     rules = mappings_at(spec, "matchConstraints", "resourceRules")
     named = [str(name) for rule in rules for name in rule.get("resources") or ()]
     for block in _filters(spec):
         named += [str(kind) for kind in mapping_at(block, "resources").get("kinds") or ()]
-    return any(each in ("Pod", "pods", "v1/Pod") for each in named)
+    return any(kind in ("Pod", "pods", "v1/Pod") for kind in named)
 
 
 def chosen(
@@ -180,9 +180,9 @@ def _settle(candidate: Candidate) -> None:
     """Drop what reports say of a violation that the engine found as well, and give what reports
     found the owners that the engine knows."""
     evidence = candidate.evidence
-    owners = {each.subject: each.owner for each in evidence.blocked if each.owner}
+    owners = {hit.subject: hit.owner for hit in evidence.blocked if hit.owner}
     seen: dict[tuple[object, str], Violation] = {}
-    for violation in sorted(evidence.blocked, key=lambda each: each.location is None):
+    for violation in sorted(evidence.blocked, key=lambda hit: hit.location is None):
         owned = replace(violation, owner=violation.owner or owners.get(violation.subject, ""))
         seen.setdefault((violation.subject, violation.rule), owned)
     evidence.blocked[:] = seen.values()
@@ -248,7 +248,7 @@ class Judge:
     _by_id: dict[str, Candidate] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._by_id = {one.policy.id: each for each in self.candidates for one in each.compiled}
+        self._by_id = {form.policy.id: own for own in self.candidates for form in own.compiled}
 
     def files(self, source: str, objects: Sequence[Resource], policies: PolicySet) -> None:
         """Judge objects of manifests and charts."""
@@ -330,11 +330,11 @@ class _Sink:
             evidence.judged.setdefault(self.source, set()).add(subject)
 
     def _violation(self, subject: ObjectName, resource: Resource, result: RuleResult) -> Violation:
-        place = resource.location
+        where = resource.location
         if result.fields:
-            place = place.within(result.fields[0])
+            where = where.within(result.fields[0])
         owner = self.judge.owner(resource, self.labels)
-        return Violation(subject, result.rule, result.message, self.source, owner, resource, place)
+        return Violation(subject, result.rule, result.message, self.source, owner, resource, where)
 
 
 def candidates_of(
@@ -343,12 +343,12 @@ def candidates_of(
     """Return the policies of an environment that judge objects, by their names in chartkit.yaml,
     and all its policies compiled; names: those of its profiles."""
     policies = environment.policies(NO_ATTACHMENTS)
-    known = sorted(names, key=len, reverse=True)
-    found: dict[str, list[RunnablePolicy]] = {}
+    by_length = sorted(names, key=len, reverse=True)
+    policies_of: dict[str, list[RunnablePolicy]] = {}
     for policy in policies.policies:
         if not policy.phases.isdisjoint(_PHASES) and not policy.judges_json:
-            found.setdefault(policy_name(policy.policy.name, known), []).append(policy)
-    return [Candidate(name, tuple(found[name])) for name in sorted(found)], policies
+            policies_of.setdefault(policy_name(policy.policy.name, by_length), []).append(policy)
+    return [Candidate(name, tuple(policies_of[name])) for name in sorted(policies_of)], policies
 
 
 def policy_name(policy: str, known: Iterable[str]) -> str:
@@ -361,7 +361,7 @@ def policy_name(policy: str, known: Iterable[str]) -> str:
 
 def only_audits(candidate: Candidate, scope: Scope) -> bool:
     """Report whether any rule of a policy only reports in any of the namespaces."""
-    probes = [each.replace("*", "").replace("?", "x") for each in scope.patterns] or [_ELSEWHERE]
+    probes = [glob.replace("*", "").replace("?", "x") for glob in scope.patterns] or [_ELSEWHERE]
     return any(
         policy.action(rule, probe) == AUDIT
         for policy in candidate.compiled

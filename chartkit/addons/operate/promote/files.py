@@ -65,8 +65,8 @@ class ProjectText:
     def with_exceptions(self, path: str) -> ProjectText:
         """Return the text with a file of exceptions more, unless a folder with it is there; raise
         InputError."""
-        there = [PurePosixPath(each) for each in self.environment.get(_EXCEPTIONS) or ()]
-        if any(each in (PurePosixPath(path), *PurePosixPath(path).parents) for each in there):
+        there = [PurePosixPath(folder) for folder in self.environment.get(_EXCEPTIONS) or ()]
+        if any(folder in (PurePosixPath(path), *PurePosixPath(path).parents) for folder in there):
             return self
         files = [*(self.environment.get(_EXCEPTIONS) or ()), path]
         return self._edited(lambda environment: environment.update({_EXCEPTIONS: files}))
@@ -74,7 +74,7 @@ class ProjectText:
     def without_exceptions(self, path: str) -> ProjectText:
         """Return the text in which a file of exceptions is not named; raise InputError."""
         there = self.environment.get(_EXCEPTIONS) or ()
-        if not any(PurePosixPath(each) == PurePosixPath(path) for each in there):
+        if not any(PurePosixPath(file) == PurePosixPath(path) for file in there):
             return self
         return self._edited(lambda environment: _remove(environment, path))
 
@@ -94,7 +94,7 @@ def promoted(before: Body, namespaces: Sequence[str]) -> Body:
     if not namespaces:
         return {_ACTION: _ENFORCE}
     entry: Body = {_ACTION: _ENFORCE, "namespaces": list(namespaces)}
-    others: list[Json] = [each for each in before.get(_ACTIONS) or () if each != entry]
+    others: list[Json] = [action for action in before.get(_ACTIONS) or () if action != entry]
     return {**before, _ACTIONS: [entry, *others]}
 
 
@@ -120,7 +120,7 @@ def _put(environment: Body, settings: Mapping[str, Body]) -> None:
 def _remove(environment: Body, path: str) -> None:
     """Take a file out of the exceptions."""
     listed = [
-        each for each in environment[_EXCEPTIONS] if PurePosixPath(each) != PurePosixPath(path)
+        file for file in environment[_EXCEPTIONS] if PurePosixPath(file) != PurePosixPath(path)
     ]
     environment[_EXCEPTIONS] = listed
     if not listed:
@@ -133,8 +133,8 @@ def read_decisions(file: Path) -> list[Body]:
     if not file.is_file():
         return []
     documents = read_file(file)
-    found = documents[0].body.get(_LIST) if documents and isinstance(documents[0].body, dict) else 0
-    entries = found if found is not None else []
+    given = documents[0].body.get(_LIST) if documents and isinstance(documents[0].body, dict) else 0
+    entries = given if given is not None else []
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
         hint = "`chartkit promote --write` writes it"
         raise InputError("is not a record of promotions", Location(str(file)), hint)
@@ -207,14 +207,14 @@ def way_back(environment: str, names: Sequence[str], today: date) -> Body:
 def last_promotion(entries: Sequence[Body], environment: str, policy: str) -> Body | None:
     """Return the record of a policy's last promotion in an environment that was not taken back,
     with what it was `before`; None where there is none."""
-    found: list[Body] = []
+    promotions: list[Body] = []
     for entry in entries:
         if entry["environment"] == environment and policy in entry["policies"]:
             if not entry.get(_BACK):
-                found.append(entry["policies"][policy])
-            elif found:
-                found.pop()
-    return found[-1] if found else None
+                promotions.append(entry["policies"][policy])
+            elif promotions:
+                promotions.pop()
+    return promotions[-1] if promotions else None
 
 
 def with_entry(file: Path, entry: Body) -> str:

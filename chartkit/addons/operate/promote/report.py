@@ -99,9 +99,9 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator
         yield f"    exceptions for {counted(candidate.evidence.blocked)}"
     blocked = candidate.evidence.blocked
     for violation in blocked[:_SHOWN]:
-        place = str(violation.location) if violation.location is not None else violation.source
+        where = str(violation.location) if violation.location is not None else violation.source
         owner = f", {shown(violation.owner)}" if violation.owner else ""
-        yield f"      {shown(str(violation.subject))}{owner}  {shown(place)}"
+        yield f"      {shown(str(violation.subject))}{owner}  {shown(where)}"
         yield f"        {shown(single_line(violation.message))}"
     if len(blocked) > _SHOWN:
         yield f"      … and {len(blocked) - _SHOWN} more"
@@ -215,16 +215,16 @@ def _policy_body(planned: PlannedPolicy) -> Body:
     }
 
 
-def _violation(found: Violation) -> Body:
+def _violation(violation: Violation) -> Body:
     return {
-        "kind": found.subject.kind,
-        "namespace": found.subject.namespace or None,
-        "name": found.subject.name,
-        "owner": found.owner or None,
-        "rule": found.rule or None,
-        "message": found.message,
-        "source": found.source,
-        "location": str(found.location) if found.location is not None else None,
+        "kind": violation.subject.kind,
+        "namespace": violation.subject.namespace or None,
+        "name": violation.subject.name,
+        "owner": violation.owner or None,
+        "rule": violation.rule or None,
+        "message": violation.message,
+        "source": violation.source,
+        "location": str(violation.location) if violation.location is not None else None,
     }
 
 
@@ -234,9 +234,9 @@ def _findings(promotion: Promotion) -> Iterator[Finding]:
     yield from map(diagnostic_finding, promotion.plan.unread)
     for policy in promotion.plan.policies:
         name = policy.candidate.name
-        for found in policy.candidate.evidence.blocked if policy.verdict is Verdict.HELD else ():
-            text = f"{name} would refuse {found.subject}: {found.message}"
-            yield diagnostic_finding(Diagnostic(name, Severity.ERROR, text, found.location))
+        for hit in policy.candidate.evidence.blocked if policy.verdict is Verdict.HELD else ():
+            text = f"{name} would refuse {hit.subject}: {hit.message}"
+            yield diagnostic_finding(Diagnostic(name, Severity.ERROR, text, hit.location))
         if policy.verdict is Verdict.PROMOTE:
             text = f"{name} may be set to Enforce: {_evidence_line(policy)}"
             yield diagnostic_finding(Diagnostic(name, Severity.NOTE, text))

@@ -136,9 +136,9 @@ class ReportJudge:
     def add(self, source: str, results: Iterable[ReportedResult]) -> int:
         """Add the results of one source; return how many were of candidates."""
         by_key = {
-            key: each
-            for each in self.judge.candidates
-            for policy in each.compiled
+            key: candidate
+            for candidate in self.judge.candidates
+            for policy in candidate.compiled
             for key in (policy.policy.key, policy.policy.name)
         }
         count = 0
@@ -284,7 +284,7 @@ class EvidenceReader:
             from chartkit.network.services import Services
 
             services = Services(read_hosts(self.options.allowed_hosts))
-            names = [one.policy.name for each in self.judge.candidates for one in each.compiled]
+            names = [form.policy.name for item in self.judge.candidates for form in item.compiled]
             results = reporter_results(self.options.reporter, list(dict.fromkeys(names)), services)
             self._reported("policy-reporter", results)
 

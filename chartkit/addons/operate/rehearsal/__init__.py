@@ -170,7 +170,7 @@ class _Asked:
 
     def files(self, inventory: Inventory) -> Acts:
         """Ask the objects of files."""
-        legacy = [each.current or each.resource for each in inventory.objects if not each.refused]
+        legacy = [old.current or old.resource for old in inventory.objects if not old.refused]
         policies = compile_all(legacy, read_exceptions(filter(is_exception, legacy)))
         requests = Requests.of(policies, inventory.resources)
         return self._acts(policies, inventory.resources, requests.context(requests.world()))
@@ -178,7 +178,7 @@ class _Asked:
     def cluster(self, reader: Reader, inventory: Inventory) -> Acts:
         """Ask the objects of a cluster: those that policies judge, that facts or generating rules
         name, and that declare releases."""
-        legacy = [each.current or each.resource for each in inventory.objects]
+        legacy = [old.current or old.resource for old in inventory.objects]
         survey = Survey(reader, NO_ATTACHMENTS)
         policies = compile_all(legacy, survey.around)
         objects = survey.objects(policies.policies, self._kinds(reader.discovery, legacy))
@@ -189,8 +189,8 @@ class _Asked:
     ) -> Collection[GroupVersionKind]:
         """Return the kinds to read that no policy may judge, each in the first version served."""
         facts = [fact.change.concerned for step in self.steps for fact in step.facts]
-        named = {(each.group, kind) for each in facts if each for kind in each.kinds}
-        rules = (rule for each in legacy for rule in mappings_at(each.body, "spec", "rules"))
+        named = {(fact.group, kind) for fact in facts if fact for kind in fact.kinds}
+        rules = (rule for old in legacy for rule in mappings_at(old.body, "spec", "rules"))
         generated = {mapping_at(rule, "generate").get("kind") for rule in rules}
         kinds: dict[tuple[str, str], GroupVersionKind] = {}
         for served in discovery.all:
@@ -201,7 +201,7 @@ class _Asked:
         return kinds.values()
 
     def _acts(self, policies: PolicySet, objects: Iterable[Resource], context: ScanContext) -> Acts:
-        acts = Acts({each.policy.id: each for each in policies.policies}, context.namespaces)
+        acts = Acts({policy.policy.id: policy for policy in policies.policies}, context.namespaces)
         run_scan(policies.policies, self._stream(objects), acts.add, context)
         return acts
 
@@ -287,7 +287,7 @@ class Acts:
         name = resource_id(resource)
         acts = {act for key, act in self._counts if key == name}
         running = self.policies.values()
-        policy = next((one for one in running if resource_id(one.policy.resource) == name), None)
+        policy = next((form for form in running if resource_id(form.policy.resource) == name), None)
         for rule in legacy_rules(resource):
             act = _OF_RULES.get(rule.type.partition(".")[0])
             if act is None and policy is not None and acts.isdisjoint((Act.DENY, Act.REPORT)):
@@ -375,17 +375,17 @@ def steps_between(
     runs = release or _newest(start, data)
     facts = [*changes(data).get(start, ()), *_faults(runs, None, data)]
     # Of the faults that it has anyway those count that an object shows.
-    known = [
+    first = [
         change
         for change in facts
         if (change.kind is ChangeKind.FAULT and change.concerned) or _is_later(change, release)
     ]
-    steps = [Step(start, start, [*map(Fact, known)])]
+    steps = [Step(start, start, [*map(Fact, first)])]
     for version in (*matrix(data), *upcoming):
         if start < version <= target:
             newest, announcement = _newest(version, data), upcoming.get(version)
             changed = announcement.changes if announcement else changes(data).get(version, ())
-            facts = [each for each in changed if each.kind is not ChangeKind.ADDED]
+            facts = [fact for fact in changed if fact.kind is not ChangeKind.ADDED]
             facts += _faults(newest, runs, data)
             before = steps[-1].after
             steps.append(Step(before, version, [*map(Fact, facts)], str(announcement or "")))
@@ -416,7 +416,7 @@ def environment_values(project: Project, environment: Environment) -> Values:
     """Return the values that an environment has for the engine's chart; none where the project does
     not install it."""
     folder = project.charts / _ENGINE
-    files = [each.path for each in environment.engine_values]
+    files = [file.path for file in environment.engine_values]
     files += [folder / name for name in environment.values_files]
     installed = [file for file in files if environment.engine and file.is_file()]
     return [document for file in installed for document in read_file(file)]
@@ -425,7 +425,7 @@ def environment_values(project: Project, environment: Environment) -> Values:
 def declared_values(objects: Sequence[Resource], note: Note) -> Iterator[Values]:
     """Yield the values of each release of Kyverno's chart that objects of Argo CD or Flux declare;
     note: called for those that cannot be read."""
-    folders = sorted({Path(each.location.file).parent for each in objects})
+    folders = sorted({Path(resource.location.file).parent for resource in objects})
     for _, documents in engine_releases(objects, folders, note):
         if documents:
             yield documents

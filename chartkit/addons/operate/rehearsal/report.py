@@ -66,7 +66,7 @@ def report(rehearsal: Rehearsal) -> CommandReport:
 
 def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
     count = rehearsal.acts.objects + len(rehearsal.migrated)
-    concerned = {id(each) for _, fact in rehearsal.hits for each in fact.objects}
+    concerned = {id(resource) for _, fact in rehearsal.hits for resource in fact.objects}
     first, last = rehearsal.steps[0].before, rehearsal.steps[-1].after
     way = f"Kyverno {first}" + (f" → {last}" if first != last else "")
     yield Heading(
@@ -112,7 +112,7 @@ def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
         if listed is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
             yield f"{len(objects)} of the objects of {listed.title}"
         elif objects:
-            ends = [(each, list(rehearsal.acts.of(each)) if stops else []) for each in objects]
+            ends = [(item, list(rehearsal.acts.of(item)) if stops else []) for item in objects]
             order = list(Act).index
             ends.sort(key=lambda pair: [order(act) for act, _ in pair[1][:1]])
             head = ("object", "location", *(["what ends"] if stops else ()))
@@ -127,7 +127,7 @@ def _is_narrow(fact: Fact) -> bool:
 
 def _fact(fact: Fact, with_advice: bool) -> str:
     change = fact.change
-    sources = _SAME.sub(r"\1, #", ", ".join(_ISSUE.sub(r"\1#\2", each) for each in change.sources))
+    sources = _SAME.sub(r"\1, #", ", ".join(_ISSUE.sub(r"\1#\2", link) for link in change.sources))
     origin = ": ".join(filter(None, (change.announced, sources)))
     lines = [f"{change.sentence} ({origin})" if origin else change.sentence]
     lines += [shown(f"{location}: {key}") for key, location in fact.settings]
@@ -168,15 +168,15 @@ def _fact_body(rehearsal: Rehearsal, fact: Fact) -> Body:
         "advice": fact.change.advice,
         "objects": [
             {
-                "kind": each.kind,
-                "namespace": each.namespace,
-                "name": each.name,
-                "file": each.location.file,
-                "line": each.location.line,
-                "origin": origin_of(each).as_json(),
-                "stops": [text for _, text in stops(each)],
+                "kind": resource.kind,
+                "namespace": resource.namespace,
+                "name": resource.name,
+                "file": resource.location.file,
+                "line": resource.location.line,
+                "origin": origin_of(resource).as_json(),
+                "stops": [text for _, text in stops(resource)],
             }
-            for each in fact.objects
+            for resource in fact.objects
         ],
         "values": [
             {"key": key, "file": location.file, "line": location.line}
@@ -189,7 +189,7 @@ def _findings(rehearsal: Rehearsal) -> Iterator[Finding]:
     """Yield a finding for each fact and object, or value, that it concerns."""
     for step, fact in rehearsal.hits:
         change = fact.change
-        subjects = [(resource_id(each), each.location) for each in fact.objects] or fact.settings
+        subjects = [(resource_id(item), item.location) for item in fact.objects] or fact.settings
         for name, location in subjects:
             text = f"{name}: Kyverno {step.after} ({change.severity}): {change.sentence}"
             level = _LEVELS.get(change.severity, Severity.NOTE)
@@ -212,9 +212,9 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
     concerned."""
     if (step := rehearsal.ending) is None:
         return
-    switched = [each for each in rehearsal.migrated if _is_switched(rehearsal, each.legacy.origin)]
-    migrated = [each for each in rehearsal.migrated if each not in switched]
-    objects, running = [each.legacy for each in migrated], step.before
+    switched = [old for old in rehearsal.migrated if _is_switched(rehearsal, old.legacy.origin)]
+    migrated = [old for old in rehearsal.migrated if old not in switched]
+    objects, running = [old.legacy for old in migrated], step.before
     if running != rehearsal.steps[0].before or running < _NEW_KINDS:
         yield Task(f"Upgrade to Kyverno {running}, which runs both the old and the new policies.")
     if switched:
@@ -222,13 +222,13 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
         text = f"Set policyType: both in chartkit.yaml for {count}, later ValidatingPolicy."
         yield Task(text, ["chartkit render"])
     yield from _conversion(rehearsal, migrated)
-    taken = [each.resource for each in objects if _takes_along(each.resource)]
+    taken = [old.resource for old in objects if _takes_along(old.resource)]
     if taken:
         text = (
             "Set generate.orphanDownstreamOnPolicyDelete: true in these policies, and apply them: "
             f"Kyverno {running} deletes what they generated together with them."
         )
-        yield Task(text, details=[f"{resource_id(each)} ({each.location})" for each in taken])
+        yield Task(text, details=[f"{resource_id(item)} ({item.location})" for item in taken])
     yield Task(
         f"Install the new policies while Kyverno {running} still runs the old ones; what denies, "
         "first."
@@ -250,14 +250,14 @@ def _is_switched(rehearsal: Rehearsal, origin: Origin) -> bool:
 
 
 def _conversion(rehearsal: Rehearsal, migrated: Sequence[MigratedObject]) -> Iterator[Task]:
-    rules = [(each, outcome) for each in migrated for outcome in each.outcomes]
-    by_hand = [_by_hand(*each) for each in rules if not each[1].converted]
+    rules = [(old, outcome) for old in migrated for outcome in old.outcomes]
+    by_hand = [_by_hand(*pair) for pair in rules if not pair[1].converted]
     if count := len(rules) - len(by_hand):
         changed = sum(bool(outcome.changes) for _, outcome in rules)
         text = f"Convert {count} of {counted(len(rules), 'rule')}, with a proof of each."
         text += f" Of {changed} something changes: the plan says what." if changed else ""
         inputs = _inputs(rehearsal)
-        files = all(each.legacy.document is not None for each in migrated)
+        files = all(old.legacy.document is not None for old in migrated)
         files = files and STDIN not in rehearsal.options.paths
         commands = [f"chartkit migrate plan {inputs}"] if changed else []
         target = "--write" if files else "--output new-policies"
@@ -284,12 +284,12 @@ def _takes_along(resource: Resource) -> bool:
 def _removal(objects: Sequence[LegacyObject]) -> Iterator[Task]:
     applied: dict[str, list[str]] = {}
     names: dict[tuple[str, str], list[str]] = {}
-    for each in objects:
-        name, namespace = each.resource.name, each.resource.namespace
-        if each.origin.tool in _APPLY:
-            applied.setdefault(str(each.origin), []).append(name)
+    for old in objects:
+        name, namespace = old.resource.name, old.resource.namespace
+        if old.origin.tool in _APPLY:
+            applied.setdefault(str(old.origin), []).append(name)
         else:
-            names.setdefault((each.resource.kind.lower(), namespace), []).append(name)
+            names.setdefault((old.resource.kind.lower(), namespace), []).append(name)
     if applied:
         text = (
             "Take the old policies out of what applies them, and let it prune them; once Kyverno "
@@ -298,7 +298,7 @@ def _removal(objects: Sequence[LegacyObject]) -> Iterator[Task]:
         yield Task(text, details=[f"{tool}: {abridged(given)}" for tool, given in applied.items()])
     if names:
         text = "Delete the old policies that no tool is known to apply"
-        is_file = any(each.document is not None for each in objects)
+        is_file = any(old.document is not None for old in objects)
         text += ", unless one applies these files and prunes them." if is_file else "."
         yield Task(text, [line for key, given in names.items() for line in _deletion(*key, given)])
 

@@ -20,7 +20,7 @@ class HashTrieMap(dict[Any, Any]):
 
     def remove(self, key: Any) -> HashTrieMap:
         """Return a copy without an entry."""
-        return HashTrieMap({each: value for each, value in self.items() if each != key})
+        return HashTrieMap({other: value for other, value in self.items() if other != key})
 
     def update(self, *given: Any, **named: Any) -> HashTrieMap:  # type: ignore[override]
         """Return a copy with the entries of others."""

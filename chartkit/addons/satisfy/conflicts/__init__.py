@@ -35,14 +35,14 @@ _FEWER = "check fewer policies in one run"
 
 def findings(policies: Sequence[RunnablePolicy]) -> Iterator[tuple[str, *Found]]:
     """Yield what is wrong with policies together, each finding behind the ID of its rule."""
-    found = together(policies)
-    for conflict in conflicts(found):
+    wants = together(policies)
+    for conflict in conflicts(wants):
         yield (
             CONFLICT,
             *(_conflict(conflict) if isinstance(conflict, Conflict) else _undecided(conflict)),
         )
-    for each in shadowed(found):
-        yield _SHADOWED, *(_shadowed(each) if isinstance(each, Shadowed) else _unseen(each))
+    for shadow in shadowed(wants):
+        yield _SHADOWED, *(_shadowed(shadow) if isinstance(shadow, Shadowed) else _unseen(shadow))
     by_id = {policy.policy.id: policy for policy in policies}
     for change in unsettled(policies):
         yield (
@@ -77,11 +77,11 @@ def _rule_name(policy: str, rule: str) -> str:
     return f"{policy}/{written_name(rule)}" if rule else policy
 
 
-def _shadowed(each: Shadowed) -> Found:
-    denying = each.denying
-    message = f"{_name(each.rule)} decides nothing: {_name(denying)} denies every {each.kind}"
+def _shadowed(shadow: Shadowed) -> Found:
+    denying = shadow.denying
+    message = f"{_name(shadow.rule)} decides nothing: {_name(denying)} denies every {shadow.kind}"
     hint = f"remove one of them; the other is at {denying.location}"
-    return None, each.rule.location, f"{message} that it applies to", hint
+    return None, shadow.rule.location, f"{message} that it applies to", hint
 
 
 def _unseen(undecided: Undecided) -> Found:
@@ -90,20 +90,20 @@ def _unseen(undecided: Undecided) -> Found:
     return Severity.NOTE, undecided.wants[0].location, message, _FEWER
 
 
-def _unsettled(each: Unsettled, policies: Mapping[str, RunnablePolicy]) -> Found:
-    names = list(starmap(_rule_name, each.rules))
-    location = policies[each.rules[0][0]].policy.resource.location
-    field = path_text(each.field)
+def _unsettled(loop: Unsettled, policies: Mapping[str, RunnablePolicy]) -> Found:
+    names = list(starmap(_rule_name, loop.rules))
+    location = policies[loop.rules[0][0]].policy.resource.location
+    field = path_text(loop.field)
     if len(names) > 1:
-        first, second = map(value_text, each.values)
-        what = f"undo each other: {field} of a {each.kind} becomes {first}, then {second}"
+        first, second = map(value_text, loop.values)
+        what = f"undo each other: {field} of a {loop.kind} becomes {first}, then {second}"
         return None, location, f"{names[0]} and {names[1]} {what}", "let one of them set it"
-    what = f"changes {field} of a {each.kind} again each time that it is applied"
+    what = f"changes {field} of a {loop.kind} again each time that it is applied"
     hint = "let it match only objects without the change: mutations are applied again"
     return None, location, f"{names[0]} never settles: it {what}", hint
 
 
-def _unapplied(each: Unapplied) -> Found:
-    names = abridged([policy.policy.name for policy in each.policies])
-    message = f"whether the mutations of a {each.kind} settle is not decided: {names}"
-    return Severity.NOTE, each.policies[0].policy.resource.location, message, _FEWER
+def _unapplied(unapplied: Unapplied) -> Found:
+    names = abridged([policy.policy.name for policy in unapplied.policies])
+    message = f"whether the mutations of a {unapplied.kind} settle is not decided: {names}"
+    return Severity.NOTE, unapplied.policies[0].policy.resource.location, message, _FEWER

@@ -65,7 +65,7 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unappl
     They are applied to the smallest object of each kind, and to those that the first rules match.
     """
     mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
-    known: set[frozenset[RuleKey]] = set()
+    yielded: set[frozenset[RuleKey]] = set()
     left = _MOST_APPLIED
     for body in skeletons().values() if mutating else ():
         resource = as_submitted(Resource(body))
@@ -74,20 +74,20 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unappl
             yield Unapplied(resource.kind, tuple(concerned[_MOST_POLICIES:]))
             del concerned[_MOST_POLICIES:]
         objects = _objects(resource, concerned) if concerned else iter(())
-        for each in islice(objects, _MOST_OBJECTS):
-            if left < len(concerned) or len(known) > _MOST_FOUND:
+        for start in islice(objects, _MOST_OBJECTS):
+            if left < len(concerned) or len(yielded) > _MOST_FOUND:
                 yield Unapplied(resource.kind, tuple(concerned))
                 break
             left -= len(concerned)
-            for found in _of_object(each, concerned):
-                key = frozenset((policy, written_name(rule)) for policy, rule in found.rules)
-                if key not in known:
-                    known.add(key)
-                    yield found
-                if len(known) > _MOST_FOUND:
+            for fight in _of_object(start, concerned):
+                key = frozenset((policy, written_name(rule)) for policy, rule in fight.rules)
+                if key not in yielded:
+                    yielded.add(key)
+                    yield fight
+                if len(yielded) > _MOST_FOUND:
                     yield Unapplied(resource.kind, tuple(concerned))
                     break
-            if len(known) > _MOST_FOUND:
+            if len(yielded) > _MOST_FOUND:
                 break
 
 
@@ -124,15 +124,15 @@ def _of_object(body: Body, policies: Sequence[RunnablePolicy]) -> Iterator[Unset
         if not any(writes.values()):
             return
     kind = str(body.get("kind"))
-    found: set[tuple[RuleKey, RuleKey]] = set()
+    pairs: set[tuple[RuleKey, RuleKey]] = set()
     for path in sorted({path for written in writes.values() for path in written}, key=path_text):
         writing = (rule for rule, written in writes.items() if path in written)
-        for one, other in combinations(writing, 2):
-            values = (writes[one][path], writes[other][path])
-            if (one, other) not in found and not same(*values):
-                found.add((one, other))
-                yield Unsettled(kind, (one, other), path, values)
-    if not found and not same(before, body):
+        for first, other in combinations(writing, 2):
+            values = (writes[first][path], writes[other][path])
+            if (first, other) not in pairs and not same(*values):
+                pairs.add((first, other))
+                yield Unsettled(kind, (first, other), path, values)
+    if not pairs and not same(before, body):
         rule = next(rule for rule, written in writes.items() if written)
         path = next(iter(writes[rule]))
         yield Unsettled(kind, (rule,), path, (value_at(before, path), value_at(body, path)))

@@ -92,19 +92,19 @@ def together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:
     Of a kind with a Pod template the rules about Pods count as rules about Pods alone, unless
     another rule speaks of the template. Policies that no cluster takes want nothing.
     """
-    policies = [each for each in policies if not _is_refused(each)]
-    found = []
+    policies = [policy for policy in policies if not _is_refused(policy)]
+    kinds = []
     for kind, body in skeletons().items():
         resource = Resource(body, Location(f"<{kind}>"))
         if kind in POD_SPECS:
-            wants = _wants([each for each in policies if _names(each, resource)], resource)
+            wants = _wants([form for form in policies if _names(form, resource)], resource)
             if any("template" in path for want in wants for path in _fields_of(want.passes)):
                 wants = _wants(policies, resource)
         else:
             wants = _wants(policies, resource)
         if len(wants) > 1:
-            found.append(Together(resource, wants))
-    return tuple(found)
+            kinds.append(Together(resource, wants))
+    return tuple(kinds)
 
 
 def _is_refused(policy: RunnablePolicy) -> bool:
@@ -148,12 +148,12 @@ class _Budget:
             bound = with_value(bound, (*steps, "containers", 0), {})
         solver = Solver(bound, kind_of(resource), most)
         try:
-            found = next(iter(solver.solutions(all_of(*formulas))), None)
+            solution = next(iter(solver.solutions(all_of(*formulas))), None)
         except SearchLimitError:
             return None
         finally:
             self.steps -= most - solver.left
-        return found is None and solver.is_complete
+        return solution is None and solver.is_complete
 
     def excluding(self, resource: Resource, wants: Sequence[Want]) -> bool | None:
         """Report whether some rules exclude each other; None where that is not decided."""
@@ -167,28 +167,28 @@ def conflicts(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Co
     """Yield the smallest sets of rules that no object passes, each once, and what is not decided
     within some steps."""
     left = _Budget(steps)
-    known: set[frozenset[tuple[str, str]]] = set()
-    for each in found:
+    yielded: set[frozenset[tuple[str, str]]] = set()
+    for group in found:
         budget = _Budget(left.steps // 2, left.witnesses)
-        for conflict in _of_kind(each, budget):
+        for conflict in _of_kind(group, budget):
             key = frozenset((want.policy, _written(want)) for want in conflict.wants)
-            if key not in known:
-                known.add(key)
+            if key not in yielded:
+                yielded.add(key)
                 yield conflict
         left = _Budget(left.steps - left.steps // 2 + budget.steps, budget.witnesses)
 
 
-def _of_kind(each: Together, budget: _Budget) -> Iterator[Conflict | Undecided]:
-    resource = each.resource
+def _of_kind(joined: Together, budget: _Budget) -> Iterator[Conflict | Undecided]:
+    resource = joined.resource
     # A rule that refuses whatever it matches conflicts with nothing.
     fields = {
         id(want): _fields_of(_wanted(want))
-        for want in each.wants
+        for want in joined.wants
         if not budget.refuted(resource, _wanted(want))
     }
     named: set[int] = set()
     skipped: list[Want] = []
-    for everywhere, group in _groups(each.wants):
+    for everywhere, group in _groups(joined.wants):
         first, own = (
             [want for want in wants if fields.get(id(want)) and id(want) not in named]
             for wants in (everywhere, group)
@@ -214,23 +214,23 @@ def shadowed(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Sha
     """Yield the rules that apply only to objects that another enforced rule denies; where the
     steps are used up, the rules that were not looked at, and nothing more."""
     budget = _Budget(steps)
-    known: set[tuple[str, str]] = set()
-    for each in found:
-        wide = [want for want in each.wants if want.applies is TRUE and _is_enforced(want)]
+    yielded: set[tuple[str, str]] = set()
+    for joined in found:
+        wide = [want for want in joined.wants if want.applies is TRUE and _is_enforced(want)]
         fields = {id(want): _fields_of(want.passes) for want in wide}
-        for at, want in enumerate(each.wants):
+        for at, want in enumerate(joined.wants):
             own = _fields_of(_applying(want))
             budget.steps -= len(wide) if own else 0
             if budget.steps <= 0:
-                yield Undecided(each.resource.kind, each.wants[at:])
+                yield Undecided(joined.resource.kind, joined.wants[at:])
                 return
             near = (other for other in wide if other is not want and own & fields[id(other)])
             denying = next(
-                (other for other in near if _shadows(each.resource, other, want, budget)), None
+                (other for other in near if _shadows(joined.resource, other, want, budget)), None
             )
-            if denying is not None and (want.policy, _written(want)) not in known:
-                known.add((want.policy, _written(want)))
-                yield Shadowed(each.resource.kind, want, denying)
+            if denying is not None and (want.policy, _written(want)) not in yielded:
+                yielded.add((want.policy, _written(want)))
+                yield Shadowed(joined.resource.kind, want, denying)
 
 
 def _applying(want: Want) -> Formula:
@@ -283,9 +283,9 @@ def _among(
     """Yield the conflicts of rules: first those of two, which a search through all of them together
     may not come to."""
     wants = list(near)
-    for one, other in islice(pairs, _MOST_PAIRS):
-        if one in wants and other in wants and budget.excluding(resource, (one, other)):
-            yield _conflict(resource, (one, other), budget)
+    for first, other in islice(pairs, _MOST_PAIRS):
+        if first in wants and other in wants and budget.excluding(resource, (first, other)):
+            yield _conflict(resource, (first, other), budget)
             wants.remove(other)
     while len(wants) > 1:
         refuted = budget.excluding(resource, wants)
@@ -342,7 +342,7 @@ def _witness(resource: Resource, wants: Sequence[Want]) -> object:
     def judge(body: Body) -> list[RuleResult]:
         request = Request(as_submitted(Resource(body)))
         results = evaluate(policies, request, OFFLINE, (Phase.VALIDATE,))
-        return [each for each in results if key_of(each) in keys]
+        return [result for result in results if key_of(result) in keys]
 
     return Search(resource, policies, judge, _SECONDS).run()
 
@@ -364,14 +364,14 @@ def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> list[list
             for above in (path, *(path[:end] for end in range(1, len(path)))):
                 if above in spoken:
                     parents[top(above)] = top(first)
-    found = gathered((top(next(iter(fields[id(want)]))), want) for want in wants)
-    return [near for near in found.values() if len(near) > 1]
+    groups = gathered((top(next(iter(fields[id(want)]))), want) for want in wants)
+    return [near for near in groups.values() if len(near) > 1]
 
 
 def _shared(core: Sequence[Want]) -> tuple[str, ...]:
     """Return the fields that every rule of a core speaks of."""
-    found = [_fields_of(_wanted(want)) for want in core]
-    return tuple(sorted(".".join(filter(None, path)) for path in frozenset.intersection(*found)))
+    fields = [_fields_of(_wanted(want)) for want in core]
+    return tuple(sorted(".".join(filter(None, path)) for path in frozenset.intersection(*fields)))
 
 
 def _fields_of(formula: Formula) -> Fields:

@@ -94,11 +94,11 @@ class Chart:
             stack.callback(copy.close)
             folder = copy.path / (self.places.inputs.folder.resolve().name or "chart")
             write_copy(self.places.inputs.folder, folder, texts)
-            found = self._render(folder, edited)
-            if found:
+            resources = self._render(folder, edited)
+            if resources:
                 # The places of objects are read from the copy as long as anything asks for them.
-                finalize(places_of(found[0]).chart, stack.pop_all().close)
-            return found
+                finalize(places_of(resources[0]).chart, stack.pop_all().close)
+            return resources
 
     def _render(self, folder: Path, edited: Body) -> list[Resource]:
         inputs, target = self.places.inputs, self.places.inputs.target
@@ -111,8 +111,8 @@ class Chart:
             api_versions=target.api_versions,
             shown=inputs.shown,
         )
-        found = (in_namespace(one, target.namespace) for one in (*chart.resources, *chart.hooks))
-        return [each for each in found if isinstance(each.location.places, TemplatePlaces)]
+        objects = (in_namespace(one, target.namespace) for one in (*chart.resources, *chart.hooks))
+        return [item for item in objects if isinstance(item.location.places, TemplatePlaces)]
 
     def _template_files(self) -> dict[str, str]:
         """Return what messages call the templates, by their paths in the chart."""
@@ -121,7 +121,7 @@ class Chart:
     def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:
         """Return the edits of values that make the edits of an object, and the reasons why others
         cannot be made."""
-        found: list[ValueEdit] = []
+        made: list[ValueEdit] = []
         failed: dict[Steps, Reason] = {}
         missing: dict[Steps, list[Edit]] = {}
         for edit in subject.edits:
@@ -132,7 +132,7 @@ class Chart:
             if shown is not None:
                 document, steps = shown
                 users = ((subject, edit),)
-                found.append(ValueEdit(document, (*steps, *edit.steps[depth:]), edit.value, users))
+                made.append(ValueEdit(document, (*steps, *edit.steps[depth:]), edit.value, users))
             elif depth < len(edit.steps):
                 is_empty = pointed_at(subject.given.body, edit.steps[:depth]) in ({}, [])
                 missing.setdefault(edit.steps[: depth + (not is_empty)], []).append(edit)
@@ -143,8 +143,8 @@ class Chart:
             if isinstance(outcome, Reason):
                 failed |= {edit.steps: outcome for edit in edits}
             else:
-                found.append(outcome)
-        return found, failed
+                made.append(outcome)
+        return made, failed
 
     def _shown(self, subject: Subject, steps: Steps) -> tuple[Document, Steps] | None:
         """Return the value that a field of an object shows, or that gives all it has, by its file

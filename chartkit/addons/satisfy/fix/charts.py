@@ -88,13 +88,13 @@ class ChartEdits:
         units: dict[tuple[object, ...], _Unit] = {}
         for subject in subjects:
             chart = self._charts[id(places_of(subject.given).chart)]
-            found, failed = chart.value_edits(subject)
+            value_edits, failed = chart.value_edits(subject)
             asked = [edit for edit in subject.edits if edit.steps in failed]
             plain = [edit for edit in asked if failed[edit.steps].text == WRITTEN]
             in_templates = template_edits(subject, plain)
             done = {edit.steps for unit in in_templates for _, edit in unit.users}
-            subject.settle({steps: each for steps, each in failed.items() if steps not in done})
-            made: list[_Unit] = [*found, *in_templates]
+            subject.settle({steps: reason for steps, reason in failed.items() if steps not in done})
+            made: list[_Unit] = [*value_edits, *in_templates]
             for unit in made:
                 first = units.setdefault(_key(unit), unit)
                 if first is not unit:
@@ -201,7 +201,7 @@ def _in_use(units: Sequence[_Unit]) -> list[_Unit]:
     return [
         unit
         for unit in units
-        if any(edit.steps in {each.steps for each in subject.edits} for subject, edit in unit.users)
+        if any(edit.steps in {kept.steps for kept in subject.edits} for subject, edit in unit.users)
     ]
 
 
@@ -211,17 +211,17 @@ def template_edits(subject: Subject, edits: Iterable[Edit]) -> list[TemplateEdit
     where a line has them whole."""
     writer = _Writer(subject)
     missing: dict[Steps, list[Edit]] = {}
-    found: list[TemplateEdit | None] = []
+    edits_made: list[TemplateEdit | None] = []
     for edit in edits:
         depth = len(edit.steps)
         while depth and pointed_at(subject.given.body, edit.steps[:depth]) in (None, {}):
             depth -= 1
         if depth == len(edit.steps):
-            found.append(writer.replacement(edit))
+            edits_made.append(writer.replacement(edit))
         else:
             missing.setdefault(edit.steps[: depth + 1], []).append(edit)
-    found += [writer.addition(top, group) for top, group in missing.items()]
-    return [each for each in found if each is not None]
+    edits_made += [writer.addition(top, group) for top, group in missing.items()]
+    return [made for made in edits_made if made is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ class _Writer:
             )
         ]
         # The first field of an item of a list stands behind a dash.
-        for place, line in sorted(beside, key=lambda each: bool(each[1]["dash"])):
+        for place, line in sorted(beside, key=lambda pair: bool(pair[1]["dash"])):
             width = len(line["space"]) + (_ITEM if line["dash"] else 0)
             text = indent(dump_yaml({name: value}).rstrip("\n"), " " * width)
             shown = (line["value"] or "").strip()
@@ -305,10 +305,10 @@ class _Writer:
         """Return the place of a field in a template of the chart, or of a chart beside it."""
         places = places_of(self.subject.given)
         path = (*pointer_steps(self.subject.given.location.path), *steps)
-        found = places.chart.find(places.name, places.number, path)
-        if found is None or found.path != path or places.chart.is_vendored(found.template):
+        place = places.chart.find(places.name, places.number, path)
+        if place is None or place.path != path or places.chart.is_vendored(place.template):
             return None
-        return found
+        return place
 
     def _edit(
         self, place: FieldPlace, span: tuple[int, int], text: str, edits: Sequence[Edit]
@@ -326,7 +326,7 @@ def with_lines(text: str, edits: Iterable[TemplateEdit]) -> str:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     before = len(lines) + 1
-    for edit in sorted(edits, key=lambda each: (each.start, each.end), reverse=True):
+    for edit in sorted(edits, key=lambda change: (change.start, change.end), reverse=True):
         if edit.end > before or edit.start > len(lines):
             raise NoPlaceError
         if edit.lines and edit.start == len(lines) and not lines[-1].endswith("\n"):

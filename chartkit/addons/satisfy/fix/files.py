@@ -72,7 +72,7 @@ def _batch(subjects: Sequence[Subject], files: SourceFiles, confirm: Confirm) ->
     name = first.source.file
     path, text = files.text(first.source)
     # Line ends and a mark at the beginning may be others on the disk, not the documents.
-    starts = [each.start for each in documents_of(first.source.text, name)]
+    starts = [document.start for document in documents_of(first.source.text, name)]
     documents = documents_of(text, name)
     by_number = gathered(
         (starts.index(_document(subject.given).start), subject) for subject in subjects
@@ -179,7 +179,7 @@ class SourceFiles:
             return None, self.stdin
         path, location = Path(name), Location(name)
         real = os.path.realpath(path)
-        if not any(Path(real).is_relative_to(os.path.realpath(each)) for each in self.paths):
+        if not any(Path(real).is_relative_to(os.path.realpath(root)) for root in self.paths):
             raise InputError("is outside of the inputs", location)
         if path.suffix in SUFFIXES:
             raise InputError("is compressed", location)
@@ -220,8 +220,8 @@ def with_documents(text: str, name: str, wanted: Mapping[int, Json]) -> str:
         parts += [text[at : document.start], document_text(text, document, body)]
         at = document.end
     after = "".join([*parts, text[at:]])
-    bodies = [wanted.get(number, each.body) for number, each in enumerate(documents)]
-    if not same([each.body for each in documents_of(after, name)], bodies):
+    bodies = [wanted.get(number, document.body) for number, document in enumerate(documents)]
+    if not same([document.body for document in documents_of(after, name)], bodies):
         raise InputError(NOT_EDITABLE, Location(name))
     return after
 

@@ -39,8 +39,8 @@ def kustomization_batches(
         if isinstance(places, BuiltPlaces):
             key = id(places.tree), places.closure[0].folder
             builds.setdefault(key, _Build(places, objects, files)).numbers.append(number)
-    for one in builds.values():
-        yield one.batch([subject for subject in subjects if subject.number in one.numbers])
+    for built in builds.values():
+        yield built.batch([subject for subject in subjects if subject.number in built.numbers])
 
 
 @dataclass(slots=True)
@@ -89,13 +89,13 @@ class _Build:
             self._why = f"the file {error.message}"
             return False
         self._why, self._fitting = _UNFIT, ()
-        found, _ = build(self.places.tree.rewritten(self._kustomization, new))
+        objects, _ = build(self.places.tree.rewritten(self._kustomization, new))
         old = [self.objects[number] for number in self.numbers]
-        if list(map(resource_id, found)) != list(map(resource_id, old)):
+        if list(map(resource_id, objects)) != list(map(resource_id, old)):
             return False
         wanted = {subject.number: edited(subject.given, subject.edits).body for subject in subjects}
         self._made = {}
-        for number, built in zip(self.numbers, found, strict=True):
+        for number, built in zip(self.numbers, objects, strict=True):
             if not same(built.body, wanted.get(number, self.objects[number].body)):
                 return False
             if number in wanted:

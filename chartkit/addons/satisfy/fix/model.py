@@ -50,7 +50,7 @@ def steps_in(judged: Json, own: Json, steps: Sequence[str]) -> Steps:
 
     Raise NoPlaceError for an item that the file does not have.
     """
-    found: list[str] = []
+    path: list[str] = []
     for step in steps:
         before = judged
         judged = pointed_at(judged, [step])
@@ -69,8 +69,8 @@ def steps_in(judged: Json, own: Json, steps: Sequence[str]) -> Steps:
         elif own is None and isinstance(before, list) and before:
             raise NoPlaceError
         own = pointed_at(own, [step])
-        found.append(step)
-    return tuple(found)
+        path.append(step)
+    return tuple(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Verdict:
     @property
     def failing(self) -> dict[RuleKey, RuleResult]:
         """The results that a change of the object may end."""
-        return {key_of(each): each for each in self.results if each.status in FIXABLE}
+        return {key_of(result): result for result in self.results if result.status in FIXABLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ class _Search:
         result, policy = verdict.failing[rule], self.policies.get(rule[0])
         if policy is None:
             return self._reason(result, "the definition of its kind refuses it")
-        found = repairs(verdict.resource, policy, result)
-        ways = [way for way in found if not _is_dodge(way)]
+        options = repairs(verdict.resource, policy, result)
+        ways = [way for way in options if not _is_dodge(way)]
         certain = [
             way
             for way in ways
@@ -182,7 +182,7 @@ class _Search:
         for change in sorted(changes, key=_in_order):
             try:
                 steps = steps_in(verdict.resource.body, own.body, pointer_steps(change.pointer))
-                others = (each for each in after if each.steps != steps or each.value is DELETE)
+                others = (edit for edit in after if edit.steps != steps or edit.value is DELETE)
                 after = (*others, Edit(steps, change.value))
             except NoPlaceError:
                 return self._reason(result, "is about a part that a mutation or a default adds")
@@ -207,7 +207,7 @@ class _Search:
         failing = verdict.failing.keys()
         # What is set for a whole Pod goes for each of its containers.
         for edit in sorted(edits, key=lambda edit: len(edit.steps), reverse=True):
-            fewer = tuple(each for each in edits if each is not edit)
+            fewer = tuple(other for other in edits if other is not edit)
             rules = self.subject.violations - self.subject.open.keys()
             # Without it the others may have no place, or break something.
             with suppress(NoPlaceError):
@@ -217,7 +217,7 @@ class _Search:
                     rules = needing
             if rules:
                 neat = self._neat(replace(edit, rules=rules), edit, edits, verdict)
-                edits = tuple(neat if each is edit else each for each in edits)
+                edits = tuple(neat if other is edit else other for other in edits)
             else:
                 edits = fewer
         self.subject.edits = edits
@@ -233,7 +233,7 @@ class _Search:
             body = changed(body, steps, DELETE)
         neat = replace(kept, steps=steps, value=DELETE)
         with suppress(NoPlaceError):
-            after = self._edited(tuple(neat if each is edit else each for each in edits))
+            after = self._edited(tuple(neat if other is edit else other for other in edits))
             if not self.judging(after).bad - verdict.bad:
                 return neat
         return kept

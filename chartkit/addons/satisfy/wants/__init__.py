@@ -181,12 +181,12 @@ def _block(body: Body, place: Place, source: Source, names: Names) -> Formula:
     if body.get("anyPattern") is not None:
         return any_of(
             *(
-                pattern_formula(each, place, _below(source, "anyPattern", index))
-                for index, each in enumerate(body["anyPattern"])
+                pattern_formula(pattern, place, _below(source, "anyPattern", index))
+                for index, pattern in enumerate(body["anyPattern"])
             )
         )
     loops = enumerate(body.get("foreach") or ())
-    return all_of(*(_loop(each, _below(source, "foreach", at), names) for at, each in loops))
+    return all_of(*(_loop(loop, _below(source, "foreach", at), names) for at, loop in loops))
 
 
 def _loop(body: Body, source: Source, names: Names) -> Formula:
@@ -239,11 +239,11 @@ def _of_expressions(body: Body, source: Source, key: str) -> Formula:
     return all_of(
         *(
             cel_formula(
-                str(each.get("expression") or ""),
+                str(entry.get("expression") or ""),
                 variables,
                 _below(source, key, number, "expression"),
             )
-            for number, each in enumerate(body.get(key) or ())
+            for number, entry in enumerate(body.get(key) or ())
         )
     )
 
@@ -295,37 +295,37 @@ def _metadata(*steps: str) -> Place:
 
 def _match_block(match: Match, kind: GroupVersionKind, source: Source) -> Formula:
     if match.any:
-        return any_of(*(_filter(each, kind, source) for each in match.any))
+        return any_of(*(_filter(filter_, kind, source) for filter_ in match.any))
     if match.all:
-        return all_of(*(_filter(each, kind, source) for each in match.all))
+        return all_of(*(_filter(filter_, kind, source) for filter_ in match.all))
     return _filter(match.direct, kind, source)
 
 
-def _filter(one: ResourceFilter, kind: GroupVersionKind, source: Source) -> Formula:
-    if one.kinds and not compile_kinds(one.kinds)(kind, ""):
+def _filter(block: ResourceFilter, kind: GroupVersionKind, source: Source) -> Formula:
+    if block.kinds and not compile_kinds(block.kinds)(kind, ""):
         return FALSE
     parts: list[Formula] = []
-    if one.name:
-        parts.append(_among(_metadata("name"), (one.name,), source))
-    if one.names:
-        parts.append(_among(_metadata("name"), one.names, source))
-    if one.namespaces:
-        parts.append(_among(_metadata("namespace"), one.namespaces, source))
-    if one.operations:
-        parts.append(TRUE if "CREATE" in one.operations else FALSE)
-    if one.selector is not None:
-        parts.append(selector_formula(one.selector, _metadata("labels"), source))
-    for key, value in (one.annotations or {}).items():
+    if block.name:
+        parts.append(_among(_metadata("name"), (block.name,), source))
+    if block.names:
+        parts.append(_among(_metadata("name"), block.names, source))
+    if block.namespaces:
+        parts.append(_among(_metadata("namespace"), block.namespaces, source))
+    if block.operations:
+        parts.append(TRUE if "CREATE" in block.operations else FALSE)
+    if block.selector is not None:
+        parts.append(selector_formula(block.selector, _metadata("labels"), source))
+    for key, value in (block.annotations or {}).items():
         place = _metadata("annotations").child(key)
         is_open = has_wildcard(key)
         parts.append(Unknown(key) if is_open else _among(place, (str(value),), source))
-    if one.namespace_selector is not None or one.has_user:
+    if block.namespace_selector is not None or block.has_user:
         parts.append(Unknown("a namespace's labels, or the user"))
     return all_of(*parts)
 
 
 def _among(place: Place, wildcards: tuple[str, ...], source: Source) -> Formula:
-    return any_of(*(Atom(place, _wildcard_test(each), source) for each in wildcards))
+    return any_of(*(Atom(place, _wildcard_test(wildcard), source) for wildcard in wildcards))
 
 
 def _wildcard_test(wildcard: str) -> Test:
@@ -347,10 +347,10 @@ def selector_formula(selector: LabelSelector, labels: Place, source: Source) -> 
     for key, value in selector.labels.items():
         is_open = has_wildcard(key)
         parts.append(Unknown(key) if is_open else _among(labels.child(key), (value,), source))
-    for one in selector.expressions:
-        atom = Atom(labels.child(one.key), present(), source)
-        if one.operator in ("In", "NotIn"):
-            atom = Atom(labels.child(one.key), one_of(tuple(one.values)), source)
-        negative = one.operator in ("NotIn", "DoesNotExist")
+    for expression in selector.expressions:
+        atom = Atom(labels.child(expression.key), present(), source)
+        if expression.operator in ("In", "NotIn"):
+            atom = Atom(labels.child(expression.key), one_of(tuple(expression.values)), source)
+        negative = expression.operator in ("NotIn", "DoesNotExist")
         parts.append(opposite(atom) if negative else atom)
     return all_of(*parts)

@@ -154,8 +154,8 @@ class _Translation:
             case Unary() | ListLiteral():
                 # A negative number, or a list of constants.
                 parts = expr.elements if isinstance(expr, ListLiteral) else (expr.operand,)
-                terms = [self.term(each) for each in parts]
-                values = [each.value for each in terms if isinstance(each, Constant)]
+                terms = [self.term(part) for part in parts]
+                values = [term.value for term in terms if isinstance(term, Constant)]
                 if len(values) < len(terms) or (isinstance(expr, Unary) and expr.operator != "-"):
                     raise NotReadError
                 return Constant(values if isinstance(expr, ListLiteral) else -values[0])
@@ -291,18 +291,18 @@ class _Translation:
         return self._against(self.term(expr.left), operator, self.term(expr.right))
 
     def _sizes(self, left: Expr, operator: str, right: Expr) -> Formula:
-        one, other = self.term(left), self.term(right)
-        if not isinstance(one, FieldTerm) and not isinstance(other, FieldTerm):
+        first, other = self.term(left), self.term(right)
+        if not isinstance(first, FieldTerm) and not isinstance(other, FieldTerm):
             raise NotReadError
-        return self._against(one, operator, other)
+        return self._against(first, operator, other)
 
-    def _against(self, one: Term, operator: str, other: Term) -> Formula:
+    def _against(self, left: Term, operator: str, other: Term) -> Formula:
         """Return when two values, of which one is constant, are in a relation."""
-        if isinstance(one, Constant) and not isinstance(other, Constant):
-            one, other, operator = other, one, FLIPPED[operator]
+        if isinstance(left, Constant) and not isinstance(other, Constant):
+            left, other, operator = other, left, FLIPPED[operator]
         if not isinstance(other, Constant):
             raise NotReadError
-        return self._compared(one, operator, other.value)
+        return self._compared(left, operator, other.value)
 
     def _compared(self, term: Term, operator: str, value: Json) -> Formula:
         match term:
@@ -338,7 +338,7 @@ class _Translation:
         if place is None:
             raise NotReadError
         wants = f"a length of {relation_words(operator, value)}"
-        test = Test(wants, lambda found: isinstance(found, list | dict | str) and holds(len(found)))
+        test = Test(wants, lambda value: isinstance(value, list | dict | str) and holds(len(value)))
         return self._atom(place, test)
 
     def _present(self, place: Place) -> Formula:
@@ -359,19 +359,19 @@ class _Translation:
         return Some(variable, part.listed, all_of(part.condition(place), body(place)))
 
     def _membership(self, expr: Binary, wanted: bool) -> Formula:
-        one, other = self.term(expr.left), self.term(expr.right)
+        left, other = self.term(expr.left), self.term(expr.right)
         if isinstance(other, Constant) and isinstance(other.value, list):
-            if isinstance(one, Constant):
-                return TRUE if (one.value in other.value) is wanted else FALSE
-            if isinstance(one, FieldTerm) and not one.function:
-                return self._atom(one.place, settled_test(one_of(other.value), one, wanted))
-        if isinstance(one, Constant) and isinstance(other, FieldTerm) and not other.function:
+            if isinstance(left, Constant):
+                return TRUE if (left.value in other.value) is wanted else FALSE
+            if isinstance(left, FieldTerm) and not left.function:
+                return self._atom(left.place, settled_test(one_of(other.value), left, wanted))
+        if isinstance(left, Constant) and isinstance(other, FieldTerm) and not other.function:
             if other.place.steps[-1:] and other.place.steps[-1] in _MAPS:
                 test = present() if wanted else absent()
-                return self._atom(other.place.child(str(one.value)), test)
-            return self._contains(ListTerm((Part(other.place),)), one.value, wanted)
-        if isinstance(one, Constant) and isinstance(other, ListTerm):
-            return self._contains(other, one.value, wanted)
+                return self._atom(other.place.child(str(left.value)), test)
+            return self._contains(ListTerm((Part(other.place),)), left.value, wanted)
+        if isinstance(left, Constant) and isinstance(other, ListTerm):
+            return self._contains(other, left.value, wanted)
         raise NotReadError
 
     def _contains(self, listed: ListTerm, value: Json, wanted: bool) -> Formula:
@@ -421,8 +421,8 @@ class _Translation:
         variable = name.name
         term = self.term(target)
         if isinstance(term, Constant) and isinstance(term.value, list):
-            inner = [self.with_name(variable, Constant(each)) for each in term.value]
-            truths = [each.truth(body, wanted) for each in inner]
+            inner = [self.with_name(variable, Constant(value)) for value in term.value]
+            truths = [inside.truth(body, wanted) for inside in inner]
             is_all = (expr.function == "all") is wanted
             return all_of(*truths) if is_all else any_of(*truths)
 

@@ -86,7 +86,7 @@ def settled_test(test: Test, subject: FieldTerm, wanted: bool) -> Test:
     languages = test.languages
     if not wanted and languages is not None:
         languages = (
-            tuple(replace(each, wanted=False) for each in languages)
+            tuple(replace(language, wanted=False) for language in languages)
             if len(languages) == 1
             else None
         )
@@ -108,15 +108,15 @@ def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
     """Return the test of a field that a relation compares with a constant."""
     is_size = subject.function == "quantity"
 
-    def holds(found: Json) -> bool:
+    def holds(current: Json) -> bool:
         if not is_size:
-            return relates(found, operator, value)
-        one, other = quantity_or_none(text_of(found)), quantity_or_none(str(value))
-        if one is None or other is None:
+            return relates(current, operator, value)
+        size, other = quantity_or_none(text_of(current)), quantity_or_none(str(value))
+        if size is None or other is None:
             return False
         if operator in ("==", "!="):
-            return (one == other) is (operator == "==")
-        return bool(ORDERS[operator](one, other))
+            return (size == other) is (operator == "==")
+        return bool(ORDERS[operator](size, other))
 
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     ordered = is_size or is_number
@@ -128,7 +128,7 @@ def comparison_test(subject: FieldTerm, operator: str, value: Json) -> Test:
         probes = (value + (1 if operator == ">" else -1),)
     languages = None
     if isinstance(value, str) and not is_size and operator in ("==", "!="):
-        literal = "".join(f"\\{each}" if not each.isalnum() else each for each in value)
+        literal = "".join(f"\\{letter}" if not letter.isalnum() else letter for letter in value)
         languages = (Language(f"^{literal}$", True, operator == "=="),)
     test = Test(
         relation_words(operator, value),

@@ -60,23 +60,23 @@ def relation_words(sign: str, value: Json) -> str:
 def comparison(sign: str, value: Json, is_size: bool) -> Test:
     """Return the test that a comparison with a constant makes; a missing field is null."""
 
-    def equal(found: Json) -> bool:
-        known = None if found is MISSING else found
+    def equal(current: Json) -> bool:
+        given = None if current is MISSING else current
         if is_size:
-            one, other = quantity_or_none(str(known)), quantity_or_none(str(value))
-            return one is not None and one == other
-        return same(known, value)
+            size, other = quantity_or_none(str(given)), quantity_or_none(str(value))
+            return size is not None and size == other
+        return same(given, value)
 
     if sign in ORDERS:
         order = ORDERS[sign]
         points = (str(value),) if isinstance(value, int | float) else ()
 
-        def holds(found: Json) -> bool:
+        def holds(current: Json) -> bool:
             numbers = all(
-                isinstance(each, int | float) and not isinstance(each, bool)
-                for each in (found, value)
+                isinstance(side, int | float) and not isinstance(side, bool)
+                for side in (current, value)
             )
-            return numbers and order(float(found), float(value))
+            return numbers and order(float(current), float(value))
 
         kind = "quantity" if points else ""
         return Test(relation_words(sign, value), holds, (value,), order=kind, points=points)
@@ -85,7 +85,7 @@ def comparison(sign: str, value: Json, is_size: bool) -> Test:
     probes = (value,) if wanted else others
     closed = wanted and not is_size
     text = relation_words(sign, value)
-    return Test(text, lambda found: equal(found) is wanted, probes, closed, closed)
+    return Test(text, lambda current: equal(current) is wanted, probes, closed, closed)
 
 
 def function_test(name: str, argument: str) -> Test:
@@ -97,12 +97,12 @@ def function_test(name: str, argument: str) -> Test:
         except GoError:
             raise NotReadError from None
         language = Language(argument, is_regex=True)
-        known = (language,) if is_readable(argument) else None
+        languages = (language,) if is_readable(argument) else None
         return Test(
             wants,
             lambda value: isinstance(value, str | int) and regex.matches(str(value)),
-            languages=known,
-            is_positive=known is not None,
+            languages=languages,
+            is_positive=languages is not None,
         )
     shape = {"contains": "*{}*", "starts_with": "{}*", "ends_with": "*{}"}[name]
     if has_wildcard(argument):
@@ -186,9 +186,9 @@ def _languages(test: Test, part: str) -> tuple[Language, ...] | None:
     for language in test.languages:
         texts = [probe for probe in test.probes if isinstance(probe, str)]
         patterns = texts if language.is_regex else [language.pattern]
-        if not patterns or any(compile_wildcard(each)(_DEFAULT) for each in patterns):
+        if not patterns or any(compile_wildcard(pattern)(_DEFAULT) for pattern in patterns):
             return None
         if not language.wanted and not all("." in each or ":" in each for each in patterns):
             return None
-        found.append(one_of_wildcards((f"{each}/*" for each in patterns), language.wanted))
+        found.append(one_of_wildcards((f"{pattern}/*" for pattern in patterns), language.wanted))
     return tuple(found)

@@ -79,9 +79,9 @@ def _each(
 ) -> list[Formula]:
     return [
         condition_formula(
-            each, Source(source.policy, source.rule, f"{source.pointer}{below}/{index}"), names
+            condition, Source(source.policy, source.rule, f"{source.pointer}{below}/{index}"), names
         )
-        for index, each in enumerate(conditions)
+        for index, condition in enumerate(conditions)
     ]
 
 
@@ -150,17 +150,17 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
 
     is_negative = operator in _DIFFERS
 
-    def holds(found: Json) -> bool:
-        if needs_value and (found is MISSING or found is None):
+    def holds(current: Json) -> bool:
+        if needs_value and (current is MISSING or current is None):
             return False
-        (marked,) = mark_literals([None if found is MISSING else found])
+        (marked,) = mark_literals([None if current is MISSING else current])
         try:
             return compare(marked) is not is_negative
         except ChartkitError:
             return False
 
     values = value if isinstance(value, list) else [value]
-    texts = [str(each) for each in values]
+    texts = [str(item) for item in values]
     wants = _words(operator, values)
     sizes = tuple(text for text in texts if quantity_or_none(text) is not None)
     order = order_of(tuple(texts)) if texts else ""
@@ -169,7 +169,7 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
         test = Test(
             _words(operator.replace("Not", ""), values),
             holds,
-            tuple(each for each in values if not has_wildcard(str(each))),
+            tuple(item for item in values if not has_wildcard(str(item))),
             is_closed=plain and not holds(MISSING),
             languages=_languages(values),
             order=order,
@@ -204,7 +204,7 @@ def _words(operator: str, values: Sequence[Json]) -> str:
 
 def _languages(values: list[Json]) -> tuple[Language, ...] | None:
     """Return the language of the texts of which one is wanted."""
-    if not all(isinstance(each, str) for each in values):
+    if not all(isinstance(value, str) for value in values):
         return None
     if any(quantity_or_none(each) is not None for each in values):
         return None
@@ -223,7 +223,7 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
     there, full = present(), filled_in()
     some = [m.some(lambda place: Atom(place, there, source)) for m in _members(reading)]
     if not reading.is_list:
-        some += [each.some(lambda place: Atom(place, full, source)) for each in reading.streams]
+        some += [stream.some(lambda place: Atom(place, full, source)) for stream in reading.streams]
     if not holds(0) and holds(1) and holds(1000):
         return any_of(*some)
     if holds(0) and not holds(1) and not holds(1000):
@@ -232,8 +232,8 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
     if stream.loops:
         raise NotReadError
 
-    def of_size(found: Json) -> bool:
-        return holds(len(found) if isinstance(found, list | dict | str) else 0)
+    def of_size(current: Json) -> bool:
+        return holds(len(current) if isinstance(current, list | dict | str) else 0)
 
     return Atom(stream.place, Test(f"a length of {_words(operator, [value])}", of_size), source)
 
@@ -247,7 +247,7 @@ def _members(reading: Reading) -> list[Json]:
 def _of_keys(reading: Reading, operator: str, value: Json, source: Source) -> Formula:
     (stream,) = reading.streams
     names = value if isinstance(value, list) else [value]
-    if stream.loops or any(not isinstance(each, str) or has_wildcard(each) for each in names):
+    if stream.loops or any(not isinstance(key, str) or has_wildcard(key) for key in names):
         raise NotReadError
     there = [Atom(stream.place.child(name), present(), source) for name in names]
     if operator == "AnyIn":

@@ -190,7 +190,7 @@ class Reader:
             case Kind.INDEX if current is not None and not current.is_list and node.value >= 0:
                 return _child(current, int(node.value))
             case Kind.OR_EXPRESSION:
-                left, right = (self._read(each, current) for each in node.children)
+                left, right = (self._read(child, current) for child in node.children)
                 if left.condition is not None or right.condition is not None:
                     return Reading(condition=self.truth(node, current))
                 if left.is_constant:
@@ -225,9 +225,9 @@ class Reader:
             case Kind.FILTER_PROJECTION:
                 return self._filtered(node, current)
             case Kind.MULTI_SELECT_LIST:
-                members = [self._read(each, current) for each in children]
-                functions = {each.function for each in members}
-                streams = tuple(stream for each in members for stream in each.streams)
+                members = [self._read(child, current) for child in children]
+                functions = {member.function for member in members}
+                streams = tuple(stream for member in members for stream in member.streams)
                 if not functions <= {"", _IMAGES} or len(functions) > 1 or not streams:
                     raise NotReadError
                 return Reading(streams, is_list=True, function=functions.pop())
@@ -244,7 +244,7 @@ class Reader:
     def _flattened(self, node: Node, current: Reading | None) -> Reading:
         """Read `list[]`, or `[one, other][]`: the elements of each list."""
         left = self._read(node, current)
-        if left.function in (_IMAGES, _IMAGE) or any(each.part for each in left.streams):
+        if left.function in (_IMAGES, _IMAGE) or any(stream.part for stream in left.streams):
             return left
         last = node
         while last.kind in (Kind.SUBEXPRESSION, Kind.PIPE):
@@ -268,7 +268,7 @@ class Reader:
 
     def _call(self, node: Node, current: Reading | None) -> Reading:
         name = str(node.value)
-        arguments = [self._read(each, current) for each in node.children]
+        arguments = [self._read(child, current) for child in node.children]
         if name in ("keys", "length") and len(arguments) == 1:
             return replace(arguments[0], function=name)
         if name in ("to_string", "to_number", "trim") and len(arguments) == 1:
@@ -287,13 +287,13 @@ class Reader:
         """Return when an expression is true. Raises NotReadError."""
         match node.kind:
             case Kind.AND_EXPRESSION:
-                return all_of(*(self.truth(each, current) for each in node.children))
+                return all_of(*(self.truth(child, current) for child in node.children))
             case Kind.OR_EXPRESSION:
-                return any_of(*(self.truth(each, current) for each in node.children))
+                return any_of(*(self.truth(child, current) for child in node.children))
             case Kind.NOT_EXPRESSION:
                 return opposite(self.truth(node.children[0], current))
             case Kind.COMPARATOR:
-                left, right = (self._read(each, current) for each in node.children)
+                left, right = (self._read(child, current) for child in node.children)
                 sign = _SIGNS[node.value]
                 if left.is_constant:
                     left, right, sign = right, left, FLIPPED[sign]
@@ -324,7 +324,7 @@ class Reader:
                 return atom
             equal = Test(str(argument), lambda value: value == argument, (argument,), True, True)
             elements = Stream((), place).elements()
-            return any_of(atom, elements.some(lambda each: Atom(each, equal, self.source)))
+            return any_of(atom, elements.some(lambda element: Atom(element, equal, self.source)))
 
         return formula
 
@@ -372,13 +372,13 @@ def _of_images(reading: Reading) -> Reading:
     """Return the images of lists of containers, which the context has by the containers' names."""
     if reading.function != _IMAGES:
         raise NotReadError
-    streams = tuple(each.elements() for each in reading.streams)
+    streams = tuple(stream.elements() for stream in reading.streams)
     return Reading(streams, is_list=True, function=_IMAGE)
 
 
 def _of_image(reading: Reading, name: str) -> Reading:
     if reading.function == _ALL_IMAGES:
-        streams = tuple(each.child(name) for each in reading.streams)
+        streams = tuple(stream.child(name) for stream in reading.streams)
         return Reading(streams, function=_IMAGES)
     if name not in PARTS:
         raise NotReadError
@@ -395,7 +395,7 @@ def _keeps_name(node: Node) -> bool:
 
 
 def _elements(reading: Reading) -> Reading:
-    return Reading(tuple(each.elements() for each in _plain(reading)), is_list=True)
+    return Reading(tuple(stream.elements() for stream in _plain(reading)), is_list=True)
 
 
 def _child(reading: Reading, name: str | int) -> Reading:
@@ -409,7 +409,7 @@ def _child(reading: Reading, name: str | int) -> Reading:
         return _of_image(reading, str(name))
     if reading.otherwise is not None and not is_false(reading.otherwise.constant):
         raise NotReadError
-    streams = tuple(each.child(name) for each in _plain(reading))
+    streams = tuple(stream.child(name) for stream in _plain(reading))
     return Reading(streams, is_list=reading.is_list)
 
 
@@ -436,14 +436,14 @@ def _with_default(test: Test, default: Json) -> Test:
 
 def names_of(entries: tuple[Body, ...], names: Names, source: Source) -> dict[str, Reading]:
     """Return the names of a context, as far as its entries read fields or are constant."""
-    found = dict(names)
+    read = dict(names)
     for entry in entries:
         variable = entry.get("variable")
         name = str(entry.get("name"))
-        found.pop(name, None)
+        read.pop(name, None)
         if isinstance(variable, dict):
-            found.update((name, reading) for reading in _of_entry(variable, found, source))
-    return found
+            read.update((name, reading) for reading in _of_entry(variable, read, source))
+    return read
 
 
 def _of_entry(variable: Body, names: Names, source: Source) -> Iterator[Reading]:

@@ -124,9 +124,9 @@ class _Reader:
         if not isinstance(member, list):
             return Unknown("an existence anchor without a list")
         parts: list[Formula] = []
-        for index, one in enumerate(member):
+        for index, element in enumerate(member):
             variable = fresh()
-            read = self.part(one, Place(variable), (*here, index))
+            read = self.part(element, Place(variable), (*here, index))
             parts.append(Some(variable, place, all_of(read.applies, read.wants)))
         return all_of(*parts)
 
@@ -156,7 +156,7 @@ def scalar_tests(pattern: Json) -> Iterator[Test]:
         yield Test(in_words(pattern), holds, probes, is_closed=True, is_safe=True)
         return
     alternatives = read_alternatives(pattern)
-    literals = [each[0] for each in alternatives if len(each) == 1 and literal(each[0]) is not None]
+    literals = [part[0] for part in alternatives if len(part) == 1 and literal(part[0]) is not None]
     if len(literals) == len(alternatives) > 1:
         # One test for a choice of texts: its first is taken where nothing speaks against it.
         holds = _elementwise(compile_scalar(pattern))
@@ -180,7 +180,7 @@ def conjunction(operations: list[str], is_safe: bool) -> Test:
         tuple(probe for test in read for probe in test.probes),
         is_closed=any(test.is_closed for test in read),
         is_safe=is_safe or (len(read) == 1 and read[0].is_safe),
-        languages=tuple(one for each in languages for one in each)
+        languages=tuple(part for language in languages for part in language)
         if len(languages) == len(read)
         else None,
         order=orders.pop() if len(orders) == 1 else "",

@@ -185,8 +185,8 @@ def _non_root(pod: _Pod, since: int) -> Formula:
     yes = one_of((True,), "true", is_safe=True)
     not_false = Test("not false", lambda value: value is not False, (True, MISSING), is_safe=True)
     own = pod.atom(pod.security("runAsNonRoot"), yes)
-    each = _containers(yes, "runAsNonRoot")(pod, since)
-    return all_of(_owners(not_false, "runAsNonRoot")(pod, since), any_of(own, each))
+    containers = _containers(yes, "runAsNonRoot")(pod, since)
+    return all_of(_owners(not_false, "runAsNonRoot")(pod, since), any_of(own, containers))
 
 
 def _selinux(pod: _Pod, since: int) -> Formula:
@@ -241,8 +241,8 @@ def pod_security_formula(body: Body, kind: str, source: Source) -> Formula:
     pod = _Pod(Place("", tuple(steps)), source)
     excluded = {
         check
-        for each in list_of(body.get("exclude"))
-        for check in CONTROLS.get(str(each.get("controlName")), ())
+        for entry in list_of(body.get("exclude"))
+        for check in CONTROLS.get(str(entry.get("controlName")), ())
     }
     try:
         checks = versions_of_checks(body.get("level") or "", body.get("version") or "")

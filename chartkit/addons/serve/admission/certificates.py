@@ -47,8 +47,8 @@ def given_certificates(certificate: Path, key: Path, authority: Path | None) -> 
         message = f"is not a certificate with the key of {key} ({error.reason or 'not PEM'})"
         raise InputError(message, Location(str(certificate))) from None
     except OSError as error:
-        place = str(certificate if not certificate.is_file() else key)
-        raise InputError(f"cannot be read: {error.strerror}", Location(place)) from None
+        file = str(certificate if not certificate.is_file() else key)
+        raise InputError(f"cannot be read: {error.strerror}", Location(file)) from None
     trusted = authority or certificate
     try:
         return Certificates(certificate, key, trusted.read_bytes())

@@ -55,9 +55,9 @@ def not_mutated(policy: str, results: Sequence[RuleResult]) -> str:
 
 def not_mutated_by_cel(resource: Resource, errors: Sequence[RuleResult]) -> str:
     """Return the denial of an object that MutatingPolicies could not mutate."""
-    place = f"{resource.namespace}/{resource.name}"
+    name = f"{resource.namespace}/{resource.name}"
     listed = " ".join(f"Policy {plain_name(result.policy)}: {result.message}" for result in errors)
-    return f"Resource: {place}, Kind: {resource.kind}, Errors: [{listed}]"
+    return f"Resource: {name}, Kind: {resource.kind}, Errors: [{listed}]"
 
 
 def by_cel(results: Sequence[RuleResult]) -> Iterator[str]:

@@ -104,7 +104,7 @@ class Verdict:
     @property
     def evaluated(self) -> list[Evaluated]:
         """The results of all policies that were asked."""
-        return [each for findings in self.findings for each in findings.evaluated]
+        return [result for findings in self.findings for result in findings.evaluated]
 
 
 class Judge:
@@ -128,12 +128,12 @@ class Judge:
         if parsed is None:
             return None
         named = list(filter(parsed.chooses, self.served.policies))
-        found = parsed.webhook, selected(named)
+        answer = parsed.webhook, selected(named)
         if named or path in _ALL_POLICIES:
             if len(self._by_path) >= _MOST_PATHS:
                 self._by_path.clear()
-            self._by_path[path] = found
-        return found
+            self._by_path[path] = answer
+        return answer
 
     def remembers(self, path: str) -> bool:
         """Report whether a path is one of those that name policies, of which there are few."""
@@ -235,8 +235,8 @@ class _Mutation:
         if message:
             return self._said(Answer(allowed=False, message=message, warnings=self._warnings))
         before, after = self._first.resource.body, self._run.unmarked.body
-        found = () if after is before else tuple(patch(before, after))
-        return self._said(Answer(allowed=True, patch=found, warnings=self._warnings))
+        patches = () if after is before else tuple(patch(before, after))
+        return self._said(Answer(allowed=True, patch=patches, warnings=self._warnings))
 
     def _said(self, answer: Answer) -> Verdict:
         return Verdict(answer, self._first, [Findings(self._evaluated)])
@@ -244,15 +244,15 @@ class _Mutation:
     def _mutate(self) -> str:
         for policy in self._chosen.mutating:
             self._count_failure(policy)
-            found = self._of(policy, Phase.MUTATE)
-            if found is None:
+            evaluated = self._of(policy, Phase.MUTATE)
+            if evaluated is None:
                 continue
-            if not self._is_successful(found):
-                if refuses(found, self._first, self._failure):
-                    return denials.not_mutated(policy.policy.key, found.results)
+            if not self._is_successful(evaluated):
+                if refuses(evaluated, self._first, self._failure):
+                    return denials.not_mutated(policy.policy.key, evaluated.results)
                 self._undo()
             elif _spec_flag(policy, "emitWarning"):
-                self._warn(found.results)
+                self._warn(evaluated.results)
         return ""
 
     def _verify(self) -> str:
@@ -260,11 +260,11 @@ class _Mutation:
         verified: list[Evaluated] = []
         for policy in self._chosen.verifying:
             self._count_failure(policy)
-            found = self._of(policy, Phase.IMAGES)
-            if found is not None:
-                verified.append(found)
-        if any(refuses(each, self._first, self._failure) for each in verified):
-            results = [result for each in verified for result in each.results]
+            outcome = self._of(policy, Phase.IMAGES)
+            if outcome is not None:
+                verified.append(outcome)
+        if any(refuses(evaluated, self._first, self._failure) for evaluated in verified):
+            results = [result for evaluated in verified for result in evaluated.results]
             return denials.blocked(self._first.resource, denials.failures(results))
         return ""
 
@@ -284,20 +284,20 @@ class _Mutation:
     def _verify_by_cel(self) -> str:
         lines: list[str] = []
         for policy in self._chosen.cel_verifying:
-            found = self._of(policy, Phase.IMAGES)
-            if found is None:
+            evaluated = self._of(policy, Phase.IMAGES)
+            if evaluated is None:
                 continue
-            said = list(denials.by_cel(found.results))
-            lines += said if acts(found, DENY) else ()
-            self._warnings += said if acts(found, WARN) else ()
+            said = list(denials.by_cel(evaluated.results))
+            lines += said if acts(evaluated, DENY) else ()
+            self._warnings += said if acts(evaluated, WARN) else ()
         return "; ".join(lines)
 
     def _of(self, policy: RunnablePolicy, phase: Phase) -> Evaluated | None:
         """Return the results of one policy; None where no rule of it matches."""
         self._before = self._run.request, self._run.unmarked
-        for found in _evaluate(self._run, phase, (policy,)):
-            self._evaluated.append(found)
-            return found
+        for evaluated in _evaluate(self._run, phase, (policy,)):
+            self._evaluated.append(evaluated)
+            return evaluated
         return None
 
     def _undo(self) -> None:
@@ -312,8 +312,8 @@ class _Mutation:
             self._failure = FAIL
 
     @staticmethod
-    def _is_successful(found: Evaluated) -> bool:
-        return all(result.status not in (Status.FAIL, Status.ERROR) for result in found.results)
+    def _is_successful(evaluated: Evaluated) -> bool:
+        return all(result.status not in (Status.FAIL, Status.ERROR) for result in evaluated.results)
 
     def _warn(self, results: Iterable[RuleResult]) -> None:
         self._warnings += [denials.warning(each) for each in results if each.status != Status.SKIP]

@@ -216,19 +216,19 @@ class Connections:
         heard = self._heard | self._heard_before
         self._heard_before, self._heard = self._heard, set()
         now = self._clock()
-        known, self._since = self._since, {}
-        for each in _sockets():
-            since = known.get(each, now)
+        before, self._since = self._since, {}
+        for connection in _sockets():
+            since = before.get(connection, now)
             if since != inf:
-                peer = self._peer(each)
+                peer = self._peer(connection)
                 if peer is None:
                     continue
                 since = inf if peer in heard else since
-            self._since[each] = since
+            self._since[connection] = since
         patience = self._patience
         if len(self._since) > self._most // 2:
             patience = min(patience, SHORT_PATIENCE)
-        late = [each for each, since in self._since.items() if now - since >= patience]
+        late = [socket for socket, since in self._since.items() if now - since >= patience]
         self._closed += sum(map(_shut_down, late))
         self._since.update(dict.fromkeys(late, inf))
         is_full = len(self._since) >= self._most
@@ -260,9 +260,9 @@ def _sockets() -> Iterator[_Socket]:
     folder = next(filter(os.path.isdir, _OPEN_FILES), None)
     for name in os.listdir(folder) if folder else ():
         with contextlib.suppress(OSError):
-            found = os.fstat(int(name))
-            if stat.S_ISSOCK(found.st_mode):
-                yield _Socket(int(name), found.st_ino)
+            status = os.fstat(int(name))
+            if stat.S_ISSOCK(status.st_mode):
+                yield _Socket(int(name), status.st_ino)
 
 
 @contextmanager

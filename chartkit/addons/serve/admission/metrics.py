@@ -193,8 +193,8 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return the metrics of all workers in the format of Prometheus."""
-        found: bytes = self._generate(self)
-        return found
+        text: bytes = self._generate(self)
+        return text
 
     def collect(self) -> Iterator[Any]:
         """Yield the families of all workers, as prometheus-client asks for them."""
@@ -222,11 +222,11 @@ class Metrics:
             if file != self._own:
                 for number, values, entry in json.loads(file.read_text("utf-8")):
                     key = (number, tuple(values))
-                    known = total.get(key)
+                    entry_before = total.get(key)
                     total[key] = (
                         entry
-                        if known is None
-                        else [one + other for one, other in zip(known, entry, strict=True)]
+                        if entry_before is None
+                        else [left + other for left, other in zip(entry_before, entry, strict=True)]
                     )
         return total
 
@@ -242,9 +242,9 @@ class Metrics:
         if self._is_written:
             return
         self._is_written = True
-        found = [[*key, entry] for key, entry in self._series.copy().items()]
+        entries = [[*key, entry] for key, entry in self._series.copy().items()]
         with replacing(self._own) as file:
-            file.write(json.dumps(found).encode("utf-8"))
+            file.write(json.dumps(entries).encode("utf-8"))
 
     def http(self, method: str, path: str, seconds: float) -> None:
         """Count an HTTP request."""
@@ -276,20 +276,20 @@ class Metrics:
             if findings.is_shared:
                 self._repeat((findings, *of_object, dry_run))
             else:
-                for each, family, values in self._results(findings, of_object, dry_run):
-                    self._count(family, values, each.seconds)
+                for evaluated, family, values in self._results(findings, of_object, dry_run):
+                    self._count(family, values, evaluated.seconds)
 
     def _repeat(self, key: _Repeated) -> None:
         """Count results of an equal review, which took no time."""
-        known = self._repeated.get(key)
-        if known is None:
+        entries = self._repeated.get(key)
+        if entries is None:
             if len(self._repeated) >= _MOST_REPEATED:
                 self._repeated.clear()
             findings, kind, namespace, operation, dry_run = key
             results = self._results(findings, (kind, namespace, operation), dry_run)
-            known = [self._entry(family, values) for _, family, values in results]
-            self._repeated[key] = known
-        for entry in known:
+            entries = [self._entry(family, values) for _, family, values in results]
+            self._repeated[key] = entries
+        for entry in entries:
             entry[0] += 1
             entry[_FASTEST] += 1
         self._is_written = False
@@ -298,8 +298,8 @@ class Metrics:
         self, findings: Findings, of_object: tuple[str, str, str], dry_run: str
     ) -> Iterator[tuple[Evaluated, int, tuple[str, ...]]]:
         """Yield the family and the labels of each result that has a metric."""
-        for each in findings.evaluated:
-            policy = each.policy
+        for evaluated in findings.evaluated:
+            policy = evaluated.policy
             facts = self._facts.get(id(policy))
             if facts is None:
                 if len(self._facts) >= _MOST_POLICIES:
@@ -307,12 +307,12 @@ class Metrics:
                 facts = self._facts[id(policy)] = _facts_of(policy)
             if facts.family is None:
                 continue
-            for result in each.results:
+            for result in evaluated.results:
                 said: tuple[str, ...] = (_CAUSE, result.status.value)
                 if not facts.is_cel:
                     kind = _TYPES.get(result.type, "")
                     said = (result.rule, result.status.value, kind, _CAUSE, dry_run)
-                yield each, facts.family, (*facts.values, *of_object, *said)
+                yield evaluated, facts.family, (*facts.values, *of_object, *said)
 
     def _count(self, family: int, values: tuple[str, ...], seconds: float) -> None:
         entry = self._entry(family, values)
@@ -340,10 +340,10 @@ class Metrics:
 def _facts_of(policy: RunnablePolicy) -> _Facts:
     own = policy.policy
     background = "true" if own.background else "false"
-    place = background, own.namespace or "-", own.name
+    labels = background, own.namespace or "-", own.name
     if isinstance(own, CelPolicy):
         mode = "Deny" if not own.actions or "Deny" in own.actions else "Audit"
-        return _Facts(policy, _OF_CEL.get(own.kind), (mode, *place), is_cel=True)
+        return _Facts(policy, _OF_CEL.get(own.kind), (mode, *labels), is_cel=True)
     mode = "enforce" if enforces(policy) else "audit"
     kind = "namespaced" if own.namespace else "cluster"
-    return _Facts(policy, _RULES, (kind, mode, *place), is_cel=False)
+    return _Facts(policy, _RULES, (kind, mode, *labels), is_cel=False)

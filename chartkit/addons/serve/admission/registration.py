@@ -64,14 +64,14 @@ class Endpoint:
 def policy_webhooks(policies: Iterable[RunnablePolicy], scope: Scope) -> list[PolicyWebhook]:
     """Return the webhooks that policies need, by name."""
     asked = [policy for policy in policies if admits(policy)]
-    found: dict[tuple[Webhook, str], PolicyWebhook] = {}
+    webhooks: dict[tuple[Webhook, str], PolicyWebhook] = {}
     for side in Webhook:
         for make in (cluster_policy_webhooks, cel_policy_webhooks):
             for webhook in make(asked, side, scope):
                 # An API server takes each name once; Kyverno gives some of them twice.
-                name = webhook.name if (side, webhook.name) not in found else f"n{webhook.name}"
-                found[side, name] = replace(webhook, name=name)
-    return sorted(found.values(), key=lambda policy_webhook: policy_webhook.name)
+                name = webhook.name if (side, webhook.name) not in webhooks else f"n{webhook.name}"
+                webhooks[side, name] = replace(webhook, name=name)
+    return sorted(webhooks.values(), key=lambda policy_webhook: policy_webhook.name)
 
 
 def webhook_configurations(
@@ -79,12 +79,12 @@ def webhook_configurations(
 ) -> list[Body]:
     """Return the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration; one without
     webhooks is left out."""
-    known = policy_webhooks(policies, scope)
+    webhooks = policy_webhooks(policies, scope)
     metadata, version = {"name": NAME, "labels": MANAGED_BY}, f"{ADMISSION_GROUP}/v1"
     return [
         {"apiVersion": version, "kind": side.value, "metadata": metadata, "webhooks": hooks}
         for side in Webhook
-        if (hooks := [hook_of(webhook, endpoint) for webhook in known if webhook.side is side])
+        if (hooks := [hook_of(webhook, endpoint) for webhook in webhooks if webhook.side is side])
     ]
 
 
@@ -153,17 +153,17 @@ class Registration:
 
     def _apply(self, served: Served) -> None:
         scope = replace(self._scope, names=served.names)
-        found = webhook_configurations(served.policies, self._endpoint, scope)
+        configurations = webhook_configurations(served.policies, self._endpoint, scope)
         with self._lock:
             if self._ending.is_set():
                 return
-            there = {each["kind"] for each in found}
-            for each in found:
-                self._cluster.apply(_path(each["kind"]), each, MANAGER)
+            there = {body["kind"] for body in configurations}
+            for body in configurations:
+                self._cluster.apply(_path(body["kind"]), body, MANAGER)
             for webhook in Webhook:
                 if webhook.value not in there:
                     self._cluster.remove(_path(webhook.value))
-        names = [hook["name"] for each in found for hook in each["webhooks"]]
+        names = [hook["name"] for body in configurations for hook in body["webhooks"]]
         self._log.info("webhooks applied", cluster=self._cluster.shown, webhooks=names)
 
     def end(self, longest: float = _LONGEST_END) -> None:

@@ -81,7 +81,7 @@ class Reports:
         if not verdict.answer.allowed or verdict.request is None:
             return
         is_deleted = review.operation is Operation.DELETE
-        results = [result for each in verdict.evaluated for result in each.results]
+        results = [result for evaluated in verdict.evaluated for result in evaluated.results]
         if results or is_deleted:
             resource = verdict.request.resource
             names = {"name": resource.name, "namespace": resource.namespace, "uid": resource.uid}
@@ -135,8 +135,8 @@ class Reports:
 
 def _check(field: str, name: str, problems: Callable[[str], list[str]]) -> None:
     """Raise InputError for a name that no API server has: it becomes part of a path."""
-    if name and (found := problems(name)):
-        raise InputError(f"metadata.{field} '{name[:_SHOWN]}' {found[0]}")
+    if name and (faults := problems(name)):
+        raise InputError(f"metadata.{field} '{name[:_SHOWN]}' {faults[0]}")
 
 
 class ReportFolder:
@@ -147,9 +147,9 @@ class ReportFolder:
 
     def write(self, resource: Resource, report: Body) -> None:
         """Replace the file of a report in one step."""
-        place = self._place(resource)
-        place.mkdir(parents=True, exist_ok=True)
-        with replacing(place / f"{report['metadata']['name']}.yaml") as file:
+        folder = self._place(resource)
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / f"{report['metadata']['name']}.yaml") as file:
             file.write(dump_documents([report]).encode("utf-8"))
 
     def remove(self, resource: Resource) -> None:

@@ -147,23 +147,23 @@ def parse_review(content: bytes) -> Review:
 
 def _fields(request: Body) -> Body:
     """Return what Kyverno decodes of a request and writes as JSON again, without the objects."""
-    found = {key: request[key] for key in _FIELDS if request.get(key) not in (None, "")}
-    return {**found, "options": request.get("options")}
+    fields = {key: request[key] for key in _FIELDS if request.get(key) not in (None, "")}
+    return {**fields, "options": request.get("options")}
 
 
 def _texts(request: Body, key: str, name: str) -> tuple[str, str, str]:
     """Return the group, the version and the name of a type."""
     body = mapping_at(request, key)
-    place = f"{key}."
-    return _text(body, "group", place), _text(body, "version", place), _text(body, name, place)
+    path = f"{key}."
+    return _text(body, "group", path), _text(body, "version", path), _text(body, name, path)
 
 
-def _text(body: Body, key: str, place: str = "") -> str:
+def _text(body: Body, key: str, path: str = "") -> str:
     value = body.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ReviewError(f"request.{place}{key} is not a string")
+        raise ReviewError(f"request.{path}{key} is not a string")
     return value
 
 
@@ -171,8 +171,8 @@ def _operation(value: Json) -> Operation:
     try:
         return Operation(value)
     except ValueError:
-        known = ", ".join(Operation)
-        raise ReviewError(f"request.operation is none of {known}") from None
+        operations = ", ".join(Operation)
+        raise ReviewError(f"request.operation is none of {operations}") from None
 
 
 def _object(request: Body, key: str, kind: GroupVersionKind, namespace: str) -> Resource | None:
@@ -189,12 +189,12 @@ def _object(request: Body, key: str, kind: GroupVersionKind, namespace: str) -> 
     version = f"{kind.group}/{kind.version}" if kind.group else kind.version
     if body.get("apiVersion") != version or body.get("kind") != kind.kind:
         body = {**body, "apiVersion": version, "kind": kind.kind}
-    place = "" if kind.kind == "Namespace" else namespace
+    inside = "" if kind.kind == "Namespace" else namespace
     there = (metadata or {}).get("namespace")
     if kind.kind == "Namespace" and there:
         body = {**body, "metadata": {k: v for k, v in (metadata or {}).items() if k != "namespace"}}
-    elif place and there != place:
-        body = {**body, "metadata": {**(metadata or {}), "namespace": place}}
+    elif inside and there != inside:
+        body = {**body, "metadata": {**(metadata or {}), "namespace": inside}}
     return Resource(body, _NOWHERE)
 
 
@@ -221,7 +221,7 @@ class RoleBindings:
     __slots__ = ("_bindings",)
 
     def __init__(self, found: Iterable[Resource] = ()) -> None:
-        self._bindings = tuple(_binding(each) for each in found if is_role_binding(each))
+        self._bindings = tuple(_binding(binding) for binding in found if is_role_binding(binding))
 
     def user(self, info: Body, namespace: str) -> User:
         """Return a user with its roles; namespace: the namespace of the request."""
@@ -250,9 +250,9 @@ def _binding(resource: Resource) -> _Binding:
     for subject in mappings_at(resource.body, "subjects"):
         kind, name = subject.get("kind"), text_of(subject.get("name"))
         if kind == "ServiceAccount":
-            place = text_of(subject.get("namespace")) or namespace
-            if place:
-                users.add(f"system:serviceaccount:{place}:{name}")
+            home = text_of(subject.get("namespace")) or namespace
+            if home:
+                users.add(f"system:serviceaccount:{home}:{name}")
         elif kind == "Group":
             groups.add(name)
         elif kind == "User":

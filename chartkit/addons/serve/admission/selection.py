@@ -140,13 +140,13 @@ def decided(evaluated: Iterable[Evaluated], request: Request, failure: str) -> D
     enforce."""
     old: list[Evaluated] = []
     new: list[Evaluated] = []
-    for each in evaluated:
-        (new if is_cel(each.policy) else old).append(each)
+    for outcome in evaluated:
+        (new if is_cel(outcome.policy) else old).append(outcome)
     failures = ""
-    if any(refuses(each, request, failure) for each in old):
-        failures = denials.failures([result for each in old for result in each.results])
-    denying = [line for each in new if acts(each, DENY) for line in denials.by_cel(each.results)]
-    warnings = [line for each in new if acts(each, WARN) for line in denials.by_cel(each.results)]
+    if any(refuses(outcome, request, failure) for outcome in old):
+        failures = denials.failures([result for outcome in old for result in outcome.results])
+    denying = [line for form in new if acts(form, DENY) for line in denials.by_cel(form.results)]
+    warnings = [line for form in new if acts(form, WARN) for line in denials.by_cel(form.results)]
     return Decision(failures, "; ".join(denying), warnings)
 
 
@@ -185,13 +185,13 @@ class Shared:
         """Return what the policies find, or found for an equal review."""
         sharing = self._sharing(request)
         is_ready = sharing is not None and sharing.is_ready()
-        place = (_asker(request), request.review and (*request.review,), place_of(request))
-        whole = sharing.whole(request, place) if sharing is not None and is_ready else None
+        sharing_key = (_asker(request), request.review and (*request.review,), place_of(request))
+        whole = sharing.whole(request, sharing_key) if sharing is not None and is_ready else None
         if whole is not None:
             return whole
         clock = time.perf_counter
         run = Run(request, world)
-        found: list[Evaluated] = []
+        evaluated: list[Evaluated] = []
         courses: list[Course] = []
         for number, policy in enumerate(policies):
             begun = clock()
@@ -200,15 +200,15 @@ class Shared:
                 results: list[RuleResult] = []
                 policy.run_phase(run, Phase.VALIDATE, results)
             else:
-                verdict, course = judged(policy, request, world, shared, place)
+                verdict, course = judged(policy, request, world, shared, sharing_key)
                 results = list(verdict)
                 courses += () if course is None else (course,)
             if results:
-                found.append(Evaluated(policy, results, clock() - begun))
+                evaluated.append(Evaluated(policy, results, clock() - begun))
         if sharing is not None and is_ready and sharing.is_all:
-            untimed = tuple(replace(each, seconds=0.0) for each in found)
-            sharing.keep(courses, request, place, Findings(untimed, is_shared=True))
-        return Findings(found)
+            untimed = tuple(replace(outcome, seconds=0.0) for outcome in evaluated)
+            sharing.keep(courses, request, sharing_key, Findings(untimed, is_shared=True))
+        return Findings(evaluated)
 
     def _sharing(self, request: Request) -> Sharing[Findings] | None:
         """Return what reviews like this one share; None for nothing."""

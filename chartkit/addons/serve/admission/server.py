@@ -177,8 +177,8 @@ class Application:
 
     async def _webhook(self, scope: Scope, receive: Receive, send: Send) -> None:
         judge = self._reloader.judge
-        found = judge.find(scope["path"])
-        if found is None:
+        chosen = judge.find(scope["path"])
+        if chosen is None:
             raise Refused(404, "no such path: webhooks are at /validate and /mutate")
         if scope["method"] != "POST":
             raise Refused(405, f"{scope['method']} is not a method of a webhook")
@@ -194,7 +194,7 @@ class Application:
                 review = await self._run(is_large, partial(parse_review, content))
             except ReviewError as error:
                 raise Refused(400, str(error)) from None
-            call = _Call(scope["path"], judge, *found, review, is_large, headers, deadline)
+            call = _Call(scope["path"], judge, *chosen, review, is_large, headers, deadline)
             await self._answer(call, send)
 
     async def _answer(self, call: _Call, send: Send) -> None:

@@ -193,13 +193,13 @@ class OpenTelemetrySpans:
             start_time=begun,
         )
         context, at = self._below(span), begun
-        for each in verdict.evaluated:
-            until = at + int(each.seconds * 1e9)
-            is_failed = any(result.status in _FAILED for result in each.results)
+        for evaluated in verdict.evaluated:
+            until = at + int(evaluated.seconds * 1e9)
+            is_failed = any(result.status in _FAILED for result in evaluated.results)
             policy = self._tracer.start_span(
-                f"POLICY {each.policy.policy.key}",
+                f"POLICY {evaluated.policy.policy.key}",
                 context,
-                attributes={"policy.name": each.policy.policy.key, "policy.failed": is_failed},
+                attributes={"policy.name": evaluated.policy.policy.key, "policy.failed": is_failed},
                 start_time=at,
             )
             policy.end(until)

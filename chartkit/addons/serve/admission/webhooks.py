@@ -107,13 +107,13 @@ class PolicyWebhook:
 
 def sorted_rules(rules: Iterable[Body]) -> list[Body]:
     """Return rules as Kyverno's controller writes them: sorted, each once."""
-    found = {
+    rows = {
         (*(tuple(sorted(rule.get(key) or ())) for key in _LISTS), str(rule.get("scope") or "*"))
         for rule in rules
     }
-    ordered = sorted(found, key=lambda rule: ([(len(each), each) for each in rule[:-1]], rule[-1]))
+    ordered = sorted(rows, key=lambda rule: ([(len(part), part) for part in rule[:-1]], rule[-1]))
     return [
-        {**{key: [*each] for key, each in zip(_LISTS, rule, strict=False)}, "scope": rule[-1]}
+        {**{key: [*values] for key, values in zip(_LISTS, rule, strict=False)}, "scope": rule[-1]}
         for rule in ordered
     ]
 
@@ -170,8 +170,8 @@ def _entries(policy: Policy, side: Webhook, scope: Scope) -> Iterator[_Entry]:
     for rule in rules:
         if default := _operations(rule, side, mutates, scope):
             for selector, operations in _described(rule, default).items():
-                for place in _places(selector, bool(policy.namespace), scope):
-                    yield from (_Entry(*place, operation) for operation in operations)
+                for where in _places(selector, bool(policy.namespace), scope):
+                    yield from (_Entry(*where, operation) for operation in operations)
 
 
 def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Sequence[str]:
@@ -192,17 +192,17 @@ def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Seque
 def _described(rule: Rule, default: Sequence[str]) -> dict[str, set[str]]:
     """Return the operations by the kinds that a rule matches, without what it excludes as a
     whole, and with those on what it generates."""
-    found: dict[str, set[str]] = {}
+    operations: dict[str, set[str]] = {}
     for resource_filter in filters_of(rule.match):
         for kind in resource_filter.kinds:
-            found.setdefault(kind, set()).update(resource_filter.operations or default)
+            operations.setdefault(kind, set()).update(resource_filter.operations or default)
     for resource_filter in rule.exclude.any if rule.exclude else ():
         if not (resource_filter.has_user or _is_narrow(resource_filter)):
-            for kind in resource_filter.kinds or tuple(found):
-                found.get(kind, set()).difference_update(resource_filter.operations or ALL)
+            for kind in resource_filter.kinds or tuple(operations):
+                operations.get(kind, set()).difference_update(resource_filter.operations or ALL)
     for kind in _generated_kinds(rule.generate or {}):
-        found.setdefault(kind, set()).update((*WRITES, "DELETE"))
-    return found
+        operations.setdefault(kind, set()).update((*WRITES, "DELETE"))
+    return operations
 
 
 def filters_of(match: Match) -> tuple[ResourceFilter, ...]:
@@ -210,17 +210,17 @@ def filters_of(match: Match) -> tuple[ResourceFilter, ...]:
     return (match.direct, *match.all, *match.any)
 
 
-def _is_narrow(one: ResourceFilter) -> bool:
-    named = one.name or one.names or one.namespaces or one.annotations
-    return bool(named or one.selector is not None or one.namespace_selector is not None)
+def _is_narrow(block: ResourceFilter) -> bool:
+    named = block.name or block.names or block.namespaces or block.annotations
+    return bool(named or block.selector is not None or block.namespace_selector is not None)
 
 
 def _generated_kinds(generate: Body) -> Iterator[str]:
-    for each in (generate, *mappings_at(generate, "foreach")):
-        if isinstance(each.get("kind"), str) and each["kind"]:
-            yield each["kind"]
+    for block in (generate, *mappings_at(generate, "foreach")):
+        if isinstance(block.get("kind"), str) and block["kind"]:
+            yield block["kind"]
         else:
-            yield from texts_of(mapping_at(each, "cloneList").get("kinds"))
+            yield from texts_of(mapping_at(block, "cloneList").get("kinds"))
 
 
 def _places(
@@ -231,13 +231,13 @@ def _places(
     if kind == _ANY:
         yield group, version, kind, below, _NAMESPACED if is_namespaced else _ANY
         return
-    fits = [compile_wildcard(each) for each in (group, version, kind)]
+    fits = [compile_wildcard(name) for name in (group, version, kind)]
     names, is_known = scope.names, False
-    for known in {*known_kinds(), *names.plurals}:
-        if all(check(text) for check, text in zip(fits, known, strict=True)):
+    for served in {*known_kinds(), *names.plurals}:
+        if all(check(text) for check, text in zip(fits, served, strict=True)):
             is_known = True
-            place = _ANY if is_cluster_scoped(known, names) else _NAMESPACED
-            yield known.group, known.version, names.plural(known), below, place
+            where = _ANY if is_cluster_scoped(served, names) else _NAMESPACED
+            yield served.group, served.version, names.plural(served), below, where
     if not is_known:
         yield group, version, resource_name(kind), below, _ANY
 
@@ -252,8 +252,8 @@ def _rules(entries: set[_Entry]) -> list[Body]:
             key = (entry.group, entry.version, entry.scope, entry.resource + below)
             operations.setdefault(key, set()).add(entry.operation)
     grouped: dict[tuple[str, str, str, frozenset[str]], set[str]] = {}
-    for (group, version, scope, resource), found in operations.items():
-        own = grouped.setdefault((group, version, scope, frozenset(found)), set())
+    for (group, version, scope, resource), allowed in operations.items():
+        own = grouped.setdefault((group, version, scope, frozenset(allowed)), set())
         own.add(resource)
         if group in ("", _ANY) and version in ("v1", _ANY) and resource in ("pods", _ANY):
             own.add("pods/ephemeralcontainers")  # kubectl debug changes Pods through it.
@@ -261,11 +261,11 @@ def _rules(entries: set[_Entry]) -> list[Body]:
         {
             "apiGroups": [group],
             "apiVersions": [version],
-            "operations": found,
+            "operations": allowed,
             "resources": resources,
             "scope": scope,
         }
-        for (group, version, scope, found), resources in grouped.items()
+        for (group, version, scope, allowed), resources in grouped.items()
     )
 
 
@@ -323,17 +323,17 @@ class _Family:
         for digest, group in shared.items():
             suffix = f"-{digest[:8]}" if len(shared) > 1 else ""
             # Every webhook of the group names all of it, whatever their failure policies.
-            path = "/".join((self.root, *sorted(each.policy.name for each in group)))
+            path = "/".join((self.root, *sorted(policy.policy.name for policy in group)))
             for failure in (FAIL, IGNORE):
-                own = [each for each in group if failure_policy(each) == failure]
-                rules = [rule for each in own for rule in self._rules(_forms(each))]
+                own = [form for form in group if failure_policy(form) == failure]
+                rules = [rule for form in own for rule in self._rules(_forms(form))]
                 if rules:
                     yield self._webhook(failure, suffix, path, own, rules)
 
     def _fine_grained(self, compiled: CompiledCelPolicy) -> PolicyWebhook:
         policy = compiled.policy
-        place = f"{policy.namespace}-" if policy.namespace else ""
-        suffix = f"-{FINE_GRAINED}-{place}{policy.name}"
+        namespace = f"{policy.namespace}-" if policy.namespace else ""
+        suffix = f"-{FINE_GRAINED}-{namespace}{policy.name}"
         forms = _forms(compiled)
         if policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
             forms = forms[:1]  # As in Kyverno, which extends those of the cluster alone here.
@@ -395,26 +395,26 @@ class _Family:
         return namespaces, constraints.get("objectSelector")
 
 
-def _both(one: Body, other: Body) -> Body:
-    labels = {**mapping_at(one, "matchLabels"), **mapping_at(other, "matchLabels")}
+def _both(first: Body, other: Body) -> Body:
+    labels = {**mapping_at(first, "matchLabels"), **mapping_at(other, "matchLabels")}
     key = "matchExpressions"
-    expressions = [*list_of(one.get(key)), *list_of(other.get(key))]
-    found = {"matchLabels": labels, key: expressions}
-    return {name: value for name, value in found.items() if value}
+    expressions = [*list_of(first.get(key)), *list_of(other.get(key))]
+    selector = {"matchLabels": labels, key: expressions}
+    return {name: value for name, value in selector.items() if value}
 
 
 def _digest(*selectors: Body | None) -> str:
     """Return the name of a pair of selectors: the digest of their JSON as Go writes it."""
     keys = ("matchLabels", "matchExpressions")
     shown = json.loads(json.dumps(selectors, sort_keys=True))
-    ordered = [each and {key: each[key] for key in keys if each.get(key)} for each in shown]
+    ordered = [part and {key: part[key] for key in keys if part.get(key)} for part in shown]
     return hashlib.sha256(json.dumps(ordered, separators=(",", ":")).encode("utf-8")).hexdigest()
 
 
 def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
     """Return the match conditions of a webhook: those of each form are for its kinds alone; those
     about a namespace, which API servers do not know there, are left to Kyverno."""
-    found: list[Body] = []
+    conditions: list[Body] = []
     constraints = forms[0].constraints
     is_extended = constraints is not None and can_extend(constraints)
     for form in (policy for policy in forms if not policy.of_templates):
@@ -425,24 +425,24 @@ def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
             name, text = condition.name, condition.expression
             if is_extended:
                 name, text = f"{prefix}-{name}", f"!({guard}) || ({text})"
-            names = {each.name for each in nodes(program.root) if isinstance(each, Ident)}
+            names = {node.name for node in nodes(program.root) if isinstance(node, Ident)}
             if "namespaceObject" not in names:
-                found.append({"name": name, "expression": text})
-    return found
+                conditions.append({"name": name, "expression": text})
+    return conditions
 
 
 def _kinds_of(form: CelPolicy) -> list[str]:
-    found: set[str] = set()
+    conditions: set[str] = set()
     for rule in mappings_at(form.spec, *_RULES):
         keys = ("apiGroups", "apiVersions", "resources")
         for group, version, resource in product(*(list_of(rule.get(key)) for key in keys)):
             api_version = f"{group}/{version}" if group else str(version)
             if (kind := own_kind(api_version, str(resource))) is not None:
                 of_kind = f"object.kind =='{kind.kind}'"
-                found.add(f"(object.apiVersion == '{api_version}' && {of_kind})")
-    return sorted(found)
+                conditions.add(f"(object.apiVersion == '{api_version}' && {of_kind})")
+    return sorted(conditions)
 
 
 def _forms(compiled: CompiledCelPolicy) -> list[CelPolicy]:
     """Return a policy, and its forms for pod controllers."""
-    return list({id(each.policy): each.policy for each in compiled.evaluators}.values())
+    return list({id(form.policy): form.policy for form in compiled.evaluators}.values())

@@ -102,20 +102,20 @@ class ReviewCounter:
     def reviews(self, resource: Resource, pods: int) -> Reviews:
         """Return the reviews of creating, updating and deleting an object once, and those that it
         causes on a day; pods: how many it has."""
-        lifecycle, found = lifecycle_of(resource), Reviews()
+        lifecycle, reviews = lifecycle_of(resource), Reviews()
         subjects = {**made_shapes(resource), resource.kind: resource}
         sent: dict[tuple[str, Operation], int] = {}
         for operation in OPERATIONS:
             parts = lifecycle.operations.get(operation, ())
             counts = dict(self._parts(parts, subjects, pods, sent))
-            found.by_operation[operation] += sum(counts.values())
+            reviews.by_operation[operation] += sum(counts.values())
             self.by_kind.update(counts)
         if RUN in lifecycle.operations:
-            each = sum(
+            a_run = sum(
                 count for _, count in self._parts(lifecycle.operations[RUN], subjects, pods, sent)
             )
-            found.a_day = each * runs_a_day(resource)
-        return found
+            reviews.a_day = a_run * runs_a_day(resource)
+        return reviews
 
     def _parts(
         self,
@@ -191,11 +191,11 @@ def estimate(given: EstimateInput) -> Estimate:
         narrow = _counter(given, webhooks(given.running, names, only_writes=True))
     tally = _Tally(cluster, counter, narrow)
     _judge(given, settings, tally)
-    known, reports = measurements(), tally.reports
-    measured = known.etcd.slope * reports.reports
-    growth = measured * max(1.0, reports.mean / known.policies)
-    database = known.etcd.at(reports.reports)
-    found = Estimate(
+    measured_by, reports = measurements(), tally.reports
+    measured = measured_by.etcd.slope * reports.reports
+    growth = measured * max(1.0, reports.mean / measured_by.policies)
+    database = measured_by.etcd.at(reports.reports)
+    result = Estimate(
         environment=given.environment.name if given.environment else "",
         settings=settings,
         policies=len(given.running),
@@ -205,13 +205,13 @@ def estimate(given: EstimateInput) -> Estimate:
         webhooks={webhook.name: webhook.policies for webhook in hooks},
         reports=reports,
         database=replace(database, value=database.value + growth - measured),
-        memory=known.memory.at(reports.reports),
+        memory=measured_by.memory.at(reports.reports),
         growth=growth,
         advice=(),
         notes=(),
     )
-    advice = advice_for(found, given.running, tally.narrow_reviews, counter.by_kind)
-    return found.with_advice(advice, notes_for(found, cluster))
+    advice = advice_for(result, given.running, tally.narrow_reviews, counter.by_kind)
+    return result.with_advice(advice, notes_for(result, cluster))
 
 
 def _counter(given: EstimateInput, hooks: Sequence[Webhook]) -> ReviewCounter:
@@ -258,13 +258,13 @@ class _Tally:
     def sorted_kinds(self) -> list[KindLoad]:
         """Return the kinds, those with the most reviews and reports first."""
         loads = [kind for kind in self.kinds.values() if kind.reviews.total or kind.reports]
-        return sorted(loads, key=lambda each: (-each.reviews.total, -each.reports, each.kind))
+        return sorted(loads, key=lambda load: (-load.reviews.total, -load.reports, load.kind))
 
 
-def _add(total: Reviews, found: Reviews) -> None:
+def _add(total: Reviews, more: Reviews) -> None:
     for operation in OPERATIONS:
-        total.by_operation[operation] += found.by_operation[operation]
-    total.a_day += found.a_day
+        total.by_operation[operation] += more.by_operation[operation]
+    total.a_day += more.a_day
 
 
 def _judge(given: EstimateInput, settings: EngineSettings, tally: _Tally) -> None:

@@ -46,8 +46,8 @@ def advice_for(
     return sorted([*wrong, *less], key=lambda advice: advice.severity is not Severity.WARNING)
 
 
-def _reports_pile_up(found: Estimate) -> Iterator[Advice]:
-    settings, ephemeral = found.settings, found.reports.ephemeral
+def _reports_pile_up(estimate: Estimate) -> Iterator[Advice]:
+    settings, ephemeral = estimate.settings, estimate.reports.ephemeral
     if settings.admission_reports and not settings.writes_reports and ephemeral:
         message = (
             f"creating every object leaves {ephemeral:,} EphemeralReports, and nothing gathers "
@@ -72,26 +72,26 @@ def _reports_pile_up(found: Estimate) -> Iterator[Advice]:
         yield Advice(Severity.NOTE, key, message)
 
 
-def _resources(found: Estimate) -> Iterator[Advice]:
-    settings, memory = found.settings, found.memory.value
+def _resources(load: Estimate) -> Iterator[Advice]:
+    settings, memory = load.settings, load.memory.value
     limit = settings.memory_limit
     if settings.writes_reports and limit is not None and memory * 1.1 > limit:
         wanted = ceil(memory * _HEADROOM / MEBIBYTE / _STEP) * _STEP
         message = (
-            f"{memory / MEBIBYTE:.0f}Mi are needed for {found.reports.reports:,} reports, and the "
+            f"{memory / MEBIBYTE:.0f}Mi are needed for {load.reports.reports:,} reports, and the "
             f"limit is {limit / MEBIBYTE:.0f}Mi"
         )
         values = f"reportsController.resources.limits.memory: {wanted}Mi"
         yield Advice(Severity.WARNING, "reportsController.resources", message, values)
-    if found.database.value > _DATABASE:
+    if load.database.value > _DATABASE:
         message = (
             f"etcd takes no writes beyond its quota, {_DATABASE / MEGABYTE:,.0f} MB by default; "
             "Kyverno's reports-server keeps reports in a database of its own"
         )
         yield Advice(Severity.WARNING, "reports-server", message)
-    requests = found.reviews.by_operation[CREATE]
+    requests = load.reviews.by_operation[CREATE]
     if settings.replicas < 3 and requests >= _MANY_REVIEWS:
-        one, three = (_measured(found, requests, replicas) for replicas in (1, 3))
+        one, three = (_measured(load, requests, replicas) for replicas in (1, 3))
         message = (
             f"creating everything at once sends {requests:,} AdmissionReviews; upstream measured "
             f"{one.requests:,} under {one.policies} policies: {one.average:.0f} ms on average and "
@@ -102,18 +102,18 @@ def _resources(found: Estimate) -> Iterator[Advice]:
         yield Advice(Severity.NOTE, "admissionController.replicas", message, values)
 
 
-def _measured(found: Estimate, requests: int, replicas: int) -> AdmissionLoad:
+def _measured(estimate: Estimate, requests: int, replicas: int) -> AdmissionLoad:
     """Return upstream's measurement that is nearest to a number of requests."""
-    in_cel = all(not name.startswith(("validate.", "mutate.")) for name in found.webhooks)
+    in_cel = all(not name.startswith(("validate.", "mutate.")) for name in estimate.webhooks)
     form = "ValidatingPolicy" if in_cel else "ClusterPolicy"
     rows = [
-        each for each in measurements().admission if each.form == form and each.replicas == replicas
+        load for load in measurements().admission if load.form == form and load.replicas == replicas
     ]
     return min(rows, key=lambda admission_load: abs(admission_load.requests - requests))
 
 
 def _fewer_reviews(
-    found: Estimate,
+    estimate: Estimate,
     policies: Sequence[RunnablePolicy],
     narrow: Reviews | None,
     by_kind: Mapping[str, int],
@@ -125,7 +125,7 @@ def _fewer_reviews(
             f"thought of, for {abridged(wide, _SHOWN)}"
         )
         yield Advice(Severity.NOTE, "match", message, "name the kinds in place of *")
-    total = found.reviews.total
+    total = estimate.reviews.total
     saved = total - narrow.total if narrow is not None else 0
     if saved:
         open_ = [policy.policy.key for policy in policies if names_no_operation(policy)]
@@ -136,7 +136,7 @@ def _fewer_reviews(
         )
         values = "operations: [CREATE, UPDATE] in match, or policyType: ValidatingPolicy"
         yield Advice(Severity.NOTE, "operations", message, values)
-    sets = sum(kind.reports for kind in found.kinds if kind.kind == "ReplicaSet" and kind.made)
+    sets = sum(kind.reports for kind in estimate.kinds if kind.kind == "ReplicaSet" and kind.made)
     reviews = by_kind.get("ReplicaSet", 0)
     if sets or reviews:
         message = (
@@ -148,8 +148,8 @@ def _fewer_reviews(
         )
 
 
-def _fewer_reports(found: Estimate) -> Iterator[Advice]:
-    reports, settings = found.reports, found.settings
+def _fewer_reports(estimate: Estimate) -> Iterator[Advice]:
+    reports, settings = estimate.reports, estimate.settings
     if reports.passing:
         left = reports.reports - reports.passing
         message = (
@@ -175,7 +175,7 @@ def _fewer_reports(found: Estimate) -> Iterator[Advice]:
 
 def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
     """Return what the figures rest on."""
-    known = measurements()
+    upstream = measurements()
     notes = []
     if not found.settings.is_known:
         notes.append("Kyverno's settings are not known: the defaults of its chart are assumed")
@@ -191,7 +191,7 @@ def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
         notes.append("matchConditions of policies are not evaluated: reviews may be fewer")
     if found.reports.reports:
         notes.append(
-            f"etcd and memory: {known.source} measured them for Pods under {known.policies} "
+            f"etcd and memory: {upstream.source} measured them for Pods under {upstream.policies} "
             f"policies; here a report has {found.reports.mean:.1f} results"
         )
     return notes

@@ -124,7 +124,7 @@ class Measurements:
 def _named(lifecycle: Lifecycle, kind: str) -> Lifecycle:
     """Return a lifecycle with a kind in the place of `self`."""
     operations = {
-        name: tuple(replace(each, kind=kind) if each.kind == _SELF else each for each in parts)
+        name: tuple(replace(part, kind=kind) if part.kind == _SELF else part for part in parts)
         for name, parts in lifecycle.operations.items()
     }
     return Lifecycle(lifecycle.is_measured, operations)
@@ -140,7 +140,7 @@ def measurements() -> Measurements:
         policies=body["policies"],
         etcd=Curve(tuple((row["reports"], row["megabytes"] * MEGABYTE) for row in rows)),
         memory=Curve(tuple((row["reports"], row["mebibytes"] * MEBIBYTE) for row in rows)),
-        lifecycles={kind: _lifecycle(each) for kind, each in body["lifecycles"].items()},
+        lifecycles={kind: _lifecycle(lifecycle) for kind, lifecycle in body["lifecycles"].items()},
         others=_lifecycle(body["others"]),
         admission=tuple(AdmissionLoad(**row) for row in body["admission"]),
     )
@@ -148,7 +148,7 @@ def measurements() -> Measurements:
 
 def _lifecycle(body: Body) -> Lifecycle:
     operations = {
-        name: tuple(Part(kind, Operation(op), count, each) for kind, op, count, each in parts)
+        name: tuple(Part(kind, Operation(op), count, when) for kind, op, count, when in parts)
         for name, parts in body.items()
         if name != "measured"
     }

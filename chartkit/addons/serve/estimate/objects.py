@@ -82,19 +82,19 @@ def made_shapes(resource: Resource) -> dict[str, Resource]:
     """Return what controllers make of an object by kind: its ReplicaSet, Job and Pod."""
     group, _, kind = kind_of(resource)
     spec = mapping_at(resource.body, "spec")
-    found: dict[str, Resource] = {}
+    shapes: dict[str, Resource] = {}
     if (group, kind) == (APPS, "Deployment"):
-        found["ReplicaSet"] = _made(
+        shapes["ReplicaSet"] = _made(
             resource, "ReplicaSet", "-0", spec, mapping_at(spec, "template")
         )
     if (group, kind) == (BATCH, "CronJob"):
         job = mapping_at(spec, "jobTemplate")
         spec = mapping_at(job, "spec")
-        found["Job"] = _made(resource, "Job", "-0", spec, job)
+        shapes["Job"] = _made(resource, "Job", "-0", spec, job)
     template = mapping_at(spec, "template")
     if template and group in ("", APPS, BATCH):
-        found["Pod"] = _made(resource, "Pod", "-0-0", mapping_at(template, "spec"), template)
-    return found
+        shapes["Pod"] = _made(resource, "Pod", "-0-0", mapping_at(template, "spec"), template)
+    return shapes
 
 
 def survey(objects: Iterable[Resource], nodes: int | None, is_live: bool) -> Cluster:

@@ -55,78 +55,78 @@ def report(found: Estimate) -> CommandReport:
     )
 
 
-def _text(found: Estimate) -> Iterator[Block]:
-    yield _headline(found)
+def _text(estimate: Estimate) -> Iterator[Block]:
+    yield _headline(estimate)
     yield ""
-    yield Table(_HEAD, [*_rows(found), _totals(found)])
-    if found.reviews.a_day:
-        yield f"CronJobs send {found.reviews.a_day:,.0f} AdmissionReviews a day"
+    yield Table(_HEAD, [*_rows(estimate), _totals(estimate)])
+    if estimate.reviews.a_day:
+        yield f"CronJobs send {estimate.reviews.a_day:,.0f} AdmissionReviews a day"
     yield ""
-    yield Table(_FIGURES, list(_figures(found)))
-    for advice in found.advice:
+    yield Table(_FIGURES, list(_figures(estimate)))
+    for advice in estimate.advice:
         yield ""
         yield f"{advice.severity}  {advice.key}: {shown(advice.message)}"
         if advice.values:
             yield f"  → {shown(advice.values)}"
-    if found.notes:
+    if estimate.notes:
         yield ""
-    yield from (f"note: {shown(note)}" for note in found.notes)
+    yield from (f"note: {shown(note)}" for note in estimate.notes)
 
 
-def _headline(found: Estimate) -> str:
-    whose = f"{shown(found.environment)}: " if found.environment else ""
-    objects, hooks = counted(found.objects, "object"), counted(len(found.webhooks), "webhook")
-    policies = counted(found.policies, "policy", "policies")
+def _headline(estimate: Estimate) -> str:
+    whose = f"{shown(estimate.environment)}: " if estimate.environment else ""
+    objects, hooks = counted(estimate.objects, "object"), counted(len(estimate.webhooks), "webhook")
+    policies = counted(estimate.policies, "policy", "policies")
     return f"{whose}{objects} under {policies}, with {hooks}; AdmissionReviews are the fewest"
 
 
-def _rows(found: Estimate) -> Iterator[tuple[str, ...]]:
-    for kind_load in found.kinds:
+def _rows(estimate: Estimate) -> Iterator[tuple[str, ...]]:
+    for kind_load in estimate.kinds:
         numbers = (kind_load.reviews.by_operation[operation] for operation in OPERATIONS)
         reviews = ("-",) * len(OPERATIONS) if kind_load.made else tuple(map(str, numbers))
         name = f"{kind_load.kind} (made)" if kind_load.made else kind_load.kind
         yield shown(name), str(kind_load.objects), *reviews, str(kind_load.reports)
 
 
-def _totals(found: Estimate) -> tuple[str, ...]:
-    objects = sum(kind_load.objects for kind_load in found.kinds)
-    numbers = (str(found.reviews.by_operation[operation]) for operation in OPERATIONS)
-    return "total", str(objects), *numbers, str(found.reports.reports)
+def _totals(estimate: Estimate) -> tuple[str, ...]:
+    objects = sum(kind_load.objects for kind_load in estimate.kinds)
+    numbers = (str(estimate.reviews.by_operation[operation]) for operation in OPERATIONS)
+    return "total", str(objects), *numbers, str(estimate.reports.reports)
 
 
-def _figures(found: Estimate) -> Iterator[tuple[str, str, str]]:
+def _figures(load: Estimate) -> Iterator[tuple[str, str, str]]:
     """Yield the figures about reports: name, value and basis."""
-    reports, settings = found.reports, found.settings
+    reports, settings = load.reports, load.settings
     if not reports.reports:
         why = "" if settings.writes_reports else "by Kyverno's settings"
         yield "PolicyReports", "0", why
         return
     yield "PolicyReports", f"{reports.reports:,}", f"counted, with {reports.results:,} results"
     yield "their JSON", f"{reports.size / MEGABYTE:,.1f} MB", "counted"
-    each = found.growth / reports.reports
+    each = load.growth / reports.reports
     basis = f"{each:,.0f} bytes a report as measured, with its Pod and what etcd keeps of both"
     if reports.mean > measurements().policies:
         basis = f"{each:,.0f} bytes a report, more than measured for its {reports.mean:.1f} results"
-    yield "growth of etcd", f"{found.growth / MEGABYTE:,.1f} MB", basis
-    size = f"{found.database.value / MEGABYTE:,.0f} MB"
-    yield "etcd's database", size, f"{found.database.basis}; with all else in the cluster measured"
-    memory = f"{found.memory.value / MEBIBYTE:,.0f}Mi"
+    yield "growth of etcd", f"{load.growth / MEGABYTE:,.1f} MB", basis
+    size = f"{load.database.value / MEGABYTE:,.0f} MB"
+    yield "etcd's database", size, f"{load.database.basis}; with all else in the cluster measured"
+    memory = f"{load.memory.value / MEBIBYTE:,.0f}Mi"
     limit = settings.memory_limit
     own = "" if limit is None else f"; the limit is {limit / MEBIBYTE:,.0f}Mi"
-    yield "memory of the reports controller", memory, f"{found.memory.basis}{own}"
+    yield "memory of the reports controller", memory, f"{load.memory.basis}{own}"
     if settings.background_scan:
         value = f"{reports.reports:,} objects"
         yield "background scans", value, f"every {settings.interval}"
 
 
-def _json(found: Estimate) -> Body:
+def _json(estimate: Estimate) -> Body:
     return {
-        "environment": found.environment or None,
+        "environment": estimate.environment or None,
         "source": measurements().source,
-        "objects": found.objects,
-        "policies": found.policies,
+        "objects": estimate.objects,
+        "policies": estimate.policies,
         "webhooks": [
-            {"name": name, "policies": list(names)} for name, names in found.webhooks.items()
+            {"name": name, "policies": list(names)} for name, names in estimate.webhooks.items()
         ],
         "kinds": [
             {
@@ -137,16 +137,16 @@ def _json(found: Estimate) -> Body:
                 "reviews": _by_operation(load.reviews.by_operation),
                 "reports": load.reports,
             }
-            for load in found.kinds
+            for load in estimate.kinds
         ],
         "reviews": {
-            **_by_operation(found.reviews.by_operation),
-            "aDay": round(found.reviews.a_day, 1),
+            **_by_operation(estimate.reviews.by_operation),
+            "aDay": round(estimate.reviews.a_day, 1),
         },
-        "reports": _counted(found),
-        "database": _measured(found.database),
-        "memory": {**_measured(found.memory), "limit": found.settings.memory_limit},
-        "settings": _settings(found.settings),
+        "reports": _counted(estimate),
+        "database": _measured(estimate.database),
+        "memory": {**_measured(estimate.memory), "limit": estimate.settings.memory_limit},
+        "settings": _settings(estimate.settings),
         "advice": [
             {
                 "severity": str(advice.severity),
@@ -154,19 +154,19 @@ def _json(found: Estimate) -> Body:
                 "message": advice.message,
                 "values": advice.values or None,
             }
-            for advice in found.advice
+            for advice in estimate.advice
         ],
-        "notes": list(found.notes),
+        "notes": list(estimate.notes),
     }
 
 
-def _counted(found: Estimate) -> Body:
-    reports = found.reports
+def _counted(estimate: Estimate) -> Body:
+    reports = estimate.reports
     return {
         "count": reports.reports,
         "results": reports.results,
         "bytes": reports.size,
-        "growth": round(found.growth),
+        "growth": round(estimate.growth),
         "passing": reports.passing,
         "filtered": reports.filtered,
         "revisions": reports.revisions,
@@ -196,22 +196,22 @@ def _measured(value: Measured) -> Body:
     return {"bytes": round(value.value), "basis": value.basis}
 
 
-def _markdown(found: Estimate) -> Iterator[Block]:
-    yield Heading(_headline(found), 1)
-    yield Table(_HEAD, [*_rows(found), _totals(found)])
-    yield Table(_FIGURES, list(_figures(found)))
-    if found.advice:
+def _markdown(estimate: Estimate) -> Iterator[Block]:
+    yield Heading(_headline(estimate), 1)
+    yield Table(_HEAD, [*_rows(estimate), _totals(estimate)])
+    yield Table(_FIGURES, list(_figures(estimate)))
+    if estimate.advice:
         cells = [
             (str(advice.severity), advice.key, advice.message, advice.values or "-")
-            for advice in found.advice
+            for advice in estimate.advice
         ]
         yield Table(("Severity", "Key", "What", "Values"), cells)
-    if found.notes:
-        yield Items(found.notes)
+    if estimate.notes:
+        yield Items(estimate.notes)
 
 
-def _findings(found: Estimate) -> Iterator[Finding]:
-    for advice in found.advice:
+def _findings(estimate: Estimate) -> Iterator[Finding]:
+    for advice in estimate.advice:
         message = f"{advice.key}: {advice.message}"
         hint = advice.values or None
         yield diagnostic_finding(Diagnostic(_RULE, advice.severity, message, None, hint))
@@ -246,9 +246,9 @@ class ReportWriter:
         is_filtered = any(reason.key == RESOURCE_FILTERS for reason in unsent)
         reported = list(filter(self._is_reported, results))
         admitted = [result for result in reported if not unsent and self._is_admitted(result)]
-        known = set(map(id, admitted))
+        asked = set(map(id, admitted))
         counted = [
-            each for each in reported if id(each) in known or self._is_scanned(each, is_filtered)
+            each for each in reported if id(each) in asked or self._is_scanned(each, is_filtered)
         ]
         if not counted:
             return None
@@ -280,8 +280,8 @@ class ReportWriter:
     def _size(self, result: RuleResult) -> int:
         """Return the size of a result in its report."""
         key = (result.policy_id, result.rule, result.status, result.message)
-        found = self._sizes.get(key)
-        if found is None:
+        size = self._sizes.get(key)
+        if size is None:
             facts = self.facts.get(result.policy_id)
             body: Body = {
                 "source": self.policies[result.policy_id].source,
@@ -295,8 +295,8 @@ class ReportWriter:
             }
             if facts is not None:
                 body |= {"severity": facts.severity, "category": facts.category}
-            found = self._sizes[key] = _bytes(body)
-        return found
+            size = self._sizes[key] = _bytes(body)
+        return size
 
     @staticmethod
     def _envelope(resource: Resource) -> int:
@@ -308,7 +308,7 @@ class ReportWriter:
             "apiVersion": "wgpolicyk8s.io/v1alpha2",
             "time": _TIME,
             "fieldsType": "FieldsV1",
-            "fieldsV1": {f"f:{each}": {".": {}} for each in _FIELDS},
+            "fieldsV1": {f"f:{field}": {".": {}} for field in _FIELDS},
         }
         metadata = {
             "name": _UID,

@@ -96,11 +96,11 @@ def _leaves_out_deletions(preconditions: Json) -> bool:
     if isinstance(preconditions, dict):
         preconditions = preconditions.get("all")
     return any(
-        "request.operation" in str(one.get("key"))
-        and str(one.get("operator")).startswith(("NotEqual", "NotIn", "AnyNotIn", "AllNotIn"))
-        and one.get("value") in ("DELETE", ["DELETE"])
-        for one in list_of(preconditions)
-        if isinstance(one, dict)
+        "request.operation" in str(condition.get("key"))
+        and str(condition.get("operator")).startswith(("NotEqual", "NotIn", "AnyNotIn", "AllNotIn"))
+        and condition.get("value") in ("DELETE", ["DELETE"])
+        for condition in list_of(preconditions)
+        if isinstance(condition, dict)
     )
 
 
@@ -147,11 +147,11 @@ class EngineSettings:
 def engine_settings(rendered: Sequence[Resource]) -> EngineSettings:
     """Return the settings of Kyverno's chart; rendered: its objects, none where another chart
     installs Kyverno, so that its defaults count."""
-    found = {controller.component: controller for controller in controllers(rendered)}
-    if not found:
+    deployed = {controller.component: controller for controller in controllers(rendered)}
+    if not deployed:
         return EngineSettings()
     defaults = EngineSettings()
-    reports, admission = found.get(REPORTS), found.get(ADMISSION)
+    reports, admission = deployed.get(REPORTS), deployed.get(ADMISSION)
     results = _flag(reports, "allowedResults", ",".join(_RESULTS)).split(",")
     types = _flag(reports, "enableReporting", ",".join(_REPORTED)).split(",")
     limit = _flag(admission, "maxAdmissionReports", "")
@@ -169,7 +169,7 @@ def engine_settings(rendered: Sequence[Resource]) -> EngineSettings:
         interval=_flag(reports, "backgroundScanInterval", defaults.interval),
         skip_resource_filters=_is_on(reports, "skipResourceFilters"),
         results=frozenset(results),
-        types=frozenset(_REPORTED[each] for each in types if each in _REPORTED),
+        types=frozenset(_REPORTED[type_] for type_ in types if type_ in _REPORTED),
         memory_limit=_memory_limit(reports),
         replicas=replicas if isinstance(replicas, int) else 1,
     )
@@ -184,8 +184,8 @@ def _is_on(controller: Controller | None, name: str) -> bool:
 
 
 def _memory_limit(controller: Controller | None) -> int | None:
-    for each in controller.containers if controller else ():
-        value = mapping_at(each, "resources", "limits").get("memory")
+    for container in controller.containers if controller else ():
+        value = mapping_at(container, "resources", "limits").get("memory")
         quantity = quantity_or_none(str(value)) if value is not None else None
         limit = None if quantity is None else int(float(quantity))
         if limit is not None:

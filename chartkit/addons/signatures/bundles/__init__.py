@@ -70,10 +70,10 @@ def verify_cluster_policy(
         raise SignatureError(f"failed to parse image reference: {image}: {error}") from None
     with within(f"failed to fetch bundles: {image}", kinds=(SignatureError, RegistryError)):
         resolved = asked(lambda: _resolve(artifacts, image))
-        found = _find(artifacts, resolved, question.type)
+        statements = _find(artifacts, resolved, question.type)
     checks = _checks(question, trust, keys)
     digest = resolved.document.digest
-    holding = [statement for bundle, statement in found if _holds(bundle, digest, checks)]
+    holding = [statement for bundle, statement in statements if _holds(bundle, digest, checks)]
     if not holding:
         raise SignatureError("sigstore bundle verification failed: no matching signatures found")
     if not question.attestations:
@@ -244,17 +244,17 @@ def find_bundles(
     """
     try:
         resolved = artifacts.resolve(image)
-        digest, place = resolved.document.digest, repository or resolved.reference
-        listed = artifacts.referrers(place, digest)
+        digest, source = resolved.document.digest, repository or resolved.reference
+        listed = artifacts.referrers(source, digest)
     except RegistryError:
         return "", ()
     bundles, size = [], 0
     for descriptor in listed[:_MOST_BUNDLES]:
         try:
-            layers = _layers(artifacts, place, str(descriptor["digest"]))
+            layers = _layers(artifacts, source, str(descriptor["digest"]))
             if len(layers) != 1 or not str(layers[0].get("mediaType", "")).startswith(_KIND):
                 continue
-            content = _content(artifacts, place, layers[0])
+            content = _content(artifacts, source, layers[0])
             if (size := size + len(content)) > _ALL:
                 break
             bundle = read_bundle(content)

@@ -248,14 +248,14 @@ def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
     if signer is None or not signer.is_logged_as(logged.verifier):
         raise SignatureError("transparency log certificate does not match")
     if bundle.envelope is not None:
-        found = hashlib.sha256(bundle.envelope.payload).hexdigest()
+        hashed = hashlib.sha256(bundle.envelope.payload).hexdigest()
         if not logged.is_payload:
             raise SignatureError(
                 "transparency log rekor v1 entry is not a dsse_v001 or intoto_v002 entry"
             )
-        if found != logged.digest.lower():
+        if hashed != logged.digest.lower():
             raise SignatureError(
-                f"transparency log dsse/intoto entry payload hash {found} does not match envelope "
+                f"transparency log dsse/intoto entry payload hash {hashed} does not match envelope "
                 f"payload hash {logged.digest[:128]}"
             )
         return

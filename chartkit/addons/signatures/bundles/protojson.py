@@ -96,12 +96,12 @@ class Message:
         set. Raises MessageError for what is not an object, unknown or set twice."""
         if not isinstance(value, dict):
             raise MessageError(f"unexpected value for {path}: expected an object")
-        known = {name: name for name in names}
-        known |= {_BOUNDARY.sub("_", name.lstrip("_")).lower(): name for name in names}
+        spellings = {name: name for name in names}
+        spellings |= {_BOUNDARY.sub("_", name.lstrip("_")).lower(): name for name in names}
         self._path = path
         self._values: Body = {}
         for written, given in value.items():
-            name = known.get(written)
+            name = spellings.get(written)
             if name is None:
                 raise MessageError(f'unknown field "{_printable(written)}" in {path}')
             if name in self._values:
@@ -131,7 +131,7 @@ class Message:
         return self._octets(name, self._values.get(name, ""))
 
     def octets_list(self, name: str) -> tuple[bytes, ...]:
-        return tuple(self._octets(name, one) for one in self._list(name))
+        return tuple(self._octets(name, value) for value in self._list(name))
 
     def integer(self, name: str) -> int:
         """Return an int64, 0 where it is not set."""
@@ -157,8 +157,8 @@ class Message:
     def messages(self, name: str, names: Collection[str]) -> tuple[Message, ...]:
         """Return a list of messages."""
         return tuple(
-            Message(one, f"{self._path}.{name}[{index}]", names)
-            for index, one in enumerate(self._list(name))
+            Message(value, f"{self._path}.{name}[{index}]", names)
+            for index, value in enumerate(self._list(name))
         )
 
     def _list(self, name: str) -> list[Json]:

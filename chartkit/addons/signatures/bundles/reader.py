@@ -195,7 +195,7 @@ def _certificate(material: Message) -> bytes | None:
         key.text("hint")
         return None
     if chain is not None:
-        listed = [each.octets("rawBytes") for each in chain.messages("certificates", ("rawBytes",))]
+        listed = [item.octets("rawBytes") for item in chain.messages("certificates", ("rawBytes",))]
         return listed[0] if listed else b""
     return message.octets("rawBytes") if message is not None else b""
 
@@ -205,7 +205,7 @@ def _timestamps(material: Message) -> tuple[bytes, ...]:
     if message is None:
         return ()
     listed = message.messages("rfc3161Timestamps", ("signedTimestamp",))
-    return tuple(one.octets("signedTimestamp") for one in listed)
+    return tuple(stamp.octets("signedTimestamp") for stamp in listed)
 
 
 def _entries(material: Message) -> tuple[LogEntry, ...]:
@@ -288,21 +288,21 @@ def read_entry(message: Message) -> LogEntry:
 
 
 def _proof(message: Message) -> InclusionProof | None:
-    found = message.message(
+    proof = message.message(
         "inclusionProof", ("logIndex", "rootHash", "treeSize", "hashes", "checkpoint")
     )
-    if found is None:
+    if proof is None:
         return None
-    checkpoint = found.message("checkpoint", ("envelope",))
+    checkpoint = proof.message("checkpoint", ("envelope",))
     if checkpoint is None:
         raise SignatureError("inclusion proof missing required checkpoint")
     if not (envelope := checkpoint.text("envelope")):
         raise SignatureError("inclusion proof checkpoint empty")
     return InclusionProof(
-        found.integer("logIndex"),
-        found.integer("treeSize"),
-        found.octets("rootHash"),
-        found.octets_list("hashes"),
+        proof.integer("logIndex"),
+        proof.integer("treeSize"),
+        proof.octets("rootHash"),
+        proof.octets_list("hashes"),
         envelope,
     )
 

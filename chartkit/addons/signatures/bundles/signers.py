@@ -137,8 +137,8 @@ def find_signer(bundle: Bundle, key: Signer | None) -> Signer | None:
             "failed to fetch verification content: validation error: missing verification material"
         )
     certificate = read_certificate(bundle.certificate)
-    found = public_key(certificate)
-    return Signer(found, _algorithms(found), certificate)
+    public = public_key(certificate)
+    return Signer(public, _algorithms(public), certificate)
 
 
 def _algorithms(key: PublicKey) -> Sequence[str]:
@@ -173,11 +173,11 @@ def match_identity(wanted: Identity, certificate: x509.Certificate) -> None:
         _match("issuer", issuer, wanted.issuer, wanted.issuer_regexp)
 
 
-def _match(what: str, found: str, wanted: str, pattern: str) -> None:
-    if wanted and found != wanted:
-        raise SignatureError(f'expected {what} value "{wanted}", got "{found}"')
-    if pattern and not _compile(pattern).matches(found):
-        raise SignatureError(f'expected {what} value to match regex "{pattern}", got "{found}"')
+def _match(what: str, value: str, wanted: str, pattern: str) -> None:
+    if wanted and value != wanted:
+        raise SignatureError(f'expected {what} value "{wanted}", got "{value}"')
+    if pattern and not _compile(pattern).matches(value):
+        raise SignatureError(f'expected {what} value to match regex "{pattern}", got "{value}"')
 
 
 def _compile(pattern: str) -> Regex:
@@ -191,8 +191,8 @@ def summary(certificate: x509.Certificate) -> tuple[str, str]:
     """Return the identity of a certificate and its issuer; raises SignatureError for one that
     cannot be read."""
     issuer = ""
-    for each in certificate.extensions:
-        identifier, value = each.oid.dotted_string, each.value
+    for ext in certificate.extensions:
+        identifier, value = ext.oid.dotted_string, ext.value
         if not isinstance(value, x509.UnrecognizedExtension):
             continue
         if identifier == _ISSUER:
@@ -223,7 +223,7 @@ def _subject(certificate: x509.Certificate) -> str:
         return ""
     names = extended.value
     for kind in (x509.UniformResourceIdentifier, x509.RFC822Name):
-        if found := names.get_values_for_type(kind):
-            return str(found[0])
+        if values := names.get_values_for_type(kind):
+            return str(values[0])
     others = alternative_names(certificate) if names.get_values_for_type(x509.OtherName) else []
     return others[-1] if others else ""

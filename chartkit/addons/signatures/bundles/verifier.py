@@ -146,9 +146,9 @@ def _stamped(
     bundle: Bundle, authorities: Sequence[Authority]
 ) -> tuple[Sequence[datetime], Sequence[SignatureError]]:
     """Return a time for each authority, and the errors of the other time stamps."""
-    if (found := len(bundle.timestamps)) > _MOST_TIMESTAMPS:
+    if (count := len(bundle.timestamps)) > _MOST_TIMESTAMPS:
         raise SignatureError(
-            f"failed to verify timestamps: too many signed timestamps: {found} > {_MOST_TIMESTAMPS}"
+            f"failed to verify timestamps: too many signed timestamps: {count} > {_MOST_TIMESTAMPS}"
         )
     times: dict[str, datetime] = {}
     errors: list[SignatureError] = []
@@ -228,13 +228,13 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
     if (most := max(map(len, subjects), default=0)) > _MOST_DIGESTS:
         raise SignatureError(f"too many digests: {most} > {_MOST_DIGESTS}")
     algorithm, _, wanted = digest.partition(":")
-    known: list[bytes] = []
+    digests: list[bytes] = []
     for subject in subjects:
         for name, value in subject.items():
-            known += [octets] if (octets := _hexadecimal(value)) and name == algorithm else []
+            digests += [octets] if (octets := _hexadecimal(value)) and name == algorithm else []
     if not any(algorithm in subject for subject in subjects):
         raise SignatureError("provided artifact digests does not match digests in statement")
-    if bytes.fromhex(wanted) not in known:
+    if bytes.fromhex(wanted) not in digests:
         raise SignatureError("provided artifact digest does not match any digest in statement")
     return statement
 
@@ -245,12 +245,12 @@ def _digests(subject: Message) -> dict[str, str]:
     subject.octets("content")
     if not isinstance(subject.value("annotations"), dict | None):
         raise MessageError("annotations are not an object")
-    found = subject.value("digest")
-    if found is None:
+    digests = subject.value("digest")
+    if digests is None:
         return {}
-    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+    if not isinstance(digests, dict) or not all(isinstance(text, str) for text in digests.values()):
         raise MessageError("digest is not an object of strings")
-    return found
+    return digests
 
 
 def _hexadecimal(text: str) -> bytes:

@@ -88,16 +88,16 @@ def _signatures(
 ) -> VerifiedLayers:
     if question.oci11:
         try:
-            place, digest = resolve(artifacts, question.image)
-            layers = referring_layers(artifacts, place, digest)
+            reference, digest = resolve(artifacts, question.image)
+            layers = referring_layers(artifacts, reference, digest)
             return verify_signatures(artifacts, layers, digest, checks)
         except SignatureError:
             pass
     try:
-        place, digest = resolve(artifacts, question.image)
+        reference, digest = resolve(artifacts, question.image)
     except NotThereError as error:
         raise SignatureError(f"image tag not found: {error.message}") from None
-    layers = tagged_layers(artifacts, repository or place, digest, "sig")
+    layers = tagged_layers(artifacts, repository or reference, digest, "sig")
     return verify_signatures(artifacts, layers, digest, checks)
 
 
@@ -118,8 +118,8 @@ def fetch_attestations(
     checks = build_checks(question, trust)
     repository = repository_of(question.repository)
     try:
-        place, digest = resolve(artifacts, question.image)
-        layers = tagged_layers(artifacts, repository or place, digest, "att")
+        reference, digest = resolve(artifacts, question.image)
+        layers = tagged_layers(artifacts, repository or reference, digest, "att")
         verified_layers = verify_layers(artifacts, layers, digest, checks)
     except SignatureError as error:
         # Kyverno itself tells this answer of a registry by its text.
@@ -158,9 +158,9 @@ def _check_annotations(payloads: Sequence[SimplePayload], question: Verification
     raise SignatureError("no signature matched the required annotations")
 
 
-def _raise_unknown(found: VerifiedLayers) -> None:
+def _raise_unknown(layers: VerifiedLayers) -> None:
     """Raise for signatures over which the log might decide otherwise."""
-    unknown: Sequence[LookupFailed] = found.unknown
+    unknown: Sequence[LookupFailed] = layers.unknown
     if unknown:
         raise unknown[0]
 

@@ -101,11 +101,11 @@ def check_identities(certificate: x509.Certificate, wanted: Sequence[Identity]) 
     )
 
 
-def _is(wanted: str, pattern: str, found: Sequence[str], what: str) -> bool:
+def _is(wanted: str, pattern: str, values: Sequence[str], what: str) -> bool:
     if pattern:
         regex = _compile(pattern, f"malformed {what} in identity")
-        return any(regex.matches(one) for one in found)
-    return not wanted or wanted in found
+        return any(regex.matches(value) for value in values)
+    return not wanted or wanted in values
 
 
 def _compile(pattern: str, what: str) -> Regex:
@@ -160,10 +160,10 @@ def _match(certificate: x509.Certificate, question: VerificationRequest) -> None
         identifier = _EXTENSIONS.get(key, key)
         if identifier not in _EXTENSIONS.values():
             raise SignatureError(f"invalid certificate extension {key}")
-        found = extensions.get(identifier, "")
-        if not compile_wildcard(wanted)(found):
+        value = extensions.get(identifier, "")
+        if not compile_wildcard(wanted)(value):
             raise SignatureError(
-                f"extension mismatch: expected {wanted} for key {key}, received {found}"
+                f"extension mismatch: expected {wanted} for key {key}, received {value}"
             )
 
 
@@ -455,8 +455,8 @@ def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | No
     names = [] if extended is None else list(extended.value)
     found = [name.value for name in names if isinstance(name, x509.RFC822Name)]
     subject = certificate.subject
-    found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
-    found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:]]
+    found += [str(name.value) for name in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
+    found += [str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:]]
     if any(found):
         return next(filter(None, found))
     if not names:

@@ -157,10 +157,10 @@ def tagged_layers(
 def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest: str) -> Layers:
     """Return the last of the signatures that refer to an image; raises SignatureError for none."""
     listed = asked(lambda: artifacts.referrers(repository, digest))
-    found = [one for one in listed if one.get("artifactType") == _REFERRER]
-    if not found:
+    signatures = [body for body in listed if body.get("artifactType") == _REFERRER]
+    if not signatures:
         raise SignatureError(f"unable to locate reference with artifactType {_REFERRER}")
-    return _layers(artifacts, repository, str(found[-1]["digest"]))
+    return _layers(artifacts, repository, str(signatures[-1]["digest"]))
 
 
 def manifest_at(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Json:
@@ -182,7 +182,7 @@ def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str
     listed = manifest.get("layers") if isinstance(manifest, dict) else None
     if listed is None:
         return Layers(repository)
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(layer, dict) for layer in listed):
         raise SignatureError("the manifest of signatures contains no layers")
     if len(listed) > _MOST_LAYERS:
         raise SignatureError(
@@ -289,8 +289,8 @@ def read_simple(content: bytes) -> SimplePayload:
     body = read_object(content, "payload.SimpleContainerImage")
     critical = struct(body, "critical", "SimpleContainerImage.critical of type payload.Critical")
     image = struct(critical, "image", "Critical.critical.image of type payload.Image")
-    place = "Critical.critical.identity of type payload.Identity"
-    identity = struct(critical, "identity", place)
+    field = "Critical.critical.identity of type payload.Identity"
+    identity = struct(critical, "identity", field)
     digest = _text(image, "docker-manifest-digest", "Image.critical.image")
     optional = mapping(body, "optional", "SimpleContainerImage.optional")
     _text(identity, "docker-reference", "Identity.critical.identity")
@@ -312,8 +312,8 @@ def check_subject(layer: SignedLayer, digest: str) -> None:
         if not isinstance(subject, dict):
             raise SignatureError("invalid in-toto statement: null subject entry")
         digests = subject.get("digest")
-        found = digests.get("sha256") if isinstance(digests, dict) else None
-        if isinstance(found, str) and f"sha256:{found}" == digest:
+        sha256 = digests.get("sha256") if isinstance(digests, dict) else None
+        if isinstance(sha256, str) and f"sha256:{sha256}" == digest:
             return
     raise SignatureError("no matching subject digest found")
 
@@ -349,7 +349,7 @@ def _is_statement(body: Body) -> bool:
         and isinstance(body.get("predicate"), dict | None)
         and all(isinstance(body.get(key), str | None) for key in ("_type", "predicateType"))
         and isinstance(subjects, list | None)
-        and all(isinstance(one, dict) and _is_subject(one) for one in subjects or ())
+        and all(isinstance(subject, dict) and _is_subject(subject) for subject in subjects or ())
     )
 
 
@@ -375,15 +375,15 @@ def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
     if kind != IN_TOTO:
         raise SignatureError(f"invalid payloadType {kind} on envelope. Expected {IN_TOTO}")
     signatures = field(envelope, "signatures") or []
-    if not isinstance(signatures, list) or not all(isinstance(one, dict) for one in signatures):
+    if not isinstance(signatures, list) or not all(isinstance(entry, dict) for entry in signatures):
         raise SignatureError("json: signatures of the envelope are not a list of objects")
     if not signatures:
         raise SignatureError("no signature found")
     signed = encoded(kind, _any_base64(field(envelope, "payload")))
     if len(signatures) > _MOST_SIGNATURES:
         raise UndecidedError(f"an envelope has more than {_MOST_SIGNATURES} signatures")
-    for one in signatures:
-        signature = _any_base64(field(one, "sig"))
+    for entry in signatures:
+        signature = _any_base64(field(entry, "sig"))
         try:
             verifier.verify(signature, signed)
         except SignatureError:
@@ -442,11 +442,11 @@ def _statement(content: bytes) -> Body:
 def _subjects(value: Json) -> Json:
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(one, dict | None) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict | None) for item in value):
         raise SignatureError("json: subject is not a list of objects")
     return [
-        {"name": _text(one or {}, "name", "Subject.subject"), "digest": (one or {}).get("digest")}
-        for one in value
+        {"name": _text(item or {}, "name", "Subject.subject"), "digest": (item or {}).get("digest")}
+        for item in value
     ]
 
 
@@ -468,9 +468,9 @@ def _any_base64(value: Json) -> bytes:
         raise SignatureError(wrong) from None
 
 
-def _text(body: Body, key: str, place: str) -> str:
-    """Return a text member, empty for none. place: the Go struct of the field, and its path."""
+def _text(body: Body, key: str, go_field: str) -> str:
+    """Return a text member, empty for none. go_field: the Go struct of the field, and its path."""
     for value in values(body, key):
         if not isinstance(value, str | None):
-            raise wrong(value, f"Go struct field {place}.{key} of type string")
+            raise wrong(value, f"Go struct field {go_field}.{key} of type string")
     return text_of(field(body, key))

@@ -44,7 +44,7 @@ def read_entry(body: str) -> RekorEntry:
     entry that records no signature of an image."""
     entry = read_object(from_base64(body))
     kind, version = entry.get("kind"), entry.get("apiVersion")
-    if kind not in {one for one, _ in _KINDS}:
+    if kind not in {known for known, _ in _KINDS}:
         raise SignatureError(f"could not unmarshal entry for kind '{kind}'")
     read = _KINDS.get((str(kind), str(version)))
     spec = entry.get("spec")
@@ -133,8 +133,8 @@ def _only(value: Json) -> Body:
 
 def _entry(hashed: Body, signature: Json, verifier: Json) -> RekorEntry:
     algorithm, digest = hashed.get("algorithm"), hashed.get("value")
-    for one in (algorithm, digest, signature, verifier):
-        if not isinstance(one, str):
+    for text in (algorithm, digest, signature, verifier):
+        if not isinstance(text, str):
             raise SignatureError("the entry has no hash, signature or public key")
     return RekorEntry(str(algorithm), str(digest), str(signature), from_base64(str(verifier)))
 

@@ -200,8 +200,8 @@ def _trust(attestor: Body) -> TrustStore:
 
 
 def _certificates(given: Body, name: str) -> Sequence[x509.Certificate]:
-    found = given.get(name)
-    value = found.get("value") if isinstance(found, dict) else None
+    member = given.get(name)
+    value = member.get("value") if isinstance(member, dict) else None
     return read_certificates(value) if isinstance(value, str) else ()
 
 

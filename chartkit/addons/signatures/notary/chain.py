@@ -222,8 +222,8 @@ def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
             f"the {whom} is invalid. The key usage must have the bit positions for "
             '"Digital Signature" set'
         )
-    known = _OTHER_USES + (_AGREEMENT_USES if uses.key_agreement else ())
-    others = [f'"{name}"' for attribute, name in known if getattr(uses, attribute)]
+    named = _OTHER_USES + (_AGREEMENT_USES if uses.key_agreement else ())
+    others = [f'"{name}"' for attribute, name in named if getattr(uses, attribute)]
     if others:
         raise SignatureError(
             f'the {whom} is invalid. The key usage must be "Digital Signature" only, but found '
@@ -247,13 +247,13 @@ def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
 
 
 def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
-    found = extension(certificate, x509.KeyUsage)
+    usage = extension(certificate, x509.KeyUsage)
     whom = f"certificate with subject {subject(certificate)}: key usage extension must be "
-    if found is None:
+    if usage is None:
         raise SignatureError(f"{whom}present")
-    if not found.critical and not stamps:
+    if not usage.critical and not stamps:
         raise SignatureError(f"{whom}marked critical")
-    return found.value
+    return usage.value
 
 
 def asks_elsewhere(certificate: x509.Certificate) -> bool:
@@ -261,10 +261,10 @@ def asks_elsewhere(certificate: x509.Certificate) -> bool:
     list."""
     responders = extension(certificate, x509.AuthorityInformationAccess)
     is_asked = responders is not None and any(
-        one.access_method == AuthorityInformationAccessOID.OCSP for one in responders.value
+        access.access_method == AuthorityInformationAccessOID.OCSP for access in responders.value
     )
     points = extension(certificate, x509.CRLDistributionPoints)
-    return is_asked or (points is not None and any(one.full_name for one in points.value))
+    return is_asked or (points is not None and any(point.full_name for point in points.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +388,7 @@ def name_text(name: x509.Name) -> str:
         else:
             known[short].append(value)
     parts = [
-        "+".join(f"{short}={_escaped(one)}" for one in values) for short, values in known.items()
+        "+".join(f"{short}={_escaped(text)}" for text in values) for short, values in known.items()
     ]
     return ",".join([part for part in reversed(parts) if part] + others[::-1])
 

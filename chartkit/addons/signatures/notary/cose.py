@@ -109,10 +109,10 @@ def verify(envelope: Envelope) -> Content:
     if envelope.payload is None:
         raise SignatureError(f"{invalid}missing payload")
     with within(invalid, ""):
-        found = _label(envelope.protected)
-    if found != wanted.label:
-        known = LABELS.get(found)
-        named = known.name if known else _OTHER_NAMES.get(found, f"Algorithm({found})")
+        label = _label(envelope.protected)
+    if label != wanted.label:
+        algorithm = LABELS.get(label)
+        named = algorithm.name if algorithm else _OTHER_NAMES.get(label, f"Algorithm({label})")
         raise SignatureError(f"{invalid}algorithm mismatch: verifier {wanted.name}: header {named}")
     signed = cbor2.dumps(["Signature1", envelope.raw, b"", envelope.payload])
     if not holds(wanted, leaf, signed, envelope.signature, salt=True):
@@ -211,11 +211,11 @@ def _protected(raw: object) -> Headers:
         return {}
     if raw[0] >> 5 != _MAP:
         raise SignatureError("cbor: protected header: require map type")
-    found = _decode(raw, has_tags=True)
-    if not isinstance(found, dict):
+    headers = _decode(raw, has_tags=True)
+    if not isinstance(headers, dict):
         raise SignatureError("cbor: protected header: require map type")
-    _check_labels(found, "protected")
-    return found
+    _check_labels(headers, "protected")
+    return headers
 
 
 def _check_labels(headers: Headers, which: str) -> None:
@@ -275,7 +275,7 @@ def _decode(raw: bytes, *, has_tags: bool) -> object:
         allow_duplicate_keys=False,
     )
     try:
-        found = decoder.decode()
+        value = decoder.decode()
     except cbor2.CBORDecodeEOF:
         raise SignatureError("unexpected EOF" if raw else "EOF") from None
     except (cbor2.CBORDecodeError, ValueError, TypeError, RecursionError, MemoryError) as error:
@@ -285,7 +285,7 @@ def _decode(raw: bytes, *, has_tags: bool) -> object:
     if rest:
         at = stream.tell()
         raise SignatureError(f"cbor: {rest} bytes of extraneous data starting at index {at}")
-    return found
+    return value
 
 
 def _refuse(_value: object, _immutable: bool) -> NoReturn:

@@ -136,8 +136,8 @@ def _check(
     body = decode(_TYPES, "envelope.Payload", read(content.payload))
     signed = body.get("targetArtifact", {})
     size = signed.get("size")
-    found = (signed.get("mediaType"), signed.get("digest"), size)
-    if type(size) is not int or found != (target.media_type, target.digest, target.size):
+    descriptor = (signed.get("mediaType"), signed.get("digest"), size)
+    if type(size) is not int or descriptor != (target.media_type, target.digest, target.size):
         raise SignatureError("content descriptor mismatch")
     return unasked or _unasked(content.chain, "signing")
 
@@ -231,7 +231,7 @@ class Repository:
             raise SignatureError(
                 f"failed to fetch referrers: {many} referrers found, max limit is {_MOST_REFERRERS}"
             )
-        return [one for one in listed if one.get("artifactType") == artifact_type]
+        return [body for body in listed if body.get("artifactType") == artifact_type]
 
     def manifest(self, digest: str) -> Body:
         """Return a manifest; raises RegistryError."""
@@ -288,10 +288,10 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
     Raises SignatureError in its words, UndecidedError where only a server that is not asked knows
     of a revocation, and RegistryError for a registry without an answer.
     """
-    place = repository.place
+    reference = repository.place
     # Require a repository's name that notation accepts: it has no addresses of IPv6.
-    if place.registry.startswith("["):
-        scope = quote(f"{place.registry}/{place.repository}")
+    if reference.registry.startswith("["):
+        scope = quote(f"{reference.registry}/{reference.repository}")
         raise SignatureError(
             f"registry scope {scope} is not valid, make sure it is a fully qualified repository "
             "without the scheme, protocol or tag. For example domain.com/my/repository or a local "
@@ -345,11 +345,11 @@ def _unpacked(content: bytes) -> bytes:
         return content
     unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
-        found = unpacking.decompress(content, MOST_BYTES + 1)
+        unpacked = unpacking.decompress(content, MOST_BYTES + 1)
     except zlib.error:
         raise RegistryError("gzip: invalid header") from None
-    if len(found) > MOST_BYTES:
+    if len(unpacked) > MOST_BYTES:
         raise RegistryError(f"a layer unpacks to more than {MOST_BYTES} bytes", unanswered=True)
     if not unpacking.eof:
         raise RegistryError("unexpected EOF")
-    return found
+    return unpacked

@@ -99,7 +99,7 @@ def read_certificate(content: bytes) -> x509.Certificate:
         public_key(certificate)
         _ = certificate.extensions, certificate.subject, certificate.issuer
         _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        critical = {each.oid for each in certificate.extensions if each.critical}
+        critical = {extension.oid for extension in certificate.extensions if extension.critical}
     except (*_BROKEN, UnsupportedAlgorithm):
         raise SignatureError("x509: malformed certificate") from None
     for kind, name in _NEVER_CRITICAL.items():
@@ -241,9 +241,9 @@ def _refused(
     way = [leaf]
     while way[-1] not in roots and len(way) <= _DEEPEST:
         named = [
-            one
-            for one in (*intermediates, *roots)
-            if one.subject == way[-1].issuer and one not in way
+            certificate
+            for certificate in (*intermediates, *roots)
+            if certificate.subject == way[-1].issuer and certificate not in way
         ]
         issuer = next((one for one in named if _may_issue(one) and _issued(way[-1], one)), None)
         if issuer is None:
@@ -264,13 +264,13 @@ def _wrong(certificate: x509.Certificate, above: int, at: datetime) -> str:
         side, limit = ("before", first) if at < first else ("after", last)
         moments = f"current time {_rfc3339(at)} is {side} {_rfc3339(limit)}"
         return f"certificate has expired or is not yet valid: {moments}"
-    for one in certificate.extensions:
-        if one.critical and one.oid not in _HANDLED:
+    for ext in certificate.extensions:
+        if ext.critical and ext.oid not in _HANDLED:
             return "unhandled critical extension"
-        if isinstance(one.value, x509.NameConstraints) and above and _is_decided(one.value):
+        if isinstance(ext.value, x509.NameConstraints) and above and _is_decided(ext.value):
             return "a root or intermediate certificate is not authorized to sign for this name"
-        if isinstance(one.value, x509.BasicConstraints):
-            most = one.value.path_length
+        if isinstance(ext.value, x509.BasicConstraints):
+            most = ext.value.path_length
             if most is not None and above - 1 > most:
                 return "too many intermediates for path length constraint"
     return ""
@@ -316,9 +316,9 @@ def check_expiry(
     certificate: x509.Certificate, issuers: Sequence[x509.Certificate], at: datetime
 ) -> None:
     """Require a certificate and its issuers to be valid at a time; raises SignatureError."""
-    for index, one in enumerate((certificate, *issuers)):
+    for index, link in enumerate((certificate, *issuers)):
         what = "issuing CA certificate" if index else "certificate"
-        first, last = one.not_valid_before_utc, one.not_valid_after_utc
+        first, last = link.not_valid_before_utc, link.not_valid_after_utc
         if last < at:
             raise SignatureError(
                 f"{what} expired before observed time: {_rfc3339(last)} is before {_rfc3339(at)}"
@@ -335,13 +335,13 @@ def _rfc3339(moment: datetime) -> str:
 
 def alternative_names(certificate: x509.Certificate) -> list[str]:
     """Return the alternative names of a certificate, in sigstore's order."""
-    found = extension(certificate, x509.SubjectAlternativeName)
-    if found is None:
+    ext = extension(certificate, x509.SubjectAlternativeName)
+    if ext is None:
         return []
-    name = found.value
+    name = ext.value
     names = [*name.get_values_for_type(x509.DNSName)]
     names += name.get_values_for_type(x509.RFC822Name)
-    names += [str(one) for one in name.get_values_for_type(x509.IPAddress)]
+    names += [str(value) for value in name.get_values_for_type(x509.IPAddress)]
     names += name.get_values_for_type(x509.UniformResourceIdentifier)
     others = [
         one.value for one in name.get_values_for_type(x509.OtherName) if one.type_id == _OTHER_NAME
@@ -354,6 +354,6 @@ def alternative_names(certificate: x509.Certificate) -> list[str]:
 def extension_values(certificate: x509.Certificate) -> Mapping[str, str]:
     """Return the certificate's extensions by object identifier, their bytes taken as text."""
     return {
-        each.oid.dotted_string: each.value.public_bytes().decode(errors="replace")
-        for each in certificate.extensions
+        ext.oid.dotted_string: ext.value.public_bytes().decode(errors="replace")
+        for ext in certificate.extensions
     }

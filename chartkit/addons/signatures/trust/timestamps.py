@@ -84,14 +84,14 @@ def read_authority(chain: str) -> TimestampAuthority:
     """Return the authority of a policy's `tsaCertChain` (PEM), in any order. Raises SignatureError
     in Kyverno's words for too many certificates, or what is not a certificate."""
     most = _MOST_INTERMEDIATES
-    if (found := chain.count(_BEGIN)) > most + 2:
-        raise SignatureError(_too_many("", found, most + 2))
+    if (count := chain.count(_BEGIN)) > most + 2:
+        raise SignatureError(_too_many("", count, most + 2))
     with within("error splitting tsa certificates"):
         certificates = read_certificates(chain)
     leaves = [certificate for certificate in certificates if not is_authority(certificate)]
     above = [certificate for certificate in certificates if is_authority(certificate)]
     roots = tuple(certificate for certificate in above if certificate.subject == certificate.issuer)
-    intermediates = tuple(one for one in above if one.subject != one.issuer)
+    intermediates = tuple(item for item in above if item.subject != item.issuer)
     if len(leaves) > 1:
         raise SignatureError("certificate chain must contain at most one TSA certificate")
     if len(intermediates) > most:
@@ -99,9 +99,9 @@ def read_authority(chain: str) -> TimestampAuthority:
     return TimestampAuthority(roots, intermediates, leaves[0] if leaves else None)
 
 
-def _too_many(which: str, found: int, most: int) -> str:
+def _too_many(which: str, count: int, most: int) -> str:
     return (
-        f"TSA certificate chain contains too many {which}certificates ({found}), "
+        f"TSA certificate chain contains too many {which}certificates ({count}), "
         f"maximum allowed is {most}"
     )
 
@@ -144,8 +144,8 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     # All certificates must be for time stamping, which OpenSSL requires of the signer only.
     roots = authority.roots
     with within("error while verifying signer certificate chain"):
-        found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
-    chain = tuple(found)
+        path = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
+    chain = tuple(path)
     _check_signer(signer)
     _check_signed(decoded, authority, signer)
     timestamp = Timestamp(at, _accuracy(decoded), chain)
@@ -172,7 +172,7 @@ def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
             f"the timestamp carries {len(listed)} certificates, and {_MOST_EMBEDDED} are read"
         )
     with within("error parsing response into Timestamp"):
-        return [read_certificate(one) for one in listed]
+        return [read_certificate(certificate) for certificate in listed]
 
 
 @contextmanager
@@ -253,7 +253,7 @@ def with_ordered_certificates(response: bytes) -> bytes:
 def _elements(data: bytes) -> list[tuple[int, bytes, bytes]]:
     """Return the elements of DER one after the other: tag, whole bytes and content; raise
     ValueError for anything else."""
-    found: list[tuple[int, bytes, bytes]] = []
+    elements: list[tuple[int, bytes, bytes]] = []
     at = 0
     while at < len(data):
         if at + 2 > len(data) or data[at] & _LONG_TAG == _LONG_TAG:
@@ -266,6 +266,6 @@ def _elements(data: bytes) -> list[tuple[int, bytes, bytes]]:
                 raise ValueError
         if start + length > len(data):
             raise ValueError
-        found.append((data[at], data[at : start + length], data[start : start + length]))
+        elements.append((data[at], data[at : start + length], data[start : start + length]))
         at = start + length
-    return found
+    return elements

@@ -187,11 +187,11 @@ def _all(body: Body, key: str, read: Callable[[Body], Read]) -> list[Read]:
     listed = body.get(key)
     if listed is None:
         return []
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
         raise _malformed(f"{key} is not a list of objects")
     if len(listed) > _MOST:
         raise _malformed(f"{key} has more than {_MOST} members")
-    return [read(one) for one in listed]
+    return [read(entry) for entry in listed]
 
 
 def _log(body: Body) -> Log:
@@ -235,7 +235,7 @@ def _chain(body: Body) -> list[x509.Certificate]:
     if not isinstance(listed, list) or not 0 < len(listed) <= _MOST:
         raise SignatureError("CertificateAuthority cert chain is empty")
     with within(f"failed to parse certificate for {body.get('uri', '')}", " "):
-        return [read_certificate(_bytes(mapping_at(one).get("rawBytes"))) for one in listed]
+        return [read_certificate(_bytes(mapping_at(entry).get("rawBytes"))) for entry in listed]
 
 
 def _bytes(value: Json) -> bytes:
@@ -330,8 +330,8 @@ def verify_checkpoint(*, checkpoint: str, root_hash: bytes, log_id: bytes, key: 
 
 def certificate_timestamps(certificate: x509.Certificate) -> Sequence[SignedCertificateTimestamp]:
     """Return the promises of certificate logs that a certificate contains."""
-    found = extension(certificate, x509.PrecertificateSignedCertificateTimestamps)
-    return () if found is None else list(found.value)
+    ext = extension(certificate, x509.PrecertificateSignedCertificateTimestamps)
+    return () if ext is None else list(ext.value)
 
 
 def verify_certificate_timestamp(

@@ -38,8 +38,8 @@ class Action:
 
 
 def actions(problems: Sequence[Problem], whole: bool) -> Iterator[Action]:
-    """Yield what can be done about problems of one place. whole: whether the editor asks for what
-    takes longer, too: fixes."""
+    """Yield the actions for problems of one place. whole: whether the editor asks for what takes
+    longer, too: fixes."""
     chosen = [(each, each.violation) for each in problems if each.violation is not None][:_MOST]
     is_fixable = whole and "satisfy" in addons()
     makers = (_fix, _suppression, _exception) if is_fixable else (_suppression, _exception)
@@ -80,7 +80,7 @@ def _root(violation: Violation) -> Path:
 
 
 def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:
-    """Yield the annotation that lets a finding off, for the author to give the reason."""
+    """Yield the annotation that suppresses a finding, for the author to give the reason."""
     places, allowed = violation.resource.location.places, violation.policies.allows_suppressions
     if not isinstance(places, Document) or violation.resource.location.path or not allowed:
         return
@@ -118,7 +118,7 @@ def _exception(problem: Problem, violation: Violation) -> Iterator[Action]:
 
 
 def _edits(before: str, after: str) -> list[TextEdit]:
-    """Return the edits of lines that make one text of another."""
+    """Return the edits of lines that turn one text into another."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [

@@ -39,7 +39,7 @@ _VARIABLES: Final = (
 
 
 def completions(cursor: Cursor, root: Root) -> Iterator[types.CompletionItem]:
-    """Yield what can be written at a place."""
+    """Yield the completions at a place."""
     language = language_at(cursor)
     if language is not None:
         kind = types.CompletionItemKind.Function
@@ -110,7 +110,7 @@ def of_problems(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 def _violation(code: str, violation: Violation) -> Iterator[str]:
-    """Yield what a policy wants, and why it decided as it did."""
+    """Yield the explanation of a violation, with the checks that decided."""
     resource, result = violation.resource, violation.result
     facts = violation.requests.facts()[result.policy_id]
     guide = guidance([result.policy]).get(result.policy)

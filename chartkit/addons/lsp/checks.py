@@ -65,7 +65,7 @@ class Checks:
     _charts: dict[Path, _Verdicts] = field(default_factory=dict)
 
     def subject_of(self, path: Path) -> Subject | None:
-        """Return what is checked when a file changes; None for a file that has no check."""
+        """Return the subject to check when a file changes; None for a file that has no check."""
         chart = self.session.chart_of(path)
         parts = path.relative_to(chart).parts if chart is not None else ("",)
         is_own = len(parts) == 1 and is_manifest(path)
@@ -225,7 +225,7 @@ def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
 
 
 def _remarks(policies: Policies, token: Token, file: str) -> Iterator[Problem]:
-    """Yield what is to be said of the policies that judged, and of a check that took too long."""
+    """Yield notes about the policies that judged, and about a check that took too long."""
     yield from (problem_of(each, file) for each in policies.notes)
     if token.late:
         yield note(RULE, f"not all objects are judged: {SECONDS:.0f} s are over", file)

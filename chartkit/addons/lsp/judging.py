@@ -67,8 +67,8 @@ def is_isolated(requests: Requests) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Policies:
-    """The policies that judge objects. environment: the one that they are of, None for a profile or
-    files; notes: what is to be said of them."""
+    """The policies that judge objects. environment: their environment, None for a profile or files;
+    notes: remarks about them."""
 
     set: PolicySet
     environment: ProjectEnvironment | None = None
@@ -77,7 +77,7 @@ class Policies:
 
     @property
     def allows_suppressions(self) -> bool:
-        """True if annotations of objects let findings off."""
+        """True if annotations of objects suppress findings."""
         return self.environment is None or self.environment.suppressions
 
     def requests(self, objects: Sequence[Resource]) -> Requests:
@@ -173,8 +173,8 @@ def note(code: str, message: str, file: str) -> Problem:
 
 
 def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
-    """Return problems by their files, each once. file: the one that was checked, which those of
-    no file are in, too."""
+    """Return problems by their files, each once. file: the checked file, which also gets the
+    problems without a file."""
     names = gathered((problem.location.file, problem) for problem in dict.fromkeys(found))
     files: dict[str, list[Problem]] = {file: []}
     for name, problems in names.items():

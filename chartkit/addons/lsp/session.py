@@ -32,7 +32,7 @@ _LARGEST_BESIDE: Final = 1 << 20
 
 
 def stamp(paths: Iterable[Path]) -> tuple[Hashable, ...]:
-    """Return what tells files, and all files below folders, from their other versions."""
+    """Return a stamp that changes with files, and with any file below folders."""
     files = (file for path in paths for file in (_below(path) if path.is_dir() else [str(path)]))
     return tuple(map(_stamp, islice(files, _MOST_FILES)))
 
@@ -52,7 +52,7 @@ def _stamp(file: str) -> Hashable:
 @dataclass(slots=True)
 class Session:
     """The state of one server. roots: the folders of the editor; env: the environment whose
-    policies judge, None for a project's last one; named: policies in place of those of projects;
+    policies judge, None for a project's last one; named: policies in place of the projects' own;
     shapes: of project files, with the policies that there are: empty after each save."""
 
     roots: list[Path] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Session:
         return next((each for each in self._above(path) if (each / FILE_NAME).is_file()), None)
 
     def chart_of(self, path: Path) -> Path | None:
-        """Return the outermost chart that a file is a part of; None if there is none."""
+        """Return the outermost chart that a file is a part of; None outside charts."""
         return next((folder for folder in reversed([*self._above(path)]) if is_chart(folder)), None)
 
     def shape_of(self, path: Path, cursor: Cursor) -> Shape | None:
@@ -83,8 +83,8 @@ class Session:
         return self.shapes[path]
 
     def policies_of(self, path: Path) -> Policies:
-        """Return the policies that judge the objects of a file: those of the server's options, of
-        the file's project, or of the default profile."""
+        """Return the policies that judge the objects of a file: from the server's options, the
+        file's project, or the default profile."""
         root = None if self.named else self.project_of(path)
         before, policies = self._policies.get(root, (None, None))
         sources = [*map(Path, self.named)]

@@ -83,7 +83,7 @@ class Shape:
         return " or ".join(names) if isinstance(names, list) else str(names)
 
     def values(self) -> list[str]:
-        """Return the values that there are, as YAML has them, as far as they are counted."""
+        """Return the allowed values, as YAML has them, as far as they are enumerated."""
         found = [value for values in self._all("enum", list) for value in values]
         if not found and self.name == "boolean":
             found = [True, False]

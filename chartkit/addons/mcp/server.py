@@ -96,6 +96,6 @@ async def _roots(context: _Context, params: types.CallToolRequestParams) -> list
 
 
 def _real(folders: Iterable[str]) -> list[str]:
-    """Return folders without links in their paths; the root of the file system is none."""
+    """Return folders without links in their paths; the root of the file system is left out."""
     real = (os.path.realpath(folder) for folder in folders if "\0" not in folder)
     return list(dict.fromkeys(path for path in real if os.path.dirname(path) != path))

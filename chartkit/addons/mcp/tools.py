@@ -1,6 +1,6 @@
 """The tools of `tools.yaml`: commands of chartkit with the parameters that agents may give.
 
-Descriptions and the schemas of parameters and answers are made of those of the command.
+Descriptions and the schemas of parameters and answers come from the command.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """The purpose of the tool, in its own words and those of the command's help."""
+        """The purpose of the tool, in its own words and the words of the command's help."""
         words = " ".join((self._command.help or "").split())
         sentences = (text for text in _SENTENCE.split(words) if not _NO_TOOL.search(text))
         return " ".join((self.about, *sentences)).strip()

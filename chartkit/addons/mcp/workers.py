@@ -38,7 +38,7 @@ class _Worker:
     roots: list[str] | None = None
 
     async def ask(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a call; raise ChartkitError if there is none."""
+        """Return the answer to a call; raise ChartkitError if the process gives no answer."""
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -81,8 +81,8 @@ class Workers:
         self._idle.append(await self._started())
 
     async def ask(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a call; raise ChartkitError if there is none within the time. The
-        process of a call that is cancelled ends."""
+        """Return the answer to a call; raise ChartkitError if it takes too long. The process of a
+        call that is cancelled ends."""
         async with self._free:
             worker, is_well = await self._taken(call["roots"]), False
             try:

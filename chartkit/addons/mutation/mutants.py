@@ -189,8 +189,8 @@ def _short(expr: Any) -> str:
 
 
 def _replaced(expr: Expr) -> Iterator[tuple[str, str, Expr]]:
-    """Yield what takes the place of an expression: what kind of thing is changed, the change in
-    words (empty: both expressions say it), and the new one."""
+    """Yield the replacements of an expression: the kind of change, the change in words (empty: both
+    expressions say it), and the new expression."""
     match expr:
         case tree.Literal(value=bool() as value):
             yield LITERAL, "", tree.Literal(not value)
@@ -280,7 +280,7 @@ def _mapping(value: Body, path: FieldPath) -> Iterator[Change]:
 
 
 def _texts(value: str, key: str) -> Iterator[tuple[str, str, str]]:
-    """Yield what kind of thing is changed in a text of a rule, the change in words (empty: both
+    """Yield the changes of a text in a rule: the kind of change, the change in words (empty: both
     texts say it), and the new text."""
     if key == "operator" and value in _OPERATORS:
         yield "operator", "", _OPERATORS[value]

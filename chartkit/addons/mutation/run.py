@@ -83,7 +83,7 @@ class _Case:
 
 
 def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResult:
-    """Return which changes of a policy its examples show; shared: its library's shared parameters.
+    """Test each change of a policy by its examples; shared: its library's shared parameters.
 
     A policy that cannot be read or rendered has no changes: `check` says what is wrong with it.
     """
@@ -201,8 +201,8 @@ def _case(policy: FolderPolicy, source: Source, example: Examples) -> _Case:
 
 
 def _is_written(source: Source, body: Body, change: Change) -> bool:
-    """Report whether a change is one of the policy's text, not of the value of a parameter, and one
-    that the creation of an object can show."""
+    """Report whether a change affects the policy's text, not the value of a parameter, and can be
+    shown by the creation of an object."""
     is_subresource = change.path[-1] == "resources" and "/" in change.text
     if change.part == "action" or change.path[-1] == "operations" or is_subresource:
         return False

@@ -79,7 +79,7 @@ class Refusals:
 
 
 def refusals(cluster: Cluster, now: datetime | None = None) -> Refusals:
-    """Return what is refused now, or was refused within the last hour, each object once.
+    """Return the objects refused now, or within the last hour, each once.
 
     now: the time; None for the machine's clock.
     """
@@ -174,7 +174,7 @@ class Diagnosis:
         return bool(self.opening)
 
     def silent(self, opened: Iterable[Opened]) -> dict[Service, str]:
-        """Return why nothing answers for the services of webhooks that were opened."""
+        """Return the reasons why nothing answers for the services of webhooks that were opened."""
         names = {(hook.kind, hook.configuration, hook.webhook) for hook in opened}
         services = {
             webhook.service
@@ -184,7 +184,7 @@ class Diagnosis:
         return {key: why for key, why in self.unanswered.items() if key in services}
 
     def reason(self, webhook: Webhook) -> str:
-        """Return why a webhook refuses everything that it covers, empty where it does not."""
+        """Return the reason why a webhook refuses all that it covers; empty if it does not."""
         if webhook.service is not None and webhook.service in self.unanswered:
             return f"{self.unanswered[webhook.service]} for {webhook.service}"
         message = next((hit.message for hit in self.refused if hit.webhook == webhook.name), "")
@@ -289,7 +289,7 @@ def _exempt(selector: Body) -> Iterator[str]:
 
 
 def unanswered(cluster: Cluster, service: Service) -> str:
-    """Return why nothing answers for a service, empty where an endpoint is ready."""
+    """Return the reason why nothing answers for a service; empty if an endpoint is ready."""
     if cluster.get(_SERVICES.path(service.namespace, service.name)) is None:
         return "there is no such service"
     label = f"kubernetes.io/service-name={service.name}"
@@ -421,7 +421,7 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
 
 
 def _state(body: Body | None, opened: Opened) -> str:
-    """Return why a webhook needs no restoring, empty where it does."""
+    """Return the reason why a webhook needs no restoring; empty if it needs it."""
     if body is None:
         return "is gone: Kyverno writes its webhooks when it starts"
     policies = [

@@ -157,10 +157,10 @@ def parse_pair(text: str) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An order of upgrades, or why there is none.
+    """An order of upgrades, or the reasons why no order exists.
 
-    shortcut: where there is none one minor version at a time, the number of steps of an order
-    that skips minor versions of Kyverno, None where there is none either; eks: whether to say the
+    shortcut: where no order takes one minor version at a time, the number of steps of an order that
+    skips minor versions of Kyverno, None where that does not exist either; eks: whether to say the
     dates of EKS; today: what they are compared with; release: Kyverno's release where it starts,
     None where that is not known; data: the releases that are known.
     """
@@ -239,7 +239,7 @@ def report(plan: Plan) -> CommandReport:
 
 
 def _findings(plan: Plan) -> Iterator[Finding]:
-    """Yield a note for each step, or an error for each reason that there is none."""
+    """Yield a note for each step, or an error for each reason why no order exists."""
     if not plan.route.exists:
         for reason in (_title(plan), *_reasons(plan)):
             yield diagnostic_finding(Diagnostic("no-upgrade", Severity.ERROR, reason))
@@ -329,7 +329,7 @@ def _announced(plan: Plan) -> list[Announcement]:
 
 
 def _announced_lines(plan: Plan) -> Iterator[str]:
-    """Return what announced versions change, whole where one of them is the target."""
+    """Return the changes of announced versions, in full where one of them is the target."""
     for announcement in _announced(plan):
         yield f"{announcement}. {announcement.advice}"
         if plan.target.kyverno in announced(plan.data):
@@ -337,7 +337,7 @@ def _announced_lines(plan: Plan) -> Iterator[str]:
 
 
 def _reasons(plan: Plan) -> Iterator[str]:
-    """Return why no step leads on, and what would help."""
+    """Yield the reasons why no step leads on, and what would help."""
     if plan.target.kyverno in announced(plan.data):
         yield f"which Kubernetes versions Kyverno {plan.target.kyverno} supports is not known yet"
         return

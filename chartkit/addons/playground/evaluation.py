@@ -109,7 +109,7 @@ def _compiled(policies: str, exceptions: str) -> PolicySet:
 def _requests(
     policies: PolicySet, objects: Sequence[Resource], given: Body, problems: Problems
 ) -> Requests:
-    """Return policies with the objects that there are, and what the user says of requests."""
+    """Return policies with the existing objects, and with the user's input about requests."""
     groups = tuple(str(group) for group in typed(given, "groups", list))
     user = User(typed(given, "user", str), groups=groups)
     inputs = UserInputs(user=user if user != User() else None)
@@ -138,7 +138,7 @@ def _identity(resource: Resource) -> tuple[str, ...]:
 
 
 def _note_silent(silent: dict[str, RuleDecision], decisions: Sequence[RuleDecision]) -> None:
-    """Keep for each policy what keeps its rules from objects: the last check that is about more
+    """Record for each policy the check that keeps its rules from objects: the last one about more
     than their kind, or a result."""
     for rule in decisions:
         check = silent.get(rule.policy)
@@ -178,7 +178,7 @@ def _why(rule: RuleDecision | None, resource: Resource) -> Body | None:
 
 
 def _span(resource: Resource, fields: Sequence[str]) -> Body | None:
-    """Return where the first field is written, with all of its line; for none the object."""
+    """Return the place of the first field, with its whole line; without one, the object's."""
     location: Location = resource.location.within(fields[0]) if fields else resource.location
     places = resource.location.places
     if not location.line or places is None:

@@ -1,4 +1,4 @@
-"""Policies to start from: examples by the subjects of guides, and those of chartkit's profiles."""
+"""Policies to start from: examples by the subjects of guides, and chartkit's profiles."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ _MOST: Final = 16_000
 
 
 def links(address: str) -> Callable[[Body, Resource], str]:
-    """Return what gives the link of a policy and an object; empty where either is missing or holds
-    a Secret, and where both are too long. address: of the page."""
+    """Return a function that gives the link of a policy and an object; empty where either is
+    missing or holds a Secret, and where both are too long. address: of the page."""
     page = address.partition("#")[0]
     policies: dict[int, str] = {}
 

@@ -33,7 +33,7 @@ _TEXTS: Final = {
 
 
 def migrate(given: Body) -> Body:
-    """Return what replaces the policies of a text, and the outcome of the proof."""
+    """Return the replacement of the policies of a text, and the outcome of the proof."""
     problems = Problems("policy")
     answer: Body = {
         "text": "",

@@ -133,7 +133,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def handle_one_request(self) -> None:
-        """Answer a request; one that breaks off is none."""
+        """Answer a request; ignore one that breaks off."""
         try:
             super().handle_one_request()
         except (ConnectionError, TimeoutError):

@@ -19,7 +19,7 @@ _MODULES: Final[Mapping[str, str]] = {
 
 
 def answer(call: str, text: str, step: Callable[[int], object] = lambda _: None) -> str:
-    """Return the answer to a call, both as JSON; `error` where there is none.
+    """Return the answer to a call, both as JSON; `error` in place of an answer.
 
     step: called by `evaluate` with the number of each object, before it is judged.
     """

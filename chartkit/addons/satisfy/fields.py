@@ -126,7 +126,7 @@ def _typed(
 
 
 def completed(kind: GroupVersionKind, body: Body, before: Body) -> Body:
-    """Return an object with values in the required fields of what it has and another has not."""
+    """Return an object whose additions to another one have values in required fields."""
     name = type_of_kind(kind)
     if name is None:
         return body

@@ -38,7 +38,7 @@ def resolved(place: Place, scope: Scope) -> FieldPath:
 
 
 def value_at(body: Json, path: FieldPath) -> Json:
-    """Return the value at a path; MISSING where there is none."""
+    """Return the value at a path; MISSING if it has none."""
     for step in path:
         if isinstance(body, dict):
             body = body.get(step, MISSING)
@@ -167,7 +167,7 @@ def opposite(formula: Formula) -> Formula:
 
 
 def lenient(formula: Formula) -> Formula:
-    """Return conditions whose errors count as not met, as those of a loop do."""
+    """Return conditions whose errors count as not met, as in a loop."""
     return tested(formula, _lenient)
 
 

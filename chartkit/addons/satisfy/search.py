@@ -93,7 +93,7 @@ class Search:
         }
 
     def run(self) -> Witness | NotDecided:
-        """Return a witness, or what is in the way."""
+        """Return a witness, or the results in its way."""
         end = self.find(self.skeleton.body)
         if isinstance(end, NotDecided) and not end.is_refuted:
             end = self._tried(end)
@@ -215,7 +215,7 @@ def _is_closer(left: Mapping[RuleKey, RuleResult], before: Mapping[RuleKey, Rule
 
 
 def place_of(want: Want, path: FieldPath) -> Location:
-    """Return the place in a policy that speaks of a field: of the rule where none does."""
+    """Return the place in a policy that speaks of a field, else the place of the rule."""
     names = [step for step in path if isinstance(step, str)]
     best, length = want.source, 0
     for atom in atoms(want.passes):

@@ -72,10 +72,10 @@ class _State:
 class Solver:
     """Solves formulas for one object.
 
-    body: of which the values come first where they pass; only its lists bind the search; kind: of
-    which its fields have the types, None if there is none. left: the steps that are left;
-    is_complete: whether the last search looked at every choice, and each was refused for a reason
-    that is shown; without a solution the formula cannot be met then.
+    body: of which the values come first where they pass; only its lists bind the search; kind:
+    gives the types of its fields, None without them. left: the steps that are left; is_complete:
+    whether the last search looked at every choice, and each was refused for a reason that is shown;
+    without a solution the formula cannot be met then.
     """
 
     def __init__(

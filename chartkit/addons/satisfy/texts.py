@@ -300,7 +300,7 @@ def is_readable(pattern: str) -> bool:
 
 
 def shortest(languages: Sequence[Language]) -> str | None:
-    """Return a shortest text of all the languages; None where there is none.
+    """Return a shortest text that is in all the languages; None if no text is.
 
     Raises TooLargeError where that is not found within a bounded number of states.
     """

@@ -89,7 +89,7 @@ class Test:
 
 
 def opposite_words(wants: str) -> str:
-    """Return the words for what a test refuses, given those for what it takes."""
+    """Return the words for what a test refuses, from the words for what it takes."""
     for first, second in _OPPOSITES:
         for words, opposite in ((first, second), (second, first)):
             if wants == words or (words.endswith(" ") and wants.startswith(words)):
@@ -161,7 +161,7 @@ def of_type(name: str, kind: type, empty: Json) -> Test:
 
 
 def one_of(values: Sequence[Json], wants: str = "", is_safe: bool = False) -> Test:
-    """Return the test of a value that is one of some."""
+    """Return the test of a value that is one of the given ones."""
     members = tuple(values)
     listed = ", ".join(map(in_words, members))
     text = wants or (f"one of {listed}" if len(members) > 1 else listed)
@@ -192,7 +192,7 @@ class Undecided(Exception):  # noqa: N818 - no error: a question without an answ
 
 
 def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
-    """Return a value that all tests take, the current one if they do; None where there is none.
+    """Return a value that all tests take, the current one if they do; None if no value passes.
 
     Raises Undecided where neither is found.
     """

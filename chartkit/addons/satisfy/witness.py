@@ -68,9 +68,9 @@ class Starts:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The end of a search. start: the object that it began with; witness: None where there is none;
-    conflicts: rules that exclude each other; left: results that no change could help; unasked: of
-    rules that ask a cluster or a registry, which the witness says nothing about."""
+    """The end of a search. start: the object that it began with; witness: None if the search
+    failed; conflicts: rules that exclude each other; left: results that no change could help;
+    unasked: of rules that ask a cluster or a registry, which the witness says nothing about."""
 
     start: Resource
     witness: Witness | None
@@ -80,7 +80,7 @@ class Found:
 
 
 def find(requests: Requests, start: Resource, seconds: float) -> Found:
-    """Search an object that the policies accept, beginning with another one."""
+    """Search for an object that the policies accept, beginning with another one."""
     policies = [policy for policy in requests.policies.policies if not policy.judges_json]
     asking = {policy.policy.id for policy in policies if _asks(policy)}
     world = requests.world()
@@ -152,7 +152,7 @@ def _text(found: Sequence[Found]) -> Iterator[Block]:
 
 
 def _commented(witness: Witness) -> Iterator[str]:
-    """Yield the lines of a witness, those that a rule wants with its name."""
+    """Yield the lines of a witness, each with the names of the rules that want it."""
     text = dump_documents([witness.body])
     (document,) = read_text(text)
     comments: dict[int, list[Reason]] = {}
@@ -167,7 +167,7 @@ def _commented(witness: Witness) -> Iterator[str]:
 
 
 def _closest(reasons: Mapping[FieldPath, tuple[Reason, ...]]) -> dict[FieldPath, list[Reason]]:
-    """Return the reasons of each field that are not those of a field below it."""
+    """Return the reasons of each field that no field below it shares."""
     closest: dict[FieldPath, list[Reason]] = {}
     for path, given in reasons.items():
         below = {

@@ -202,7 +202,8 @@ def _scope(listen: ListenOptions, endpoint: Endpoint) -> Scope:
 
 
 def _endpoint(listen: ListenOptions, certificates: Certificates) -> Endpoint:
-    """Return where API servers find the server; raise InputError where the options do not say."""
+    """Return the endpoint of the server for API servers; raise InputError where the options do not
+    say."""
     if listen.webhook_service is not None:
         if listen.webhook_url is not None:
             raise InputError("--webhook-url and --webhook-service do not go together")
@@ -260,9 +261,9 @@ def served(
     notes: Sequence[Diagnostic] = (),
     bindings: Iterable[Resource] = (),
 ) -> Served:
-    """Return what a server judges with. world: gives what policies see; environment: whose
-    configuration keeps objects away from policies; bindings: of roles, besides those among the
-    objects."""
+    """Return the policies and surroundings that a server judges with. world: gives what policies
+    see; environment: whose configuration keeps objects away from policies; bindings: of roles,
+    besides those among the objects."""
     policies = requests.policies
     admissions = requests.context(world()).admissions(policies.policies)
     labels = requests.namespaces

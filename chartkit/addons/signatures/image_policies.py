@@ -162,7 +162,7 @@ def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
 
 
 def _mismatch(given: Annotations, wanted: Annotations) -> str:
-    """Return why a signature's annotations do not match; empty if they do."""
+    """Return the reason why a signature's annotations do not match; empty if they do."""
     for key, value in wanted.items():
         found = given.get(key, "")
         if found != value:

@@ -35,7 +35,7 @@ class LocalBlobs:
 
     def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
         """Require a signature of some content by a key (PEM or `k8s://…`); raises SignatureError,
-        or LookupFailed for a reference to no key."""
+        or LookupFailed for a reference that leads to no key."""
         with installed():
             from chartkit.addons.signatures.trust.keys import KeyVerifier
 

@@ -75,8 +75,8 @@ def is_values(body: Json) -> bool:
 def chart_settings(
     estate: Estate, in_use: Collection[str]
 ) -> tuple[ChartSettings | None, list[Row]]:
-    """Return what an estate's values of the chart come to, with a row for each value; None without
-    any, and where the policies themselves were taken. in_use: the names of those."""
+    """Return the settings that the chart's values amount to, with a row for each; None without
+    values, and where the policies themselves were taken. in_use: the names of these."""
     if not estate.chart_values:
         return None, []
     taker = _Taker(estate.name, estate.chart_values[-1])

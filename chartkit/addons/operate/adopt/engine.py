@@ -123,8 +123,8 @@ def released_values(
 
 
 def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
-    """Return the values that a chart gives to Kyverno's chart, on which it depends; None if there
-    is none."""
+    """Return the values that a chart gives to Kyverno's chart as its dependency; None without
+    it."""
     for dependency in mappings_at(chart, "dependencies"):
         file = folder / "values.yaml"
         if dependency.get("name") != ENGINE or not file.is_file():
@@ -269,7 +269,7 @@ class EngineFiles:
 def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
     """Return the engine's values of an environment for today's chart.
 
-    Where they cannot be rearranged they are left, with the reason.
+    Values that cannot be rearranged stay as they are, with the reason.
     """
     texts: dict[str, str] = {}
     rows: list[Row] = []

@@ -69,7 +69,7 @@ class FileReader:
 
     def read(self, paths: Sequence[str]) -> None:
         """Read the paths in order, with a row for each file and chart that cannot be read; raise
-        InputError for a path that holds nothing of use, and a sole one that cannot be read."""
+        InputError for a path without anything of use, and for a single one that cannot be read."""
         paths = included(matching(paths), self.exclude)
         for path in paths:
             try:
@@ -235,7 +235,7 @@ def _own_text(document: Document, start: int) -> str:
 
 
 class Sorter:
-    """Sorts objects into an estate; added_objects: how many are none of Kyverno's."""
+    """Sorts objects into an estate; added_objects: how many do not belong to Kyverno."""
 
     def __init__(self, estate: Estate) -> None:
         self._estate = estate

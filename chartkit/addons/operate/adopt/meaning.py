@@ -91,8 +91,8 @@ def _settings(body: Body) -> Body | None:
 
 
 def _differing(values: Sequence[Json]) -> Iterator[tuple[_Frozen, ...]]:
-    """Yield the values that several bodies have at places where they differ; one None, which no
-    parameter takes, where they are of different shapes."""
+    """Yield the values of several bodies where they differ; a single None, which no parameter
+    takes, where their shapes differ."""
     first = values[0]
     if all(value == first for value in values):
         return
@@ -137,7 +137,7 @@ def _assignments(
 def _readings(
     parameter: Parameter, values: tuple[_Frozen, ...], policy: FolderPolicy
 ) -> Iterator[list[Json]]:
-    """Yield the ways in which values can be those of a parameter."""
+    """Yield the ways in which a parameter can have these values."""
     seen: list[list[Json]] = []
     for read in _READERS.get(parameter.type, ()):
         items = [read(value) for value in values]
@@ -188,7 +188,7 @@ def _included(value: _Frozen) -> Json:
 
 
 def _examples(policy: FolderPolicy, given: Body) -> list[Resource]:
-    """Return a policy's examples with values that it is given where they have those by default."""
+    """Return a policy's examples, with the given values in place of the default ones."""
     resources = []
     for example in examples_of(policy):
         text = go_json(example.body)
@@ -285,7 +285,7 @@ def means_the_same(
     policy: Resource, template: RenderedPolicy, examples: Sequence[Resource] = ()
 ) -> bool:
     """Report whether a proof shows no difference from a policy of a library, and missed nothing;
-    examples: besides those of the library's policy."""
+    examples: objects to try besides the examples of the library's policy."""
     proof = _proof(policy, template, examples)
     return proof is not None and _is_proof(proof)
 
@@ -339,7 +339,7 @@ def _proof(
     step: Callable[[], int] | None = None,
 ) -> Proof | None:
     """Return the comparison of a policy with another one, a ClusterPolicy before one in CEL; None
-    for one that has another kind of answer. budget: the most steps; step: counts them."""
+    where the kinds of answers differ. budget: the most steps; step: counts them."""
     clock = step or count().__next__
     options = ProofOptions(budget=budget, clock=clock, passed_over=_PASSED_OVER, stops_early=True)
     own, other = (_alike(body) for body in (resource.body, template.bodies[0]))

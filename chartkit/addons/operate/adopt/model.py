@@ -106,7 +106,7 @@ class Estate:
 
     @property
     def file_name(self) -> str:
-        """Return its name in those of files and folders: `prd_east` for the cluster `prd/east`."""
+        """Return its name for files and folders: `prd_east` for the cluster `prd/east`."""
         return self.name.replace("/", "_")
 
 

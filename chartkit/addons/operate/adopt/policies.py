@@ -45,7 +45,7 @@ _OF_CEL: Final = "validationActions"
 
 
 def settings_for(base: Body, variant: Body) -> Body | None:
-    """Return the settings with which a policy is as a variant of it; None if there are none."""
+    """Return the settings that turn a policy into a variant of it; None if no settings do."""
     first, second = plain(base), plain(variant)
     if first == second:
         return {}
@@ -89,8 +89,8 @@ def without_settings(body: Body) -> Body:
 
 
 def _exclusions(base: Body, variant: Body) -> list[Body] | None:
-    """Return what every rule of a variant excludes besides what the base does; None where rules
-    differ, and where `exclude` cannot say it."""
+    """Return the additional exclusions that all rules of a variant share; None where rules differ,
+    and where `exclude` cannot express them."""
     exclusions: list[list[Body]] = []
     rules = [mappings_at(body, "spec", "rules") for body in (base, variant)]
     for own, other in zip(*rules, strict=False):
@@ -108,8 +108,8 @@ def _exclusions(base: Body, variant: Body) -> list[Body] | None:
 
 
 def excluded_by_all(body: Body) -> list[Body] | None:
-    """Return what every rule of a policy excludes; None where rules differ in it, and where
-    `exclude` cannot say it."""
+    """Return the exclusions that all rules of a policy share; None where rules differ, and where
+    `exclude` cannot express them."""
     blocks = [_blocks(rule) for rule in mappings_at(body, "spec", "rules")]
     first = blocks[0] if blocks else []
     return None if first is None or any(own != first for own in blocks) else as_exclusions(first)
@@ -123,7 +123,7 @@ def as_exclusions(blocks: Sequence[Body]) -> list[Body] | None:
 
 
 def _blocks(rule: Body) -> list[Body] | None:
-    """Return the blocks of which any excludes an object; None for another form of them."""
+    """Return the `any` blocks of an exclusion; None where it has another form."""
     exclude = rule.get("exclude") or {}
     if not isinstance(exclude, dict) or not exclude.keys() <= {"any"}:
         return None
@@ -163,7 +163,7 @@ class AdoptedPolicy:
 
     @property
     def file(self) -> str:
-        """Its file in the project, which has none of the names of chartkit's own format."""
+        """Its file in the project, under a name that chartkit's own format does not use."""
         file = f"{self.name}.yaml"
         file = f"{self.piece.resource.kind.lower()}.yaml" if file in upstream.OWN_FORMAT else file
         return f"{LIBRARY}/{self.name}/{file}"
@@ -233,8 +233,8 @@ def _take(
 
 
 def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterator[Row]:
-    """Choose the variant of which settings make the others, or a policy of a library that means the
-    same as each, and yield a row for each that is neither."""
+    """Choose the variant that settings turn into the others, or a library's policy that means the
+    same as all of them, and yield a row for each variant that is left over."""
     first, *others = policy.variants.values()
     made = {id(piece): _made_of(piece, policy.variants) for piece in (first, *others)}
     policy.piece = max((first, *others), key=lambda piece: len(made[id(piece)]))
@@ -270,7 +270,7 @@ def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
 
 
 def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:
-    """Return the settings of each environment for which some make the base its variant."""
+    """Return the settings, by environment, that turn the base into its variant there."""
     settings_of = {
         name: settings_for(base.resource.body, piece.resource.body)
         for name, piece in variants.items()
@@ -286,7 +286,7 @@ def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
 
 
 def _refusal(resource: Resource) -> tuple[str, str] | None:
-    """Return why a policy cannot be taken, and what to do; None for one that can."""
+    """Return the reason why a policy cannot be taken, and what to do; None if it can."""
     if not upstream.is_policy(resource.body):
         return "no chart of chartkit's carries this kind", "go on installing it as you do now"
     if not upstream.is_policy_name(resource.name):
@@ -327,7 +327,7 @@ def _require_usable(found: PolicyInventory) -> None:
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:
-    """Return why a library does not have a policy, and what to do; None where it has it."""
+    """Return the reason why a library does not accept a policy, and what to do; None if it does."""
     try:
         usable = library.find(name)
     except InputError as error:
@@ -384,7 +384,7 @@ def without_actions(body: Body) -> Body:
 
 def action_settings(body: Body) -> Body | None:
     """Return the settings of chartkit.yaml for the actions of a policy; None where its rules
-    differ in them, and where settings cannot say them."""
+    differ, and where settings cannot express them."""
     actions = set(_actions(body))
     # The overrides that hold for all rules; None where rules have their own.
     spec = mapping_at(body, "spec")
@@ -404,7 +404,7 @@ def action_settings(body: Body) -> Body | None:
 
 
 def as_entries(overrides: Sequence[Body]) -> list[Json] | None:
-    """Return overrides of Kyverno's as `actions` of chartkit.yaml; None where it has no such."""
+    """Return Kyverno's overrides as `actions` of chartkit.yaml; None if they do not fit it."""
     if not all(override.keys() <= _OVERRIDE and override.keys() & _WHERE for override in overrides):
         return None
     return [{**override, "action": as_action(override.get("action"))} for override in overrides]

@@ -296,7 +296,7 @@ def _require_free(options: AdoptOptions, files: dict[str, str]) -> None:
 
 
 def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Iterator[Estate]:
-    """Yield what is in use in each environment."""
+    """Yield the estate of each environment."""
     named = [text.partition("=") for text in options.environments or (DEFAULT_ENVIRONMENT,)]
     own: dict[str, list[str]] = {}
     for name, equals, path in named:

@@ -72,8 +72,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of an installation. kubernetes: the cluster's version as it calls it; refusals: why
-    nothing of it may be done; notes: what the user should know."""
+    """The steps of an installation. kubernetes: the cluster's version as it calls it; refusals:
+    reasons against running it; notes: what the user should know."""
 
     environment: str
     cluster: str
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def needed(self) -> bool:
-        """Tell whether anything has to be done."""
+        """Report whether anything has to be done."""
         return any(step.action is not Action.NOTHING for step in self.steps)
 
     def step(self, name: str) -> Step | None:
@@ -127,7 +127,7 @@ def plan(
 
 
 def plan_text(plan: Plan) -> str:
-    """Return a plan: the cluster, each release as it is and as it is to be, and what forbids it."""
+    """Return a plan as text: the cluster, each release now and afterwards, and the refusals."""
     lines = [
         f"cluster      {plan.cluster}, Kubernetes {plan.kubernetes}",
         f"environment  {plan.environment}",
@@ -236,7 +236,7 @@ def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Act
 
 
 def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
-    """Return why an engine may not be installed: the chart's version is neither the one in
+    """Return the reasons against installing an engine: the chart's version is neither the one in
     chartkit.yaml nor supported, or a newer one runs, whose stored versions an older one does not
     know."""
     wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
@@ -291,12 +291,12 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
 
 
 def names_of(release: str) -> list[str]:
-    """Return the names of an engine's roles that are put together from others."""
+    """Return the names of an engine's aggregated roles."""
     return [f"{release}:{component}" for component in CONTROLLERS]
 
 
 def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
-    """Return those of these cluster roles that no release owns and that allow nothing.
+    """Return the cluster roles among these that no release owns and that allow nothing.
 
     When Helm deletes the roles that a controller's role is the sum of, kube-controller-manager may
     write the sum again after Helm has deleted it: without an owner and rules, it keeps Helm from

@@ -60,7 +60,7 @@ class Status(StrEnum):
 
     @property
     def pending(self) -> bool:
-        """Tell whether an operation of Helm's is unfinished, which blocks others."""
+        """Report whether an operation of Helm's is unfinished and blocks others."""
         return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
 
 
@@ -138,7 +138,7 @@ class Releases:
         self._taken = ["--take-ownership"] if take_ownership else []
 
     def read(self, name: str) -> Release | None:
-        """Return a release, None where there is none."""
+        """Return a release, None if it is not installed."""
         with _failures():
             record = self._helm.release(name)
         return release_of(*record) if record is not None else None
@@ -223,7 +223,7 @@ def release_of(body: Body, status: Body) -> Release:
 
 
 def _time(text: Any) -> datetime:
-    """Return a time of Helm's; the oldest one for none."""
+    """Return a time that Helm gives; the earliest possible time if it is missing."""
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC)
     except ValueError:
@@ -233,8 +233,8 @@ def _time(text: Any) -> datetime:
 def deployed_objects(
     cluster: Cluster, namespace: str, release: str, revision: int
 ) -> list[Resource]:
-    """Return the objects of the newest revision before this one that Helm deployed; none where
-    there is none, or its record is gone.
+    """Return the objects of the newest revision before this one that Helm deployed; none without
+    such a revision, and where its record is gone.
 
     Raises ReleaseError for a record that cannot be read.
     """

@@ -232,8 +232,7 @@ def _release(step: Step, tools: Tools) -> None:
 
 
 def _repaired(there: Release, tools: Tools) -> Release | None:
-    """Return a release that Helm will work on again: what is left of it without its unfinished
-    revision.
+    """Return a release that Helm accepts again: the release without its unfinished revision.
 
     The objects stay: Helm takes them over, for they bear the release's name. An operation that may
     be under way still is waited for.
@@ -289,7 +288,7 @@ class Removal:
 
     @property
     def needed(self) -> bool:
-        """Tell whether there is anything to remove."""
+        """Report whether there is anything to remove."""
         gone = self.definitions if self.with_definitions else ()
         return bool(self.releases or self.webhooks or self.roles or gone)
 
@@ -403,7 +402,7 @@ def _without_webhooks(tools: Tools) -> None:
 
 
 def _without_roles(tools: Tools) -> None:
-    """Delete the roles of kube-controller-manager once it writes none any more."""
+    """Delete the roles that kube-controller-manager wrote, once it no longer writes them."""
     clear = 0
 
     def missing() -> str:

@@ -50,7 +50,7 @@ _SELF: Final = "."
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """timeout: seconds for each thing that is waited for; clock and sleep: those of `time`."""
+    """timeout: seconds for each thing that is waited for; clock, sleep: as in `time`."""
 
     cluster: Cluster
     timeout: float
@@ -175,12 +175,12 @@ class Waiter:
 
 
 def is_policy(resource: Resource) -> bool:
-    """Tell whether an object is of a kind that Kyverno reads and reports on."""
+    """Report whether an object is of a kind that Kyverno reads and reports on."""
     return group_of(resource) in POLICY_GROUPS and resource.kind.endswith("Policy")
 
 
 def replicas(body: Body) -> tuple[int, int]:
-    """Return a Deployment's available replicas, of its newest form, and those it is to have."""
+    """Return the available replicas of a Deployment's newest revision, and the desired replicas."""
     wanted = body.get("spec", {}).get("replicas", 1)
     status = body.get("status") or {}
     if status.get("observedGeneration", 0) < body["metadata"].get("generation", 0):
@@ -213,8 +213,7 @@ def _condition(body: Body, kind: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that is stored otherwise than the chart has it; stored: None where the object is
-    not there."""
+    """A field whose stored value is not the chart's; stored: None where the object is not there."""
 
     resource: Resource
     path: FieldPath
@@ -223,7 +222,7 @@ class Difference:
 
     @property
     def decides(self) -> bool:
-        """Tell whether the object decides what is refused: then the difference is an error."""
+        """Report whether the object decides what is refused: then the difference is an error."""
         return self.resource.kind.endswith(_REFUSING)
 
     def __str__(self) -> str:
@@ -242,7 +241,7 @@ class StoredObjects:
         self._served: dict[str, Mapping[str, Body]] = {}
 
     def differences(self, resources: Iterable[Resource]) -> list[Difference]:
-        """Return every field of these objects that is stored otherwise, in their order."""
+        """Return every field of these objects whose stored value differs, in their order."""
         differences: list[Difference] = []
         for resource in resources:
             path = self._place(resource)
@@ -327,7 +326,7 @@ def _differing(
 
 
 def _same(wanted: Json, stored: Json) -> bool:
-    """Tell whether two values are equal to an API server, which normalizes quantities."""
+    """Report whether two values are equal to an API server, which normalizes quantities."""
     if wanted == stored:
         return True
     if isinstance(wanted, dict | list) or isinstance(stored, dict | list):
@@ -392,8 +391,8 @@ def without_others(body: Body) -> list[Body] | None:
 
 
 def _rest(fields: Body, taken: Body) -> Body:
-    """Return fields without those that are taken, and without what holds nothing else: nothing is
-    left below a field that either has whole."""
+    """Return fields without the taken ones, and without fields that are empty then: nothing stays
+    below a field that either has as a whole."""
     left: Body = {}
     for key, below in fields.items():
         inside = taken.get(key)

@@ -133,7 +133,7 @@ def write(promotion: Promotion, root: Path) -> None:
 
 
 def _targets(project: Project, name: str) -> list[Environment]:
-    """Return the environment of a name, or the clusters of one that has some."""
+    """Return the environment of a name, or its clusters if it has some."""
     clusters = [other for other in project.environments.values() if other.group == name]
     return clusters or [project.environment(name)]
 

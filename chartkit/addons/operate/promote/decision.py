@@ -50,7 +50,7 @@ Passed = tuple[str, ObjectName, str]
 
 
 def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
-    """Return what the evidence about a policy cannot show.
+    """Return the caveats of a policy: what evidence cannot show.
 
     everywhere: whether it is promoted in all namespaces.
     """
@@ -177,8 +177,8 @@ def decided(candidate: Candidate, options: PromoteOptions, scope: Scope) -> Plan
 
 
 def _settle(candidate: Candidate) -> None:
-    """Drop what reports say of a violation that the engine found as well, and give what reports
-    found the owners that the engine knows."""
+    """Drop reported violations that the engine found as well, and add the owners that the engine
+    knows to the other reported ones."""
     evidence = candidate.evidence
     owners = {hit.subject: hit.owner for hit in evidence.blocked if hit.owner}
     seen: dict[tuple[object, str], Violation] = {}
@@ -232,7 +232,7 @@ class Scope:
         self._matchers = [compile_wildcard(pattern) for pattern in self.patterns]
 
     def has(self, namespace: str) -> bool:
-        """Report whether an object of a namespace is meant, empty for cluster-scoped ones."""
+        """Report whether the scope has a namespace; empty for cluster-scoped objects."""
         return not self.patterns or any(fits(namespace) for fits in self._matchers)
 
 
@@ -341,7 +341,7 @@ def candidates_of(
     environment: ProjectEnvironment, names: Iterable[str]
 ) -> tuple[list[Candidate], PolicySet]:
     """Return the policies of an environment that judge objects, by their names in chartkit.yaml,
-    and all its policies compiled; names: those of its profiles."""
+    and all its policies compiled; names: as its profiles have them."""
     policies = environment.policies(NO_ATTACHMENTS)
     by_length = sorted(names, key=len, reverse=True)
     policies_of: dict[str, list[RunnablePolicy]] = {}

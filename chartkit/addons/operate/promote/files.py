@@ -63,8 +63,8 @@ class ProjectText:
         return self._edited(lambda environment: _put(environment, settings))
 
     def with_exceptions(self, path: str) -> ProjectText:
-        """Return the text with a file of exceptions more, unless a folder with it is there; raise
-        InputError."""
+        """Return the text with one more file of exceptions, unless its folder is named already;
+        raise InputError."""
         there = [PurePosixPath(folder) for folder in self.environment.get(_EXCEPTIONS) or ()]
         if any(folder in (PurePosixPath(path), *PurePosixPath(path).parents) for folder in there):
             return self
@@ -72,7 +72,7 @@ class ProjectText:
         return self._edited(lambda environment: environment.update({_EXCEPTIONS: files}))
 
     def without_exceptions(self, path: str) -> ProjectText:
-        """Return the text in which a file of exceptions is not named; raise InputError."""
+        """Return the text without a file of exceptions; raise InputError."""
         there = self.environment.get(_EXCEPTIONS) or ()
         if not any(PurePosixPath(file) == PurePosixPath(path) for file in there):
             return self
@@ -89,8 +89,8 @@ class ProjectText:
 
 
 def promoted(before: Body, namespaces: Sequence[str]) -> Body:
-    """Return the actions of a policy after its promotion; before: those that the environment gives
-    it; namespaces: none for all."""
+    """Return the actions of a policy after its promotion; before: the actions that the environment
+    sets; namespaces: none for all."""
     if not namespaces:
         return {_ACTION: _ENFORCE}
     entry: Body = {_ACTION: _ENFORCE, "namespaces": list(namespaces)}
@@ -206,7 +206,7 @@ def way_back(environment: str, names: Sequence[str], today: date) -> Body:
 
 def last_promotion(entries: Sequence[Body], environment: str, policy: str) -> Body | None:
     """Return the record of a policy's last promotion in an environment that was not taken back,
-    with what it was `before`; None where there is none."""
+    with the actions `before` it; None without a promotion."""
     promotions: list[Body] = []
     for entry in entries:
         if entry["environment"] == environment and policy in entry["policies"]:
@@ -218,7 +218,7 @@ def last_promotion(entries: Sequence[Body], environment: str, policy: str) -> Bo
 
 
 def with_entry(file: Path, entry: Body) -> str:
-    """Return the text of the file with one entry more, and all else as it was; raise InputError
+    """Return the text of the file with one more entry, and otherwise unchanged; raise InputError
     where it cannot be edited."""
     text = file.read_text("utf-8") if file.is_file() else _HEAD
     before = parse_yaml(text)

@@ -144,8 +144,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedPolicy:
-    """A policy of a plan; reasons: for which it is held back; exceptions: how many objects are let
-    off so that it is not."""
+    """A policy of a plan; reasons: for which it is held back; exceptions: how many objects are
+    exempted so that it is not."""
 
     candidate: Candidate
     verdict: Verdict

@@ -282,8 +282,8 @@ class Acts:
         return Act.DENY if is_denied else Act.REPORT
 
     def of(self, resource: Resource) -> Iterator[tuple[Act, str]]:
-        """Yield what an object of kyverno.io does, the gravest first, each in a few words with the
-        number of objects that show it."""
+        """Yield the effects of an object of kyverno.io, the gravest first, each in a few words with
+        the number of objects that show it."""
         name = resource_id(resource)
         acts = {act for key, act in self._counts if key == name}
         running = self.policies.values()
@@ -369,7 +369,7 @@ class Step:
 def steps_between(
     start: Version, release: Release | None, target: Version, data: ReleaseData
 ) -> Sequence[Step]:
-    """Return what is known of the release that runs, None for the newest of its version, and the
+    """Return the step that describes the running release (None: the newest of its version), and the
     steps from there to another version."""
     upcoming = announced(data)
     runs = release or _newest(start, data)

@@ -94,7 +94,7 @@ def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
 
 
 def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
-    """Yield the facts of a step that concern something, those of the same objects together."""
+    """Yield the facts of a step that concern something, grouped by their objects."""
     together: dict[tuple[int, ...], list[Fact]] = {}
     hits = [fact for fact in step.facts if fact.hits]
     for fact in sorted(hits, key=lambda fact: RANKS[fact.change.severity]):

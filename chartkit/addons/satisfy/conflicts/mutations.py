@@ -1,4 +1,4 @@
-"""Mutations that undo each other, or never settle: those of an object are applied until nothing
+"""Mutations that undo each other, or never settle: they are applied to an object until nothing
 changes, a bounded number of times."""
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Together:
 
 
 def together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:
-    """Return what is wanted of each kind by two rules or more.
+    """Return the wants that two rules or more have of each kind.
 
     Of a kind with a Pod template the rules about Pods count as rules about Pods alone, unless
     another rule speaks of the template. Policies that no cluster takes want nothing.
@@ -280,8 +280,8 @@ def _wanted(want: Want) -> Formula:
 def _among(
     resource: Resource, near: Sequence[Want], pairs: Iterable[tuple[Want, Want]], budget: _Budget
 ) -> Iterator[Conflict | Undecided]:
-    """Yield the conflicts of rules: first those of two, which a search through all of them together
-    may not come to."""
+    """Yield the conflicts of rules: pairs first, which a search through all rules together may not
+    reach."""
     wants = list(near)
     for first, other in islice(pairs, _MOST_PAIRS):
         if first in wants and other in wants and budget.excluding(resource, (first, other)):

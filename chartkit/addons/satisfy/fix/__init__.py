@@ -199,8 +199,8 @@ class FixRun:
         return replace(self._requests, objects=objects, namespace_objects=namespaces)
 
     def _compatible(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Return the edits with which no object is worse: policies may look at other objects, and
-        at labels of namespaces."""
+        """Return the edits that make no object worse: policies may look at other objects, and at
+        labels of namespaces."""
         requests = self._requests
         changed = (resource for batch in batches for resource in batch.objects.values())
         is_isolated = requests.inputs.is_isolated(requests.policies.policies)
@@ -232,8 +232,7 @@ class FixRun:
 
 
 def _batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:
-    """Yield what was fixed and the files, together those of one batch; verb: `fixed` or
-    `would fix`."""
+    """Yield the fixed objects and the files, by batch; verb: `fixed` or `would fix`."""
     for batch in batches:
         fixed = [subject for subject in batch.subjects if subject.edits]
         violations = counted(sum(subject.fixed for subject in fixed), "violation")

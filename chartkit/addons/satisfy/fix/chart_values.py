@@ -115,7 +115,7 @@ class Chart:
         return [item for item in objects if isinstance(item.location.places, TemplatePlaces)]
 
     def _template_files(self) -> dict[str, str]:
-        """Return what messages call the templates, by their paths in the chart."""
+        """Return the names of the templates in messages, by their paths in the chart."""
         return {name: self.places.file(name) for name in self.places.templates}
 
     def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:

@@ -190,7 +190,7 @@ class ChartEdits:
 
 
 def _key(unit: _Unit) -> tuple[object, ...]:
-    """Return what two edits of one kind and place have in common."""
+    """Return the key that edits of one kind and place share."""
     if isinstance(unit, TemplateEdit):
         return unit.file, unit.start, unit.end, unit.lines
     return unit.file, unit.steps, repr(unit.value)

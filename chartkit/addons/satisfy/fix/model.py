@@ -46,7 +46,7 @@ def changed(value: Json, steps: Sequence[str], new: Json) -> Json:
 
 def steps_in(judged: Json, own: Json, steps: Sequence[str]) -> Steps:
     """Return the path in an object as its file has it of a field of the object as it was judged,
-    after mutations: items of lists are those of the same name, or number in lists as long.
+    after mutations: items of lists correspond by name, or by number in lists of the same length.
 
     Raise NoPlaceError for an item that the file does not have.
     """

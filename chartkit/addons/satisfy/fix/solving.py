@@ -152,8 +152,8 @@ class _Search:
     def _step(
         self, rule: RuleKey, verdict: Verdict, edits: _Edits
     ) -> tuple[_Edits, Verdict] | Reason:
-        """Return the edits and the verdict after the changes that one rule wants, or why there
-        are none."""
+        """Return the edits and the verdict after the changes that one rule wants, or the reason for
+        none."""
         result, policy = verdict.failing[rule], self.policies.get(rule[0])
         if policy is None:
             return self._reason(result, "the definition of its kind refuses it")
@@ -177,7 +177,7 @@ class _Search:
     def _tried(
         self, changes: Repair, result: RuleResult, verdict: Verdict, edits: _Edits
     ) -> tuple[_Edits, Verdict] | Reason:
-        """Return the edits and the verdict after changes, or why these do not help."""
+        """Return the edits and the verdict after changes, or the reason why they do not help."""
         own, after = self._edited(edits), edits
         for change in sorted(changes, key=_in_order):
             try:

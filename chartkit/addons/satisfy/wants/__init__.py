@@ -109,7 +109,7 @@ def location_of(policy: RunnablePolicy, source: Source) -> Location:
 
 
 def wants_of(policy: RunnablePolicy, resource: Resource) -> tuple[Want, ...]:
-    """Return what the rules of a policy that validate want of objects of a resource's kind."""
+    """Return the wants of a policy's validating rules for objects of a resource's kind."""
     if isinstance(policy, CompiledPolicy):
         return tuple(_of_cluster_policy(policy, resource))
     if isinstance(policy, CompiledCelPolicy):
@@ -169,7 +169,7 @@ def _passes(rule: Rule, kind: str, source: Source, names: Names) -> Formula:
 
 
 def _block(body: Body, place: Place, source: Source, names: Names) -> Formula:
-    """Return what a validation, or the body of a loop, wants: deny, patterns, or inner loops."""
+    """Return the formula of a validation, or a loop's body: deny, patterns, or inner loops."""
     deny = body.get("deny")
     if deny is not None:
         conditions = deny.get("conditions")
@@ -279,8 +279,8 @@ def _of_form(policy: CompiledCelPolicy, form: CelPolicy) -> Want:
 
 
 def match_formula(rule: Rule, kind: GroupVersionKind, source: Source, namespace: str) -> Formula:
-    """Return when a rule applies to objects of a kind; namespace: of its policy, empty for a
-    ClusterPolicy."""
+    """Return the formula under which a rule applies to objects of a kind; namespace: of its policy,
+    empty for a ClusterPolicy."""
     parts = [_match_block(rule.match, kind, source)]
     if namespace:
         parts.append(Atom(_metadata("namespace"), one_of((namespace,)), source))
@@ -342,7 +342,7 @@ def _wildcard_test(wildcard: str) -> Test:
 
 
 def selector_formula(selector: LabelSelector, labels: Place, source: Source) -> Formula:
-    """Return when labels meet a selector."""
+    """Return the formula under which labels meet a selector."""
     parts: list[Formula] = []
     for key, value in selector.labels.items():
         is_open = has_wildcard(key)

@@ -77,7 +77,7 @@ _MOST_VARIABLES: Final = 20
 
 
 def cel_formula(text: str, variables: Mapping[str, str], source: Source) -> Formula:
-    """Return what makes an expression true; variables: the expressions of the policy's own."""
+    """Return the formula of a true expression; variables: the policy's own expressions."""
     try:
         return _Translation(source, variables).truth(_parsed(text), True)
     except (NotReadError, CelError, CelCompileError, RecursionError):
@@ -103,7 +103,7 @@ class _Translation:
         return Atom(place, test, self.source)
 
     def truth(self, expr: Expr, wanted: bool) -> Formula:
-        """Return what makes an expression true, or false; what is not understood is Unknown."""
+        """Return the formula of a true or false expression; Unknown where it is not understood."""
         try:
             return self._truth(bare(expr), wanted)
         except (NotReadError, CelError, CelCompileError, ChartkitError):

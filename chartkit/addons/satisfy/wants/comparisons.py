@@ -53,7 +53,7 @@ class NotReadError(Exception):
 
 
 def relation_words(sign: str, value: Json) -> str:
-    """Return what a relation with a constant takes, in words."""
+    """Return the values that a relation with a constant takes, in words."""
     return f"{_WORDS[sign]}{in_words(value)}"
 
 
@@ -178,8 +178,8 @@ def _with(image: ImageReference, part: str, value: str) -> str:
 
 
 def _languages(test: Test, part: str) -> tuple[Language, ...] | None:
-    """Return the languages of images by those of their registry, which begins them, unless it is
-    the one that is left out."""
+    """Return the languages of images, from the languages of their registry, which begins them,
+    unless it is the default one that is left out."""
     if part != "registry" or not test.languages:
         return None
     found = []

@@ -61,7 +61,7 @@ _ORDERS: Final = {
 
 
 def conditions_formula(body: Json, source: Source, names: Names) -> Formula:
-    """Return when conditions hold; source: the source of the conditions."""
+    """Return the formula under which conditions hold; source: the source of the conditions."""
     try:
         parsed = parse_conditions(body)
     except ChartkitError:
@@ -86,7 +86,7 @@ def _each(
 
 
 def condition_formula(condition: Condition, source: Source, names: Names) -> Formula:
-    """Return when a condition holds."""
+    """Return the formula under which a condition holds."""
     try:
         reader = Reader(names, source)
         reading = reader.key(condition.key)
@@ -192,7 +192,7 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
 
 
 def _words(operator: str, values: Sequence[Json]) -> str:
-    """Return what an operator takes, in words."""
+    """Return the values that an operator takes, in words."""
     listed = ", ".join(map(in_words, values))
     if order := _ORDERS.get(operator.removeprefix("Duration")):
         return f"{order} {listed}"
@@ -203,7 +203,7 @@ def _words(operator: str, values: Sequence[Json]) -> str:
 
 
 def _languages(values: list[Json]) -> tuple[Language, ...] | None:
-    """Return the language of the texts of which one is wanted."""
+    """Return the language of the wanted texts."""
     if not all(isinstance(value, str) for value in values):
         return None
     if any(quantity_or_none(each) is not None for each in values):

@@ -81,8 +81,8 @@ class Stream:
         return tested(formula, lambda test: of_part(test, name)) if name else formula
 
     def _present(self, formula: Formula) -> Formula | None:
-        """Return that the field is there, for fields of a list's elements: lists are made of the
-        values that are there."""
+        """Return the formula that a field of a list's elements is there: lists contain only values
+        that are."""
         source = next((atom.source for atom in atoms(formula)), None)
         if source is None or not self.loops or not self.place.steps:
             return None
@@ -149,7 +149,7 @@ class Reader:
     source: Source
 
     def key(self, text: Json) -> Reading:
-        """Return what a condition's key reads. Raises NotReadError."""
+        """Return the reading of a condition's key. Raises NotReadError."""
         variables = find_variables(text) if isinstance(text, str) else []
         if not variables:
             return Reading(constant=text)
@@ -158,7 +158,7 @@ class Reader:
         return self.expression(variables[0].query)
 
     def expression(self, text: str) -> Reading:
-        """Return what an expression reads. Raises NotReadError."""
+        """Return the reading of an expression. Raises NotReadError."""
         try:
             return self._read(_tree(text), None)
         except (JMESPathError, RecursionError):
@@ -208,7 +208,7 @@ class Reader:
                 return self._read_list(node, current)
 
     def _read_list(self, node: Node, current: Reading | None) -> Reading:
-        """Return what an expression of several values reads."""
+        """Return the reading of an expression with several values."""
         children = node.children
         match node.kind:
             case Kind.VALUE_PROJECTION:
@@ -284,7 +284,7 @@ class Reader:
         raise NotReadError
 
     def truth(self, node: Node, current: Reading | None) -> Formula:
-        """Return when an expression is true. Raises NotReadError."""
+        """Return the formula under which an expression is true. Raises NotReadError."""
         match node.kind:
             case Kind.AND_EXPRESSION:
                 return all_of(*(self.truth(child, current) for child in node.children))
@@ -307,7 +307,7 @@ class Reader:
                 return self.is_true(self._read(node, current))
 
     def is_true(self, reading: Reading) -> Formula:
-        """Return when a value is true: not empty, or what a function makes of it."""
+        """Return the formula of a true value: it is not empty, or its function holds."""
         if reading.condition is not None:
             return reading.condition
         if reading.function in _BOOLEAN:
@@ -364,7 +364,7 @@ def _plain(reading: Reading) -> tuple[Stream, ...]:
 
 
 def images_of(spec: tuple[str, ...]) -> Reading:
-    """Return what the name `images` reads; spec: the path of the Pod's specification."""
+    """Return the reading of the name `images`; spec: the path of the Pod's specification."""
     return Reading((Stream((), Place("request", spec)),), function=_ALL_IMAGES)
 
 

@@ -65,7 +65,7 @@ class _Read:
 
 
 def pattern_formula(pattern: Json, place: Place, source: Source) -> Formula:
-    """Return what a pattern wants of the value at a place; source: the source of the pattern."""
+    """Return the formula of a pattern for a value; source: the source of the pattern."""
     read = _Reader(source).part(pattern, place, ())
     return any_of(opposite(read.applies), read.wants)
 

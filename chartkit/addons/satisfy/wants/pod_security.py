@@ -235,8 +235,8 @@ _CONTROLS: Final[dict[str, _Control]] = {
 
 
 def pod_security_formula(body: Body, kind: str, source: Source) -> Formula:
-    """Return what a `podSecurity` rule wants of an object of a kind. A control with an exclusion
-    says nothing here."""
+    """Return the formula of a `podSecurity` rule for an object of a kind. A control with an
+    exclusion says nothing here."""
     steps = POD_SPECS.get(kind, "spec").split(".")
     pod = _Pod(Place("", tuple(steps)), source)
     excluded = {

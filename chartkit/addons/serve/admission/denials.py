@@ -1,4 +1,4 @@
-"""The texts in which Kyverno denies a request, and warns about one that it lets through.
+"""The texts in which Kyverno denies a request, and warns about one that it allows.
 
 Sources: `pkg/webhooks/utils` (block.go, warning.go) and `pkg/webhooks/resource` (mutation, vpol,
 ivpol, mpol) of Kyverno.

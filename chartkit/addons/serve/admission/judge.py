@@ -1,8 +1,8 @@
 """The verdict on a review: allowed or denied, with the object's changes and the warnings; the judge
 is replaced as a whole when its policies change.
 
-The order and the texts are those of Kyverno's handlers (`pkg/webhooks/resource`): policies that
-only audit are evaluated once the answer is there, and never refuse.
+The order and the texts follow Kyverno's handlers (`pkg/webhooks/resource`): policies that only
+audit are evaluated once the answer is there, and never refuse.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _KYVERNOS_OWN = frozenset(
 
 
 def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
-    """Yield operations that make one value of another; none where they are equal.
+    """Yield the operations that turn one value into another; none where they are equal.
 
     Lists are compared from both ends, so that an element put in front moves none of the others.
     """
@@ -121,7 +121,7 @@ class Judge:
         return self._all.looks_around
 
     def find(self, path: str) -> tuple[Webhook, Selection] | None:
-        """Return the policies that a webhook's path names; None for a path of none."""
+        """Return the policies that a webhook's path names; None for any other path."""
         if (known := self._by_path.get(path)) is not None:
             return known
         parsed = parse_path(path)
@@ -136,7 +136,7 @@ class Judge:
         return answer
 
     def remembers(self, path: str) -> bool:
-        """Report whether a path is one of those that name policies, of which there are few."""
+        """Report whether a path is one of the few that name policies."""
         return path in self._by_path
 
     def judge(self, review: Review, webhook: Webhook, chosen: Selection) -> Verdict:
@@ -174,8 +174,8 @@ class Judge:
         return Verdict(decision.answer(request.resource), request, [findings])
 
     def audit(self, verdict: Verdict, chosen: Selection, deadline: float = inf) -> None:
-        """Add the results of the policies that only audit to those of an allowed request; raise
-        TimeoutError, and add none, where a deadline on the monotonic clock is over before."""
+        """Add the results of the policies that only audit to the verdict on an allowed request;
+        raise TimeoutError, and add none, where a deadline on the monotonic clock is over before."""
         if verdict.request is None or not (chosen.auditing and verdict.answer.allowed):
             return
         world = self._world(chosen)
@@ -205,7 +205,7 @@ def _before(deadline: float, policies: Iterable[RunnablePolicy]) -> Iterator[Run
 
 
 def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Iterable[Evaluated]:
-    """Yield the results of each policy of which a rule matches."""
+    """Yield the results of each policy with a rule that matches."""
     clock = time.perf_counter
     begun = clock()
     for policy in policies:
@@ -230,7 +230,7 @@ class _Mutation:
         self._warnings: list[str] = []
 
     def verdict(self) -> Verdict:
-        """Return the patch that all of them make; the first that refuses denies the request."""
+        """Return the combined patch of all policies; the first that refuses denies the request."""
         message = self._mutate() or self._verify() or self._mutate_by_cel() or self._verify_by_cel()
         if message:
             return self._said(Answer(allowed=False, message=message, warnings=self._warnings))
@@ -336,7 +336,7 @@ class Source(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop to look for changes."""
+        """Stop looking for changes."""
         ...
 
 
@@ -352,7 +352,7 @@ class PolicyReloader:
         reloaded: Callable[[bool], object] = lambda _is_used: None,
     ) -> None:
         """poll: seconds between looks; reloaded: called for each new set, with whether it is used.
-        Raise ChartkitError where there is none to begin with."""
+        Raise ChartkitError where the first set cannot be loaded."""
         self._source = source
         self._log = log
         self._poll = poll

@@ -86,7 +86,7 @@ class Bounds:
 
     @contextmanager
     def slot(self) -> Iterator[Slot]:
-        """Give room for one review; raise Refused where there is none."""
+        """Give room for one review; raise Refused when all is taken."""
         if self.in_flight >= self._settings.max_in_flight:
             raise Refused(429, f"{self.in_flight} reviews are in flight: try again")
         self.in_flight += 1
@@ -138,8 +138,8 @@ class Slot:
             raise Refused(408, f"the request was not whole after {left:.0f} s") from None
 
     async def _pass_over(self, receive: Receive, is_last: bool) -> NoReturn:
-        """Read on, so that a client which sends all before it listens gets the answer too; keep
-        nothing. Raise Refused."""
+        """Discard the rest of a body, so that a client which sends all of it before it reads gets
+        the answer. Raise Refused."""
         passed = 0
         while not is_last and passed < _PASSED_OVER * self._settings.max_body:
             part, is_last = await _part(receive)

@@ -181,8 +181,8 @@ class Metrics:
         self._stop.set()
 
     async def scraped(self) -> bytes:
-        """Return the metrics of all workers, made in a thread, and again only after a while: who
-        asks without a pause takes no time from reviews."""
+        """Return the metrics of all workers, made in a thread, and again only after a while, so
+        that frequent scrapes take no time from reviews."""
         async with self._showing:
             begun = time.monotonic()
             if begun >= self._is_shown_until:
@@ -322,7 +322,7 @@ class Metrics:
         self._is_written = False
 
     def _entry(self, family: int, values: tuple[str, ...]) -> list[float]:
-        """Return a series, or the series for what is not counted where there are too many."""
+        """Return a series; where there are too many, the series for whatever is not counted."""
         entry = self._series.get((family, values))
         if entry is None:
             if family in _FROM_USERS and not self._has_room(family):

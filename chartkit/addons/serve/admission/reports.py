@@ -1,7 +1,7 @@
 """Results of policies that did not refuse an object, as PolicyReports: one for each object.
 
-Reports are written by a thread of their own, to a folder or to the cluster, so that no review
-waits for them. What it cannot keep up with is left out, and said.
+Reports are written by a thread of their own, to a folder or to the cluster, so that no review waits
+for them. Reports that it cannot keep up with are dropped, which the log says.
 """
 
 from __future__ import annotations

@@ -92,14 +92,14 @@ def _is_enforce(action: Json) -> bool:
 
 
 def is_cel(policy: RunnablePolicy) -> bool:
-    """Report whether a policy is one of policies.kyverno.io."""
+    """Report whether a policy is of the group policies.kyverno.io."""
     return isinstance(policy.policy, CelPolicy)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """The results of one policy, and the seconds that they took: none for those of an equal
-    review."""
+    """The results of one policy, and the seconds that they took: none where an equal review had
+    them."""
 
     policy: RunnablePolicy
     results: Sequence[RuleResult]
@@ -108,8 +108,8 @@ class Evaluated:
 
 @dataclass(slots=True, eq=False)
 class Findings:
-    """The results of policies, each of which a rule matched. is_shared: whether they are those of
-    an equal review; decision: what they decide, once it is known."""
+    """The results of policies, each of which a rule matched. is_shared: whether they come from an
+    equal review; decision: what they decide, once it is known."""
 
     evaluated: Sequence[Evaluated]
     is_shared: bool = False
@@ -136,8 +136,8 @@ class Decision:
 
 
 def decided(evaluated: Iterable[Evaluated], request: Request, failure: str) -> Decision:
-    """Return what results decide of a request; failure: the failure policy of those that
-    enforce."""
+    """Return the decision that results make about a request; failure: the failure policy of
+    enforcing ones."""
     old: list[Evaluated] = []
     new: list[Evaluated] = []
     for outcome in evaluated:
@@ -182,7 +182,7 @@ class Shared:
     def findings(
         self, request: Request, world: World, policies: Iterable[RunnablePolicy]
     ) -> Findings:
-        """Return what the policies find, or found for an equal review."""
+        """Return the findings of the policies, which may come from an equal review."""
         sharing = self._sharing(request)
         is_ready = sharing is not None and sharing.is_ready()
         sharing_key = (_asker(request), request.review and (*request.review,), place_of(request))
@@ -211,7 +211,7 @@ class Shared:
         return Findings(evaluated)
 
     def _sharing(self, request: Request) -> Sharing[Findings] | None:
-        """Return what reviews like this one share; None for nothing."""
+        """Return the results that reviews like this one share; None if nothing is shared."""
         if not is_shareable(request):
             return None
         resource = request.resource
@@ -311,7 +311,7 @@ def _in(phase: Phase, policies: Sequence[RunnablePolicy]) -> tuple[RunnablePolic
 
 
 def parse_path(path: str) -> Path | None:
-    """Return what a path names; None for one that is not a webhook's."""
+    """Return the parsed path of a webhook; None for any other path."""
     root, *rest = path.strip("/").split("/")
     if len(path) > _LONGEST:
         return None

@@ -222,7 +222,7 @@ class Application:
         return self._log.guarded(part, f"{part} of an answered review failed", uid=review.uid)
 
     async def _judged(self, call: _Call) -> Verdict:
-        """Return the verdict; raise Refused where there is none before the deadline."""
+        """Return the verdict; raise Refused where the deadline passes first."""
         judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
         left = call.deadline - time.monotonic()
         if left <= 0:
@@ -373,7 +373,7 @@ def serve(
 
 
 class _Respawns(dict[int, float]):
-    """The times at which granian replaced workers, of which it remembers none: it would end with
+    """The times at which granian replaced workers, always in the distant past: it would end with
     all workers when one is killed twice within seconds."""
 
     def __init__(self, log: Log) -> None:

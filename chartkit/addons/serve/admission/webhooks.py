@@ -82,7 +82,7 @@ class Scope:
 
 
 def other_namespaces(excluded: Sequence[str]) -> Body:
-    """Return the selector of all namespaces but some."""
+    """Return the selector of all namespaces except some."""
     if not excluded:
         return {}
     operator = {"key": NAME_LABEL, "operator": "NotIn", "values": list(excluded)}
@@ -190,8 +190,8 @@ def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Seque
 
 
 def _described(rule: Rule, default: Sequence[str]) -> dict[str, set[str]]:
-    """Return the operations by the kinds that a rule matches, without what it excludes as a
-    whole, and with those on what it generates."""
+    """Return the operations by the kinds that a rule matches or generates, without the kinds that
+    it excludes as a whole."""
     operations: dict[str, set[str]] = {}
     for resource_filter in filters_of(rule.match):
         for kind in resource_filter.kinds:
@@ -243,8 +243,8 @@ def _places(
 
 
 def _rules(entries: set[_Entry]) -> list[Body]:
-    """Return the rules for entries: those of a group, version and scope with equal operations are
-    one; what a wider one covers is left out."""
+    """Return the rules for entries: resources of a group, version and scope with equal operations
+    share one; rules that a wider one covers are left out."""
     operations: dict[tuple[str, str, str, str], set[str]] = {}
     for entry in entries:
         if not _is_covered(entry, entries):
@@ -412,8 +412,8 @@ def _digest(*selectors: Body | None) -> str:
 
 
 def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
-    """Return the match conditions of a webhook: those of each form are for its kinds alone; those
-    about a namespace, which API servers do not know there, are left to Kyverno."""
+    """Return the match conditions of a webhook: each form's conditions are for its kinds alone;
+    conditions about a namespace, which API servers do not know there, are left to Kyverno."""
     conditions: list[Body] = []
     constraints = forms[0].constraints
     is_extended = constraints is not None and can_extend(constraints)

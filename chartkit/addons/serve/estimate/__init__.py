@@ -1,5 +1,5 @@
 """The load that policies put on a cluster: AdmissionReviews by operation, PolicyReports with their
-size in etcd, and memory; counted by the engine, and calibrated by what upstream measured.
+size in etcd, and memory; counted by the engine, and calibrated by upstream's measurements.
 
 Every object is judged once, with what controllers make of it.
 """
@@ -100,8 +100,8 @@ class ReviewCounter:
     by_kind: Counter[str] = field(default_factory=Counter)
 
     def reviews(self, resource: Resource, pods: int) -> Reviews:
-        """Return the reviews of creating, updating and deleting an object once, and those that it
-        causes on a day; pods: how many it has."""
+        """Return the reviews of creating, updating and deleting an object once, and its reviews a
+        day; pods: how many it has."""
         lifecycle, reviews = lifecycle_of(resource), Reviews()
         subjects = {**made_shapes(resource), resource.kind: resource}
         sent: dict[tuple[str, Operation], int] = {}
@@ -137,7 +137,7 @@ class ReviewCounter:
         yield from totals.items()
 
     def _sent(self, given: Resource, operation: Operation) -> int:
-        """Return how many webhooks an API server sends a request to."""
+        """Return the number of webhooks that an API server sends a request to."""
         resource = as_submitted(given, custom=self.names)
         if any(reason.key != RESOURCE_FILTERS for reason in self.unsent(resource)):
             return 0
@@ -172,7 +172,7 @@ class EstimateInput:
         return [policy for policy in self.policies.policies if not policy.judges_json]
 
     def unsent(self, resource: Resource) -> Sequence[Reason]:
-        """Return why Kyverno is not sent an object."""
+        """Return the reasons why Kyverno is not sent an object."""
         if self.environment is None:
             return ()
         return self.environment.configuration.unsent_with_pods(resource, self.context.namespaces)

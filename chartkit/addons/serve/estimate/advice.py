@@ -174,7 +174,7 @@ def _fewer_reports(estimate: Estimate) -> Iterator[Advice]:
 
 
 def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
-    """Return what the figures rest on."""
+    """Return notes about the basis of the figures."""
     upstream = measurements()
     notes = []
     if not found.settings.is_known:

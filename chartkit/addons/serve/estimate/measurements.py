@@ -132,7 +132,7 @@ def _named(lifecycle: Lifecycle, kind: str) -> Lifecycle:
 
 @cache
 def measurements() -> Measurements:
-    """Return what upstream measured."""
+    """Return upstream's measurements."""
     body: Body = read_file(_FILE)[0].body
     rows: Sequence[Body] = body["reports"]
     return Measurements(

@@ -40,8 +40,8 @@ class Cluster:
     """The facts that decide how many Pods there are.
 
     nodes: for DaemonSets; replicas: by autoscalers, by the kind, namespace and name of what they
-    scale; is_live: whether the objects are those of a cluster, which has its Pods and Jobs, but not
-    always its ReplicaSets; has_replica_sets: whether it has those, too.
+    scale; is_live: whether the objects come from a cluster, which has its Pods and Jobs, but not
+    always its ReplicaSets; has_replica_sets: whether they include ReplicaSets.
     """
 
     nodes: int
@@ -50,7 +50,7 @@ class Cluster:
     has_replica_sets: bool = False
 
     def pods(self, resource: Resource) -> int:
-        """Return the Pods that an object has at a time, for a CronJob those of one run."""
+        """Return the number of Pods that an object has at a time, for a CronJob in one run."""
         group, _, kind = kind_of(resource)
         spec = mapping_at(resource.body, "spec")
         if (group, kind) == (APPS, "DaemonSet"):
@@ -79,7 +79,7 @@ class Cluster:
 
 
 def made_shapes(resource: Resource) -> dict[str, Resource]:
-    """Return what controllers make of an object by kind: its ReplicaSet, Job and Pod."""
+    """Return an object's ReplicaSet, Job and Pod by kind, as controllers make them."""
     group, _, kind = kind_of(resource)
     spec = mapping_at(resource.body, "spec")
     shapes: dict[str, Resource] = {}
@@ -98,7 +98,7 @@ def made_shapes(resource: Resource) -> dict[str, Resource]:
 
 
 def survey(objects: Iterable[Resource], nodes: int | None, is_live: bool) -> Cluster:
-    """Return what objects say of a cluster; nodes: how many there are, None for those among the
+    """Return the facts that objects give about a cluster; nodes: how many it has, None to count the
     objects. Objects with owners come from a cluster, too."""
     counted, scaled = 0, dict[tuple[str, str, str], int]()
     has_replica_sets = False

@@ -241,7 +241,7 @@ class ReportWriter:
     def report(
         self, resource: Resource, results: Sequence[RuleResult], unsent: Sequence[Reason]
     ) -> Report | None:
-        """Return the report of an object with its results, None if there is none; unsent: why
+        """Return the report of an object with its results, None if it has no report; unsent: why
         Kyverno is not sent the object."""
         is_filtered = any(reason.key == RESOURCE_FILTERS for reason in unsent)
         reported = list(filter(self._is_reported, results))

@@ -116,11 +116,11 @@ def matches_everything(policy: RunnablePolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """The settings of an environment's Kyverno; the defaults are those of its programs and chart.
+    """The settings of an environment's Kyverno; the defaults come from its programs and chart.
 
     is_known: whether they are an installation's; results, types: those that are reported;
     admission_limit: how many ephemeral reports may wait; memory_limit: of the reports controller,
-    in bytes, None if there is none; replicas: of the admission controller.
+    in bytes, None without a limit; replicas: of the admission controller.
     """
 
     is_known: bool = False

@@ -92,8 +92,8 @@ def _resolve(artifacts: Artifacts, image: str) -> ResolvedReference:
 def _find(
     artifacts: Artifacts, resolved: ResolvedReference, wanted: str
 ) -> list[tuple[Bundle, Body]]:
-    """Return the bundles of a predicate type, or all for none; each with its statement before
-    anybody verified it, empty for no type."""
+    """Return the bundles of a predicate type, or all bundles without one; each with its unverified
+    statement, empty without a type."""
     reference, digest = resolved.reference, resolved.document.digest
     listed = asked(lambda: artifacts.referrers(reference, digest))
     if len(listed) > _MOST_REFERRERS:
@@ -288,7 +288,7 @@ def verify_bundles(
 ) -> list[Envelope]:
     """Return the envelopes of all bundles that hold for an image's digest.
 
-    Raises SignatureError in cosign's words where there is none; LookupFailed where Kyverno 1.19
+    Raises SignatureError in cosign's words where no bundle holds; LookupFailed where Kyverno 1.19
     breaks down: time stamps are to be checked, and there is no trusted root.
     """
     stamped = any(one.timestamps for one in bundles)

@@ -63,8 +63,8 @@ class LogTime:
 def verify_entries(
     bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]
 ) -> list[LogTime]:
-    """Return the entries of logs that are trusted; raises SignatureError where there is none, and
-    for any that does not fit.
+    """Return the entries of logs that are trusted; raises SignatureError without one, and for any
+    that does not fit.
 
     signer: None where the key is unknown.
     """
@@ -122,7 +122,7 @@ def _time(entry: LogEntry) -> datetime | None:
 
 
 def _is_promised(entry: LogEntry, log: Log) -> bool:
-    """Tell whether a log's promise holds, and was made while its key was valid."""
+    """Report whether a log's promise holds, and was made while its key was valid."""
     at = _time(entry)
     if log.start is None or at is None or at < log.start:
         return False

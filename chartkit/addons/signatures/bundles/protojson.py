@@ -28,7 +28,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 class MessageError(ValueError):
-    """The text is not the message that it should be; one line."""
+    """A text that is not the message that it should be; one line."""
 
 
 def load(content: bytes | str) -> Json:

@@ -1,9 +1,9 @@
 """Sigstore bundles (v0.1 to v0.3) as documents, with their entries of transparency logs: read and
 checked for form, nothing verified.
 
-The rules are those of sigstore-go 1.3.0 (`bundle.Bundle`, `tlog.ParseTransparencyLogEntry`). Of
-Rekor 1 there are entries for DSSE envelopes (`dsse`, `intoto`) and for digests (`hashedrekord`), of
-Rekor 2 those for digests alone.
+The rules follow sigstore-go 1.3.0 (`bundle.Bundle`, `tlog.ParseTransparencyLogEntry`). Of Rekor 1
+there are entries for DSSE envelopes (`dsse`, `intoto`) and for digests (`hashedrekord`), of Rekor 2
+those for digests alone.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class EntryBody:
 
     @property
     def is_payload(self) -> bool:
-        """Tell whether the digest is a DSSE payload's."""
+        """Report whether the digest is a DSSE payload's."""
         return self.kind in (_DSSE, _IN_TOTO)
 
     @property

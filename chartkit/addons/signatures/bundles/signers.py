@@ -63,14 +63,14 @@ class Signer:
     certificate: x509.Certificate | None = None
 
     def is_valid_at(self, moment: datetime) -> bool:
-        """Tell whether the signer was valid at a time; a policy's key always is."""
+        """Report whether the signer was valid at a time; a policy's key always is."""
         if self.certificate is None:
             return True
         first, last = self.certificate.not_valid_before_utc, self.certificate.not_valid_after_utc
         return first <= moment <= last
 
     def is_logged_as(self, verifier: bytes) -> bool:
-        """Tell whether a log's entry (DER) names this signer."""
+        """Report whether a log's entry (DER) names this signer."""
         if self.certificate is not None:
             return self.certificate.public_bytes(Encoding.DER) == verifier
         try:
@@ -114,7 +114,7 @@ class Signer:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Return what is signed of a DSSE envelope."""
+    """Return the signed bytes of a DSSE envelope."""
     return encoded(envelope.payload_type, envelope.payload)
 
 

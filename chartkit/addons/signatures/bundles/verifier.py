@@ -192,7 +192,7 @@ def _chain(
 
 
 def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:
-    """Require a signature of this image; returns the statement, None if there is none."""
+    """Require a signature of this image; return the statement, None for a bare signature."""
     with within("failed to verify signature"):
         wanted = bytes.fromhex(digest.partition(":")[2])
         if bundle.envelope is not None:

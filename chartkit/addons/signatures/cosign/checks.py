@@ -209,7 +209,7 @@ def verify_layers(
 ) -> VerifiedLayers:
     """Return the signatures (or attestations) of an image that hold.
 
-    Raises SignatureError where none does, UndecidedError where that is not known of all, and
+    Raises SignatureError where none does, UndecidedError where some cannot be decided, and
     RegistryError where the registry does not answer.
     """
     verified: list[SignedLayer] = []
@@ -240,7 +240,7 @@ def verify_layers(
 
 
 def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
-    """Tell whether a log's promise was verified; raises SignatureError where a check fails,
+    """Report whether a log's promise was verified; raises SignatureError where a check fails,
     UndecidedError where it cannot be decided."""
     stamped = _stamped(layer, checks)
     logged, is_unknown = None, False
@@ -284,7 +284,7 @@ def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
 
 
 def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
-    """Return the time stamp of the policy's authority; None if there is none."""
+    """Return the time stamp of the policy's authority; None without one."""
     if checks.clock is None or layer.timestamp is None:
         return None
     with within("unable to verify RFC3161 timestamp bundle"):

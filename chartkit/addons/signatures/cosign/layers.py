@@ -70,8 +70,8 @@ class NotThereError(SignatureError):
 
 
 def asked(ask: Callable[[], Answer]) -> Answer:
-    """Return what a registry answers. Bad news is a verdict (SignatureError, NotThereError), as
-    it is for Kyverno; raises RegistryError where there is no answer."""
+    """Return a registry's answer. A refusal is a verdict (SignatureError, NotThereError), as it is
+    for Kyverno; raises RegistryError where there is no answer."""
     try:
         return ask()
     except MissingError as error:
@@ -326,7 +326,7 @@ def read_attested(layer: SignedLayer) -> Body:
 def attested_statement(content: bytes) -> Body:
     """Return a statement with the members that in-toto's type has, those without a value left out.
 
-    Of other members cosign's reader knows nothing, and takes none; raises SignatureError.
+    As cosign's reader does, it accepts no other members; raises SignatureError.
     """
     body, is_strict = read_strict(content)
     predicate = body.get("predicate")
@@ -342,7 +342,7 @@ def attested_statement(content: bytes) -> Body:
 
 
 def _is_statement(body: Body) -> bool:
-    """Tell whether every member has its type in in-toto's definitions."""
+    """Report whether every member has its type in in-toto's definitions."""
     subjects = body.get("subject")
     return (
         body.keys() <= set(_STATEMENT)

@@ -144,7 +144,7 @@ def _is_own_issuer(certificate: x509.Certificate) -> bool:
 
 
 def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """Tell whether the names match; raises SignatureError for a wrong signature or a missing
+    """Report whether the names match; raises SignatureError for a wrong signature or a missing
     right."""
     constraints = extension(issuer, x509.BasicConstraints)
     is_authority = constraints is not None and constraints.value.ca
@@ -257,7 +257,7 @@ def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
 
 
 def asks_elsewhere(certificate: x509.Certificate) -> bool:
-    """Tell whether a certificate's revocation is published elsewhere: by a responder (OCSP) or a
+    """Report whether a certificate's revocation is published elsewhere: by a responder (OCSP) or a
     list."""
     responders = extension(certificate, x509.AuthorityInformationAccess)
     is_asked = responders is not None and any(
@@ -317,7 +317,7 @@ def algorithm_of(certificate: x509.Certificate) -> Algorithm:
 def holds(
     algorithm: Algorithm, certificate: x509.Certificate, signed: bytes, signature: bytes, salt: bool
 ) -> bool:
-    """Tell whether a signature of some bytes is by a certificate's key.
+    """Report whether a signature of some bytes is by a certificate's key.
 
     salt: whether RSA's has to be as long as the hash (COSE) rather than of any length (JWS). Raises
     KeyMismatchError for a key of another kind.

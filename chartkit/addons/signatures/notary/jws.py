@@ -82,9 +82,9 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """algorithm: as JWS names it; signing_time: None where none is said; attributes: by their
-    names; chain: who signs first, the root last; time_stamp: the countersignature, empty where
-    there is none."""
+    """algorithm: as JWS names it; signing_time: None where it is not given; attributes: by their
+    names; chain: the signer first, the root last; time_stamp: the countersignature, empty without
+    one."""
 
     payload: bytes
     content_type: str

@@ -128,7 +128,7 @@ def _in_force(project: Project, name: str, library: Library, entries: Iterable[E
         for entry in entries
         if _REFUSING.intersection(entry.kinds)
     }
-    found: dict[_Key, tuple[State, bool]] = {}
+    states: dict[_Key, tuple[State, bool]] = {}
     for policy in resolve_environment(environment, library, project.root).policies.values():
         if not policy.enabled:
             continue
@@ -136,8 +136,8 @@ def _in_force(project: Project, name: str, library: Library, entries: Iterable[E
         if _key(policy.policy) in refusing:
             action = policy.action or environment.action
             state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
-        found[_key(policy.policy)] = state, bool(policy.exclude)
-    return found
+        states[_key(policy.policy)] = state, bool(policy.exclude)
+    return states
 
 
 def _key(policy: LibraryPolicy) -> _Key:
@@ -151,7 +151,7 @@ def _cover(
     policies: list[PolicyCover] = []
     for position, reference in enumerate(named):
         policy = _find(control, position, reference, library)
-        here = {name: found.get(_key(policy), _NOT_THERE) for name, found in in_force.items()}
+        here = {name: states.get(_key(policy), _NOT_THERE) for name, states in in_force.items()}
         states = {name: state for name, (state, _) in here.items()}
         excluding = frozenset(name for name, (_, excludes) in here.items() if excludes)
         policies.append(PolicyCover(policy, position < len(control.policies), states, excluding))
@@ -191,29 +191,29 @@ _IN_FORCE: Final[Mapping[State, str]] = {
 }
 
 
-def _text(found: Coverage, width: int | None) -> Iterator[Block]:
+def _text(coverage: Coverage, width: int | None) -> Iterator[Block]:
     """Yield every control with its policies, section by section, what environments have of them,
     and counts; width: of the terminal, if it is one."""
-    ids = max(len("CONTROL"), *(len(control_cover.control.id) for control_cover in found.controls))
+    ids = max(len("CONTROL"), *(len(cover.control.id) for cover in coverage.controls))
     longest = max(map(len, State)) + len(_EXCLUDING)
-    widths = [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
-    yield from (_heading(found), found.standard.source)
-    if found.environments:
-        yield from ("", _row(["CONTROL", "COVERED", *found.environments, "TITLE"], widths))
-    for section, controls in _sections(found):
+    widths = [ids, len("COVERED"), *(max(len(name), longest) for name in coverage.environments)]
+    yield from (_heading(coverage), coverage.standard.source)
+    if coverage.environments:
+        yield from ("", _row(["CONTROL", "COVERED", *coverage.environments, "TITLE"], widths))
+    for section, controls in _sections(coverage):
         yield from ("", section)
         for cover in controls:
-            yield from _control_lines(found, cover, widths, min(width or _WIDTH, _WIDTH))
-    yield from ("", *_totals(found))
+            yield from _control_lines(coverage, cover, widths, min(width or _WIDTH, _WIDTH))
+    yield from ("", *_totals(coverage))
 
 
-def _heading(found: Coverage) -> str:
-    version = found.standard.version
-    return f"{found.standard.title}, {version}" if version else found.standard.title
+def _heading(coverage: Coverage) -> str:
+    version = coverage.standard.version
+    return f"{coverage.standard.title}, {version}" if version else coverage.standard.title
 
 
-def _sections(found: Coverage) -> Iterator[tuple[str, list[ControlCover]]]:
-    for section, controls in groupby(found.controls, key=lambda each: each.control.section):
+def _sections(coverage: Coverage) -> Iterator[tuple[str, list[ControlCover]]]:
+    for section, controls in groupby(coverage.controls, key=lambda cover: cover.control.section):
         yield section, list(controls)
 
 
@@ -224,14 +224,15 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _control_lines(
-    found: Coverage, cover: ControlCover, widths: Sequence[int], width: int
+    coverage: Coverage, cover: ControlCover, widths: Sequence[int], width: int
 ) -> Iterator[str]:
     control = cover.control
-    states = _states(found, cover)
+    states = _states(coverage, cover)
     yield _row([control.id, control.covered, *states, control.title], widths)
-    for each in cover.policies:
-        states = _states(found, each)
-        policy_text = each.policy.reference if each.needed else f"{each.policy.reference} (helps)"
+    for policy in cover.policies:
+        states = _states(coverage, policy)
+        reference = policy.policy.reference
+        policy_text = reference if policy.needed else f"{reference} (helps)"
         yield _row(["", "", *states, f"  {policy_text}"], widths)
     blank = [""] * len(widths)
     if control.reason:
@@ -241,38 +242,38 @@ def _control_lines(
             yield _row([*blank, f"  {line}"], widths)
 
 
-def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
+def _states(coverage: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
     """Return the state in each environment, marked where something is excluded."""
     return [
         f"{cover.states.get(name, '-')}{_EXCLUDING if name in cover.excluding else ''}"
-        for name in found.environments
+        for name in coverage.environments
     ]
 
 
-def _totals(found: Coverage) -> Iterator[str]:
-    counts = found.by_cover()
+def _totals(coverage: Coverage) -> Iterator[str]:
+    counts = coverage.by_cover()
     kinds = ", ".join(f"{counts[level]} {level}" for level in CoverageLevel)
-    yield f"{counted(len(found.controls), 'control')}, covered by policies: {kinds}"
-    for name in found.environments:
-        states = found.by_state(name)
+    yield f"{counted(len(coverage.controls), 'control')}, covered by policies: {kinds}"
+    for name in coverage.environments:
+        states = coverage.by_state(name)
         texts = [text.format(states[state]) for state, text in _IN_FORCE.items() if states[state]]
         yield f"{name}: of {states.total()} that policies cover, {', '.join(texts)}"
-    if any(control_cover.excluding for control_cover in found.controls):
+    if any(control_cover.excluding for control_cover in coverage.controls):
         yield f"{_EXCLUDING} something is left out of the policy alone, by its 'exclude'"
 
 
-def _value(found: Coverage) -> Body:
+def _value(coverage: Coverage) -> Body:
     """Return the standard, its controls with their policies and states, and the counts."""
     return {
-        "standard": found.standard.name,
-        "title": found.standard.title,
-        "version": found.standard.version,
-        "source": found.standard.source,
-        "controls": [_control_body(control_cover) for control_cover in found.controls],
-        "covered": {str(level): found.by_cover()[level] for level in CoverageLevel},
+        "standard": coverage.standard.name,
+        "title": coverage.standard.title,
+        "version": coverage.standard.version,
+        "source": coverage.standard.source,
+        "controls": [_control_body(control_cover) for control_cover in coverage.controls],
+        "covered": {str(level): coverage.by_cover()[level] for level in CoverageLevel},
         "environments": {
-            name: {str(state): found.by_state(name)[state] for state in State}
-            for name in found.environments
+            name: {str(state): coverage.by_state(name)[state] for state in State}
+            for name in coverage.environments
         },
     }
 
@@ -299,32 +300,32 @@ def _control_body(cover: ControlCover) -> Body:
     }
 
 
-def _markdown(found: Coverage) -> Iterator[Block]:
+def _markdown(coverage: Coverage) -> Iterator[Block]:
     """Yield the counts, and a table for each section."""
-    yield Markup(f"# {prose(_heading(found))}")
-    yield Markup(f"<{found.standard.source}>")
-    if found.standard.description:
-        yield Markup(prose(found.standard.description))
-    yield Markup("\n".join(f"- {prose(line)}" for line in _totals(found)))
-    head = ["Control", "Title", "Covered", *map(prose, found.environments), "Policies"]
-    for section, controls in _sections(found):
+    yield Markup(f"# {prose(_heading(coverage))}")
+    yield Markup(f"<{coverage.standard.source}>")
+    if coverage.standard.description:
+        yield Markup(prose(coverage.standard.description))
+    yield Markup("\n".join(f"- {prose(line)}" for line in _totals(coverage)))
+    head = ["Control", "Title", "Covered", *map(prose, coverage.environments), "Policies"]
+    for section, controls in _sections(coverage):
         yield Markup(f"## {prose(section)}")
-        yield Table(head, [_cells(found, cover) for cover in controls], is_markup=True)
+        yield Table(head, [_cells(coverage, cover) for cover in controls], is_markup=True)
 
 
-def _cells(found: Coverage, cover: ControlCover) -> list[str]:
+def _cells(coverage: Coverage, cover: ControlCover) -> list[str]:
     control = cover.control
     texts = []
     for policy_cover in cover.policies:
         text = cell_code(policy_cover.policy.reference)
         if policy_cover.states != cover.states:
-            states = zip(found.environments, _states(found, policy_cover), strict=True)
+            states = zip(coverage.environments, _states(coverage, policy_cover), strict=True)
             listed = ", ".join(f"{name} {state}" for name, state in states)
             text += f": {prose(listed)}"
         texts.append(text if policy_cover.needed else f"{text} (helps)")
     if control.reason:
         texts.append(prose(f"{_REASON[control.covered]}{control.reason}"))
-    shown = [prose(state) for state in _states(found, cover)]
+    shown = [prose(state) for state in _states(coverage, cover)]
     title = link(prose(control.title), control.source)
     return [prose(control.id), title, str(control.covered), *shown, "<br>".join(texts)]
 

@@ -65,7 +65,7 @@ def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list
             return [_own(folder, texts, root)], []
         except InputError as error:
             return [], [str(error)]
-    found: list[tuple[str, Document]] = []
+    policies: list[tuple[str, Document]] = []
     problems: list[str] = []
     for name, text in texts.items():
         if "Policy" not in text:
@@ -75,8 +75,8 @@ def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list
         except InputError as error:
             problems.append(str(error))
         else:
-            found.extend((name, document) for document in documents if is_policy(document.body))
-    return list(_named(folder, found)), problems
+            policies.extend((name, document) for document in documents if is_policy(document.body))
+    return list(_named(folder, policies)), problems
 
 
 def _documents(source: Source) -> list[Document]:
@@ -90,9 +90,9 @@ def _documents(source: Source) -> list[Document]:
         raise error from None
 
 
-def _named(folder: str, found: Sequence[tuple[str, Document]]) -> Iterator[Entry]:
-    names = references(folder, [(file, _name(document.body)) for file, document in found])
-    for reference, (file, document) in zip(names, found, strict=True):
+def _named(folder: str, documents: Sequence[tuple[str, Document]]) -> Iterator[Entry]:
+    names = references(folder, [(file, _name(document.body)) for file, document in documents])
+    for reference, (file, document) in zip(names, documents, strict=True):
         yield _plain(one_line(reference), f"{folder}/{file}".lstrip("/"), document)
 
 
@@ -146,7 +146,7 @@ def _own(folder: str, texts: Mapping[str, str], root: Path) -> Entry:
         description=text("description"),
         category=text("category"),
         severity=text("severity"),
-        subjects=tuple(one_line(str(each)) for each in list_of(metadata.get("subject"))),
+        subjects=tuple(one_line(str(subject)) for subject in list_of(metadata.get("subject"))),
         kinds=tuple(_ordered(kind for kind in kinds if kind is not None)),
         forms=tuple(dict.fromkeys(forms)),
         minimum=_minimum(text("minimumKyverno"), []),
@@ -165,8 +165,8 @@ def kinds_of(body: Body) -> list[Kind]:
     return _ordered(RULES[key] for rule in rules for key in RULES if key in rule)
 
 
-def _ordered(found: Iterable[Kind]) -> list[Kind]:
-    there = set(found)
+def _ordered(kinds: Iterable[Kind]) -> list[Kind]:
+    there = set(kinds)
     return [kind for kind in Kind if kind in there]
 
 
@@ -183,11 +183,11 @@ def matched(body: Body) -> list[str]:
     spec = body["spec"]
     rules = mappings_at(spec, "matchConstraints", "resourceRules")
     lists = [rule.get("resources") for rule in rules]
-    for one in (spec, *mappings_at(spec, "rules")):
-        match = mapping_at(one, "match")
+    for block in (spec, *mappings_at(spec, "rules")):
+        match = mapping_at(block, "match")
         for block in (match, *mappings_at(match, "any"), *mappings_at(match, "all")):
             lists.append(mapping_at(block, "resources").get("kinds"))
-    texts = [one_line(str(text)) for each in lists for text in list_of(each)]
+    texts = [one_line(str(text)) for names in lists for text in list_of(names)]
     return list(dict.fromkeys(text.rpartition("/")[2] for text in texts))
 
 
@@ -263,16 +263,16 @@ def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
 
     documents = read_file(file)
     body = documents[0].body if documents else None
-    found = (body.get("library") if isinstance(body, dict) else None) or []
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+    paths = (body.get("library") if isinstance(body, dict) else None) or []
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise InputError("library must be a list of folders", documents[0].locate("library"))
-    for index, each in enumerate(found):
-        folder = project / each
+    for index, path in enumerate(paths):
+        folder = project / path
         if not folder.is_dir() and (made is None or folder.resolve() != made.resolve()):
             location = documents[0].locate("library", index)
             hint = "make the folder, or take it out of the list"
-            raise InputError(f"there is no policy library '{each}'", location, hint)
-    return [project / each for each in found]
+            raise InputError(f"there is no policy library '{path}'", location, hint)
+    return [project / path for path in paths]
 
 
 def vendored(project: Path) -> list[Path]:
@@ -300,8 +300,8 @@ def read_catalogue(found: Sequence[LibraryFolder]) -> Catalogue:
 def _changed(root: Path, digests: Mapping[str, str]) -> Iterator[str]:
     """Files that were looked at and are not as the lock file has them."""
     locked = read_lock(root).files
-    for name, found in digests.items():
-        if locked.get(name) != found:
+    for name, digest in digests.items():
+        if locked.get(name) != digest:
             what = "was changed since it was" if name in locked else "was not"
             yield f"{root / name}: {what} vendored"
 
@@ -329,14 +329,14 @@ def read_index(name: str, root: Path) -> IndexedLibrary:
     read_at = time.time_ns()
     shape = [field.name for field in fields(Entry)]
     store, key = Store("catalog"), digest_of(__version__, shape, str(resolved))
-    known = _known(store.load(key))
+    kept = _known(store.load(key))
     units: dict[str, Unit] = {}
     for folder, stamps in _folders(resolved):
-        unit = known.get(folder)
+        unit = kept.get(folder)
         if unit is None or unit.stamps != stamps:
             unit = _unit(folder, stamps, resolved)
         units[folder] = unit
-    if units != known:
+    if units != kept:
         old = read_at - RECENT
         settled = {
             name: asdict(unit)
@@ -392,8 +392,8 @@ def _folders(root: Path) -> Iterator[tuple[str, dict[str, Stamp]]]:
         name, path = waiting.pop()
         files: dict[str, Stamp] = {}
         folders: list[tuple[str, str]] = []
-        with system_errors("cannot be read", path), os.scandir(path) as found:
-            for entry in found:
+        with system_errors("cannot be read", path), os.scandir(path) as listing:
+            for entry in listing:
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -420,15 +420,15 @@ def _unit(
     digests: dict[str, str] = {}
     problems: list[str] = []
     for name, (size, _, _) in stamps.items():
-        place = root / folder / name
+        path = root / folder / name
         if size > _LARGEST:
-            problems.append(f"{place}: is larger than {_LARGEST:,} bytes")
+            problems.append(f"{path}: is larger than {_LARGEST:,} bytes")
             continue
         try:
-            content = place.read_bytes() if contents is None else contents[name]
+            content = path.read_bytes() if contents is None else contents[name]
             texts[name] = content.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError):
-            problems.append(f"{place}: cannot be read as text")
+            problems.append(f"{path}: cannot be read as text")
             continue
         digests[name] = hashlib.sha256(content).hexdigest()
     entries, unread = read_folder(folder, texts, root)

@@ -21,8 +21,8 @@ def prose(text: str) -> str:
     return _START.sub(r"\1\\\2", escaped)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(found[0], f"\\{found[0]}")
+def _escaped(match: re.Match[str]) -> str:
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(match[0], f"\\{match[0]}")
 
 
 def code(text: str) -> str:

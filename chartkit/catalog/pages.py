@@ -58,28 +58,28 @@ def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
 
     Those of one library stand as its folders do; those of several, in a folder for each.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for library in libraries:
         prefix = f"{library.name}/" if len(libraries) > 1 else ""
-        paths = {each.reference: _path(prefix, each.reference) for each in library.entries}
+        paths = {entry.reference: _path(prefix, entry.reference) for entry in library.entries}
         said = mentions() if library.name == BUILT_IN else {}
         for entry in library.entries:
             mentioned = said.get(entry.reference, Mentions())
             page = _Page(details(entry, library.root), paths, mentioned)
-            found[paths[entry.reference]] = page.text()
+            texts[paths[entry.reference]] = page.text()
     parts = [f"{MARK}# Policies\n"]
     for library in libraries:
         prefix = f"{library.name}/" if len(libraries) > 1 else ""
         if prefix:
             parts.append(f"## {prose(library.name)}\n")
-        folders = groupby(library.entries, key=lambda each: each.reference.rpartition("/")[0])
+        folders = groupby(library.entries, key=lambda entry: entry.reference.rpartition("/")[0])
         for folder, entries in folders:
             heading = "###" if prefix else "##"
             if folder:
                 parts.append(f"{heading} {prose(folder)}\n")
-            parts.append(markdown_rows(_HEAD, [_index_row(each, prefix) for each in entries]))
-    found[INDEX] = "\n".join(parts)
-    return dict(sorted(found.items()))
+            parts.append(markdown_rows(_HEAD, [_index_row(entry, prefix) for entry in entries]))
+    texts[INDEX] = "\n".join(parts)
+    return dict(sorted(texts.items()))
 
 
 def _path(prefix: str, reference: str) -> str:
@@ -155,9 +155,9 @@ class _Page:
 
     def _examples(self) -> Iterator[str]:
         acts, leaves = does(self.shown.entry)
-        for verb, one in ((acts, self.shown.examples.acts), (leaves, self.shown.examples.leaves)):
-            if one is not None:
-                yield f"## An object that it {verb}\n\n{block(dump_yaml(one.body), 'yaml')}"
+        for verb, item in ((acts, self.shown.examples.acts), (leaves, self.shown.examples.leaves)):
+            if item is not None:
+                yield f"## An object that it {verb}\n\n{block(dump_yaml(item.body), 'yaml')}"
         around = Path(self.shown.entry.file).parent / CLUSTER_FILE
         if self.shown.entry.own and around.is_file():
             bodies = [resource.body for resource in resources(read_file(around))]
@@ -181,12 +181,12 @@ def _type(schema: Body) -> str:
     inner = items if isinstance(items, dict) else {}
     parts = [f"{schema.get('type')} of {inner.get('type')}" if inner else str(schema.get("type"))]
     parts += [text.format(schema[key]) for key, text in _LIMITS.items() if schema.get(key)]
-    for each in (schema, inner):
-        if isinstance(each.get("enum"), list):
-            parts.append("of " + ", ".join(json.dumps(value) for value in each["enum"]))
+    for part in (schema, inner):
+        if isinstance(part.get("enum"), list):
+            parts.append("of " + ", ".join(json.dumps(value) for value in part["enum"]))
     texts = [prose(", ".join(parts))]
     texts += [
-        f"fits {cell_code(str(each['pattern']))}" for each in (schema, inner) if "pattern" in each
+        f"fits {cell_code(str(part['pattern']))}" for part in (schema, inner) if "pattern" in part
     ]
     return ", ".join(texts)
 
@@ -210,12 +210,10 @@ def needs_lines(entry: Entry) -> Iterator[str]:
     needs = needs_of(entry)
     if needs.permissions:
         rows = []
-        for each in needs.permissions:
-            controller = (
-                f"{each.controller}, for background scans" if each.scan else each.controller
-            )
-            group, verbs = cell_code(each.group) or "core", prose(", ".join(each.verbs))
-            rows.append([prose(controller), group, cell_code(each.resource), verbs])
+        for row in needs.permissions:
+            controller = f"{row.controller}, for background scans" if row.scan else row.controller
+            group, verbs = cell_code(row.group) or "core", prose(", ".join(row.verbs))
+            rows.append([prose(controller), group, cell_code(row.resource), verbs])
         lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
         yield f"## Permissions\n\n{lead}\n\n{markdown_rows(_NEEDS_HEAD, rows)}"
     read = [f"ConfigMap {code(str(config_map_read))}" for config_map_read in needs.config_maps]
@@ -245,13 +243,13 @@ def mentions() -> Mapping[str, Mentions]:
     A profile that has a policy switched off says so: it ships in the chart, for values to switch
     it on.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    controls: dict[str, list[tuple[str, str]]] = {}
     for name in built_in_standards():
         for control in read_standard(name).controls:
             said = f"{name.upper()} {control.id}", control.source
             for reference in (*control.policies, *control.also):
-                found.setdefault(reference, []).append(said)
-    controls, profiles = found, _profiles()
+                controls.setdefault(reference, []).append(said)
+    profiles = _profiles()
     return {
         reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
         for reference in {**controls, **profiles}
@@ -259,14 +257,14 @@ def mentions() -> Mapping[str, Mentions]:
 
 
 def _profiles() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    profiles: dict[str, list[str]] = {}
     library = read_library([bundled.library_dir()])
     for file in sorted(bundled.profiles_dir().glob("*.yaml")):
         profile = read_profile(file.stem, Path())
         for policy in resolve([profile], library).policies.values():
             said = profile.name if policy.enabled else f"{profile.name} (switched off)"
-            found.setdefault(policy.policy.reference, []).append(said)
-    return found
+            profiles.setdefault(policy.policy.reference, []).append(said)
+    return profiles
 
 
 def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
@@ -275,29 +273,29 @@ def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
     names: of libraries, or folders at and below which policies stand; none: every library that
     the project has.
     """
-    known = libraries(project)
+    folders = libraries(project)
     if not names:
-        return [_whole(library) for library in known]
-    found: dict[str, DocumentedLibrary] = {}
+        return [_whole(library) for library in folders]
+    by_name: dict[str, DocumentedLibrary] = {}
     for name in names:
-        each = _named(name, known)
-        other = found.setdefault(each.name, each)
-        if other.root.resolve() != each.root.resolve():
+        library = _named(name, folders)
+        other = by_name.setdefault(library.name, library)
+        if other.root.resolve() != library.root.resolve():
             hint = "write their pages to folders of their own, one after the other"
-            raise InputError(f"there are two libraries '{each.name}'", Location(name), hint)
-        entries = {entry.reference: entry for entry in (*other.entries, *each.entries)}
+            raise InputError(f"there are two libraries '{library.name}'", Location(name), hint)
+        entries = {entry.reference: entry for entry in (*other.entries, *library.entries)}
         ordered = sorted(entries.values(), key=lambda entry: entry.reference)
-        found[each.name] = replace(other, entries=tuple(ordered))
-    return list(found.values())
+        by_name[library.name] = replace(other, entries=tuple(ordered))
+    return list(by_name.values())
 
 
-def _named(name: str, known: Sequence[LibraryFolder]) -> DocumentedLibrary:
-    for library in known:
+def _named(name: str, folders: Sequence[LibraryFolder]) -> DocumentedLibrary:
+    for library in folders:
         if library.name == name:
             return _whole(library)
     folder = Path(name)
     if not folder.is_dir():
-        listed = [library.name for library in known]
+        listed = [library.name for library in folders]
         hint = suggestion(name, listed) or f"libraries are {', '.join(listed)}"
         raise InputError(f"there is no library and no folder '{name}'", hint=hint)
     root = _root(folder.resolve())
@@ -328,15 +326,15 @@ def _root(folder: Path) -> Path:
 def differences(pages: Mapping[str, str], folder: Path) -> list[str]:
     """Return the files of a folder that differ from the pages, a line each; raise InputError."""
     there = dict(_files(folder))
-    found = []
+    problems = []
     for name in sorted({*pages, *there}):
         if name not in there:
-            found.append(f"{folder / name}: is missing")
+            problems.append(f"{folder / name}: is missing")
         elif name not in pages:
-            found.append(f"{folder / name}: is of no policy any more")
+            problems.append(f"{folder / name}: is of no policy any more")
         elif there[name] != pages[name].encode():
-            found.append(f"{folder / name}: is not as the policy is now")
-    return found
+            problems.append(f"{folder / name}: is not as the policy is now")
+    return problems
 
 
 def publish(pages: Mapping[str, str], folder: Path) -> None:

@@ -60,8 +60,8 @@ def search(entries: Iterable[Entry], query: Query) -> list[Entry]:
     """The entries that fit; those that say a word in their name or title come first."""
     words = [word.lower() for word in query.words]
     scored = [(_score(entry, words), entry) for entry in entries if _fits(entry, query)]
-    found = [(score, entry) for score, entry in scored if score]
-    return [entry for _, entry in sorted(found, key=lambda each: -each[0])]
+    matches = [(score, entry) for score, entry in scored if score]
+    return [entry for _, entry in sorted(matches, key=lambda pair: -pair[0])]
 
 
 def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lambda _: 0) -> Entry:
@@ -75,14 +75,14 @@ def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lam
         by_rank.setdefault(rank(entry), []).append(entry)
     wanted = name.strip("/")
     ordered = [by_rank[at] for at in sorted(by_rank)]
-    readings = [[entry for entry in each if entry.qualified == wanted] for each in ordered]
-    readings += [_meant(each, wanted) for each in ordered]
-    found = next(filter(None, readings), [])
-    if len(found) == 1:
-        return found[0]
-    if found:
-        hint = f"say which: {abridged([entry.qualified for entry in found], _NEAR)}"
-        raise InputError(f"there are {len(found)} policies '{name}'", hint=hint)
+    readings = [[entry for entry in group if entry.qualified == wanted] for group in ordered]
+    readings += [_meant(group, wanted) for group in ordered]
+    matches = next(filter(None, readings), [])
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        hint = f"say which: {abridged([entry.qualified for entry in matches], _NEAR)}"
+        raise InputError(f"there are {len(matches)} policies '{name}'", hint=hint)
     raise _unknown_policy(entries, wanted)
 
 
@@ -98,9 +98,12 @@ def others(
     by_library.pop((chosen.library, rank(chosen)), None)
     if wanted == chosen.qualified:
         return [
-            each for library in by_library.values() for each in library if is_hidden(each, chosen)
+            entry
+            for library in by_library.values()
+            for entry in library
+            if is_hidden(entry, chosen)
         ]
-    return [each for library in by_library.values() for each in _meant(library, wanted)]
+    return [entry for library in by_library.values() for entry in _meant(library, wanted)]
 
 
 def is_hidden(entry: Entry, chosen: Entry) -> bool:
@@ -159,14 +162,14 @@ def _score(entry: Entry, words: Sequence[str]) -> int:
     return total
 
 
-def _require(what: str, given: str, known: Sequence[str], listed: bool = True) -> None:
-    if given and given.lower() not in map(str.lower, known):
-        raise _unknown(what, given, known, listed)
+def _require(what: str, given: str, names: Sequence[str], listed: bool = True) -> None:
+    if given and given.lower() not in map(str.lower, names):
+        raise _unknown(what, given, names, listed)
 
 
-def _unknown(what: str, given: str, known: Sequence[str], listed: bool = True) -> InputError:
-    near = nearest(given, known)
-    hint = did_you_mean(near) or (f"known are {', '.join(known)}" if listed and known else None)
+def _unknown(what: str, given: str, names: Sequence[str], listed: bool = True) -> InputError:
+    near = nearest(given, names)
+    hint = did_you_mean(near) or (f"known are {', '.join(names)}" if listed and names else None)
     return InputError(f"no policy has the {what} '{given}'", hint=hint)
 
 

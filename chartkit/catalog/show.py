@@ -76,9 +76,9 @@ def details(entry: Entry, root: Path) -> Details:
         metadata = _mapping(file.parent / METADATA_FILE)
         shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
         named = texts_of(metadata.get("sharedParameters"))
-        found = {name: shared[name] for name in named if name in shared}
-        found.update(mapping_at(metadata, "parameters"))
-        parameters = {str(name): body for name, body in found.items() if isinstance(body, dict)}
+        bodies = {name: shared[name] for name in named if name in shared}
+        bodies.update(mapping_at(metadata, "parameters"))
+        parameters = {str(name): body for name, body in bodies.items() if isinstance(body, dict)}
         cel = file.parent / CEL_FILE
         if cel.is_file():
             sources.append(Source(str(cel), read_source(cel)))
@@ -162,7 +162,7 @@ def _printable(text: str) -> Iterator[str]:
     """Lines that a terminal shows as they are."""
     for line in text.rstrip().splitlines():
         indent = line[: len(line) - len(line.lstrip())]
-        yield indent + "".join(each if each.isprintable() else "�" for each in line.lstrip())
+        yield indent + "".join(char if char.isprintable() else "�" for char in line.lstrip())
 
 
 def _value(shown: Details) -> Body:
@@ -178,8 +178,8 @@ def _value(shown: Details) -> Body:
         "needs": needs_json(shown.entry),
         "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
         "examples": {
-            name: {"location": str(found.location), "object": found.body} if found else None
-            for name, found in examples.items()
+            name: {"location": str(example.location), "object": example.body} if example else None
+            for name, example in examples.items()
         },
     }
 
@@ -240,18 +240,18 @@ def _tested(entry: Entry, file: Path, root: Path) -> ShownExample:
         bodies = [document.body for document in read_file(file)]
     except InputError:
         return ShownExample()
-    found: dict[str, Resource] = {}
+    by_result: dict[str, Resource] = {}
     for body in bodies:
         if not isinstance(body, dict):
             continue
         objects = [
-            one
+            resource
             for name in texts_of(body.get("resources"))
-            for one in _objects(file.parent / name, root)
+            for resource in _objects(file.parent / name, root)
         ]
         for result, resource in _results(entry, body, objects):
-            found.setdefault(result, resource)
-    return ShownExample(found.get(acting), found.get(leaving))
+            by_result.setdefault(result, resource)
+    return ShownExample(by_result.get(acting), by_result.get(leaving))
 
 
 def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tuple[str, Resource]]:
@@ -260,9 +260,10 @@ def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tupl
         if str(result.get("policy")).rpartition("/")[2] != entry.name:
             continue
         for name in texts_of(result.get("resources")):
-            for one in objects:
-                if one.name == name.rpartition("/")[2] and one.kind == result.get("kind", one.kind):
-                    yield str(result.get("result")), one
+            short = name.rpartition("/")[2]
+            for resource in objects:
+                if resource.name == short and resource.kind == result.get("kind", resource.kind):
+                    yield str(result.get("result")), resource
 
 
 def needs_of(entry: Entry) -> Needs:
@@ -286,40 +287,40 @@ def needs_lines(entry: Entry) -> Iterator[str]:
     """Yield a section for people, nothing where the policy needs nothing, or why its needs are
     unknown, where a form cannot be rendered."""
     try:
-        found = needs_of(entry)
+        required = needs_of(entry)
     except ChartkitError as error:
         yield f"\nNeeds: unknown, {one_line(str(error))}"
         return
-    lines = list(_needs(found))
+    lines = list(_needs(required))
     if lines:
         yield "\nNeeds:"
         yield from (f"  {one_line(line)}" for line in lines)
 
 
-def _needs(found: Needs) -> Iterator[str]:
-    for permission in found.permissions:
+def _needs(required: Needs) -> Iterator[str]:
+    for permission in required.permissions:
         resource = f"{permission.resource}.{permission.group}".removesuffix(".")
         scan = ", for background scans" if permission.scan else ""
         yield f"{permission.controller}: {', '.join(permission.verbs)} {resource}{scan}"
-    yield from (f"ConfigMap {read}" for read in found.config_maps)
-    yield from (f"GlobalContextEntry {entry}" for entry in found.global_entries)
-    for unknown in found.unknown:
-        place = ".".join(str(step) for step in unknown.path)
-        yield f"{unknown.message} ({place})" if place else unknown.message
+    yield from (f"ConfigMap {read}" for read in required.config_maps)
+    yield from (f"GlobalContextEntry {entry}" for entry in required.global_entries)
+    for unknown in required.unknown:
+        path = ".".join(str(step) for step in unknown.path)
+        yield f"{unknown.message} ({path})" if path else unknown.message
 
 
 def needs_json(entry: Entry) -> Body:
     """An object with permissions, configMaps, globalContextEntries and unknown; with error, where a
     form cannot be rendered."""
     try:
-        found = needs_of(entry)
+        required = needs_of(entry)
     except ChartkitError as error:
         return {"error": one_line(str(error))}
     return {
-        "permissions": permissions_json(found),
+        "permissions": permissions_json(required),
         "configMaps": [
-            {"namespace": read.namespace, "name": read.name} for read in found.config_maps
+            {"namespace": read.namespace, "name": read.name} for read in required.config_maps
         ],
-        "globalContextEntries": list(found.global_entries),
-        "unknown": [{"message": each.message, "path": list(each.path)} for each in found.unknown],
+        "globalContextEntries": list(required.global_entries),
+        "unknown": [{"message": row.message, "path": list(row.path)} for row in required.unknown],
     }

@@ -91,10 +91,10 @@ def read_standard(reference: str) -> Standard:
     if "/" in reference or reference.endswith(_SUFFIXES):
         file = Path(reference)
     else:
-        known = built_in_standards()
-        if reference not in known:
-            listed = f"built in are {', '.join(known)}; a file of your own is named by its path"
-            hint = suggestion(reference, known) or listed
+        names = built_in_standards()
+        if reference not in names:
+            listed = f"built in are {', '.join(names)}; a file of your own is named by its path"
+            hint = suggestion(reference, names) or listed
             raise InputError(f"there is no standard '{reference}'", hint=hint)
         file = bundled.standards_dir() / f"{reference}.yaml"
     documents = read_file(file)
@@ -130,12 +130,12 @@ def _controls(document: Document) -> Iterator[StandardControl]:
     for at, section in enumerate(spec["sections"]):
         source = section.get("source", spec["source"])
         for position, body in enumerate(section["controls"]):
-            place = ("spec", "sections", at, "controls", position)
-            yield _control(document, place, body, section["title"], source)
+            path = ("spec", "sections", at, "controls", position)
+            yield _control(document, path, body, section["title"], source)
 
 
 def _control(
-    document: Document, place: tuple[str | int, ...], body: Body, section: str, source: str
+    document: Document, path: tuple[str | int, ...], body: Body, section: str, source: str
 ) -> StandardControl:
     covered = CoverageLevel.PARTLY if "partly" in body else CoverageLevel.WHOLLY
     if "not" in body:
@@ -144,7 +144,7 @@ def _control(
             if key in body:
                 what = f"control '{body['id']}' has both 'not' and '{key}'"
                 hint = "say what covers it, or why nothing can"
-                raise InputError(what, document.locate(*place, key), hint)
+                raise InputError(what, document.locate(*path, key), hint)
     return StandardControl(
         id=body["id"],
         title=body["title"],
@@ -155,7 +155,7 @@ def _control(
         policies=tuple(body.get("policies", ())),
         also=tuple(body.get("also", ())),
         document=document,
-        path=place,
+        path=path,
     )
 
 
@@ -186,17 +186,17 @@ def guidance(names: Collection[str]) -> Mapping[str, Guidance]:
                 name = reference.rpartition("/")[2]
                 if name in names:
                     controls[name].append(f"{standard.upper()} {control.id}")
-    found: dict[str, Guidance] = {}
+    by_name: dict[str, Guidance] = {}
     for file in sorted(library_dir().glob(f"*/*/{_METADATA}")):
         name = file.parent.name
         if name in names:
             body = read_file(file)[0].body
             source = mapping_at(body, "control").get("source")
-            found[name] = Guidance(
+            by_name[name] = Guidance(
                 _text(mapping_at(body).get("remediation")), _text(source), tuple(controls[name])
             )
-    others = {name: Guidance(controls=tuple(each)) for name, each in controls.items()}
-    return {**others, **found}
+    others = {name: Guidance(controls=tuple(ids)) for name, ids in controls.items()}
+    return {**others, **by_name}
 
 
 def _text(value: object) -> str:

@@ -143,12 +143,12 @@ def apply_update(update: Update, project: Path) -> None:
 def vendored_names(name: str | None, project: Path) -> list[str]:
     """The vendored library of a name, or all of them; raises InputError for one that is not
     there."""
-    known = [folder.name for folder in vendored(project)]
+    names = [folder.name for folder in vendored(project)]
     if name is None:
-        return known
-    if name not in known:
-        listed = f"vendored are {', '.join(known)}" if known else "nothing is vendored"
-        hint = did_you_mean(nearest(name, known)) or listed
+        return names
+    if name not in names:
+        listed = f"vendored are {', '.join(names)}" if names else "nothing is vendored"
+        hint = did_you_mean(nearest(name, names)) or listed
         raise InputError(f"there is no vendored library '{name}'", hint=hint)
     return [name]
 
@@ -168,7 +168,9 @@ def _free_name(name: str, source: str, project: Path) -> str:
         hint = "give one by --name: lower-case letters, digits, '-' and '.'"
         location = Location(shown_source(source))
         raise InputError(f"'{name}' cannot be the name of a library", location, hint)
-    taken = [each for each in libraries(project) if each.name == name and not each.vendored]
+    taken = [
+        library for library in libraries(project) if library.name == name and not library.vendored
+    ]
     if taken:
         what = f"there is a library '{name}' already"
         raise InputError(what, Location(str(taken[0].root)), "give another name by --name")
@@ -246,11 +248,11 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
 def _below(remote: RemoteSource, files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files of the folder that a URL names, all without one."""
     start = f"{remote.path}/" if remote.path else ""
-    found = {name[len(start) :]: each for name, each in files.items() if name.startswith(start)}
-    if not found:
+    inner = {name[len(start) :]: data for name, data in files.items() if name.startswith(start)}
+    if not inner:
         message = f"there is no folder '{remote.path}' in it" if start else "holds no file"
         raise InputError(message, Location(remote.shown))
-    return found
+    return inner
 
 
 def default_name(source: str) -> str:
@@ -260,8 +262,8 @@ def default_name(source: str) -> str:
         url = read_ssh(remote.url).path if remote.is_ssh else remote.url
         source = f"{url}/{remote.path}" if remote.path else url
     path = checked_url(source).path if is_url(source) else Path(source).resolve().as_posix()
-    before, found, _ = path.partition(_ARCHIVE)
-    last = (before if found and is_url(source) else path).rstrip("/").rpartition("/")[2]
+    before, archive, _ = path.partition(_ARCHIVE)
+    last = (before if archive and is_url(source) else path).rstrip("/").rpartition("/")[2]
     return _UNNAMEABLE.sub("-", _SUFFIX.sub("", last).lower()).strip(".-")
 
 
@@ -341,13 +343,13 @@ def changes(update: Update) -> Changes:
             others[name] = what
         else:
             owned.setdefault(owner, {})[name] = what
-    found = []
+    policies = []
     for reference in sorted({*before, *after}):
         entry, other = before.get(reference), after.get(reference)
         touched = owned.get(reference, {})
         if entry is None or other is None or touched:
-            found.append(_change(reference, entry, other, touched, update))
-    return Changes(tuple(found), others)
+            policies.append(_change(reference, entry, other, touched, update))
+    return Changes(tuple(policies), others)
 
 
 def _by_reference(indexed: IndexedLibrary) -> dict[str, Entry]:
@@ -426,7 +428,7 @@ def _file_diff(name: str, old: bytes | None, new: bytes | None) -> Iterator[str]
         "/dev/null" if new is None else f"b/{name}",
     )
     for line in lines:
-        shown = "".join(each if each.isprintable() else "�" for each in line.rstrip("\n"))
+        shown = "".join(char if char.isprintable() else "�" for char in line.rstrip("\n"))
         yield f"{shown}\n"
 
 

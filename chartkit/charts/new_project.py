@@ -44,7 +44,7 @@ def project_files(
     library = read_library([bundled.library_dir()])
     resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
     enabled = {name for name, policy in resolved.policies.items() if policy.enabled}
-    needs = [{"exclude": ["namespaces: [kyverno]"], **each} for each in read_file(_NEEDS)[0].body]
+    needs = [{"exclude": ["namespaces: [kyverno]"], **row} for row in read_file(_NEEDS)[0].body]
     needs = [need for need in needs if need["policy"] in enabled]
     needs = [need for need in needs if need.get("monitoring") in (None, monitoring)]
     general = [need for need in needs if "notHighlyAvailable" not in need]

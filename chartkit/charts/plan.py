@@ -100,13 +100,13 @@ def layered(values: Mapping[str, Body]) -> Mapping[str, Body]:
 
 def member(name: str, names: Mapping[str, object]) -> str:
     """Return the first of some environments and clusters that a values file is about."""
-    return next(each for each in names if name in (each, each.partition("/")[0]))
+    return next(key for key in names if name in (key, key.partition("/")[0]))
 
 
 def common(bodies: Sequence[Body]) -> Body:
     """Return what values have in common, key by key."""
     first, *others = bodies
-    found: Body = {}
+    shared: Body = {}
     for key, value in first.items():
         if not all(key in other for other in others):
             continue
@@ -114,25 +114,25 @@ def common(bodies: Sequence[Body]) -> Body:
         if isinstance(value, dict) and all(isinstance(side, dict) for side in sides):
             inner = common([value, *sides])
             if inner or all(side == value for side in sides):
-                found[key] = inner
+                shared[key] = inner
         elif all(side == value for side in sides):
-            found[key] = value
-    return found
+            shared[key] = value
+    return shared
 
 
 def difference(own: Body, base: Body) -> Body:
     """Return the values to lay over others so that they come to these; null removes a key."""
-    found: Body = {key: None for key in base if key not in own}
+    changed: Body = {key: None for key in base if key not in own}
     for key, value in own.items():
         if key not in base:
-            found[key] = value
+            changed[key] = value
         elif isinstance(value, dict) and isinstance(base[key], dict):
             inner = difference(value, base[key])
             if inner:
-                found[key] = inner
+                changed[key] = inner
         elif not same(value, base[key]):
-            found[key] = value
-    return found
+            changed[key] = value
+    return changed
 
 
 def chart_version(metadata: ChartMetadata) -> str:

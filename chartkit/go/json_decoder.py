@@ -224,9 +224,9 @@ class _Scanner:
             self._digits("in exponent of numeric literal")
 
     def _next_in(self, wanted: bytes) -> bool:
-        found = self._at < len(self._bytes) and self._bytes[self._at] in wanted
-        self._at += found
-        return found
+        is_next = self._at < len(self._bytes) and self._bytes[self._at] in wanted
+        self._at += is_next
+        return is_next
 
     def _digits(self, context: str) -> None:
         if self._peek() not in b"0123456789":

@@ -211,12 +211,12 @@ def _repeat(atom: _Generator, least: int, most: int) -> _Generator:
 
 
 def _complement(ranges: list[_Range]) -> list[_Range]:
-    found, low = [], 1
+    gaps, low = [], 1
     for start, end in sorted(ranges):
         if start > low:
-            found.append((low, start - 1))
+            gaps.append((low, start - 1))
         low = max(low, end + 1)
-    return [*found, (low, _LAST)] if low <= _LAST else found
+    return [*gaps, (low, _LAST)] if low <= _LAST else gaps
 
 
 def _one_of(ranges: list[_Range]) -> _Generator:

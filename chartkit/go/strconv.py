@@ -45,8 +45,8 @@ def quote(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    if known := ESCAPES.get(character):
-        return known
+    if escape := ESCAPES.get(character):
+        return escape
     if character.isprintable():
         return character
     return escape_code(ord(character))
@@ -244,7 +244,7 @@ def to_upper(text: str) -> str:
 
 def to_lower(text: str) -> str:
     """The text in lower case."""
-    return text.lower() if text.isascii() else "".join(each.lower()[0] for each in text)
+    return text.lower() if text.isascii() else "".join(character.lower()[0] for character in text)
 
 
 def equal_fold(first: str, second: str) -> bool:

@@ -178,12 +178,12 @@ class _Fields:
         return text
 
     def number(self, fixed: bool, digits: int = 2) -> int:
-        found = 0
-        while found < digits and self.rest[found : found + 1] in tuple("0123456789"):
-            found += 1
-        if found == 0 or (fixed and found != digits):
+        length = 0
+        while length < digits and self.rest[length : length + 1] in tuple("0123456789"):
+            length += 1
+        if length == 0 or (fixed and length != digits):
             raise _BadError
-        return int(self.take(found))
+        return int(self.take(length))
 
 
 def parse_time(layout: str, text: str) -> Moment:
@@ -224,8 +224,8 @@ def parse_time(layout: str, text: str) -> Moment:
 
 
 def _mismatch(text: str, layout: str, value: str, element: str) -> str:
-    place = f"parsing time {quote_ascii(text)} as {quote_ascii(layout)}"
-    return f"{place}: cannot parse {quote_ascii(value)} as {quote_ascii(element)}"
+    prefix = f"parsing time {quote_ascii(text)} as {quote_ascii(layout)}"
+    return f"{prefix}: cannot parse {quote_ascii(value)} as {quote_ascii(element)}"
 
 
 @lru_cache(maxsize=256)
@@ -258,21 +258,21 @@ def _skip(fields: _Fields, prefix: str) -> bool:
 
 def _apply_year_day(fields: _Fields, text: str) -> None:
     day = fields.year_day
-    place = f"parsing time {quote_ascii(text)}: day-of-year"
+    prefix = f"parsing time {quote_ascii(text)}: day-of-year"
     leap_day = is_leap(fields.year) and day == 60
     if is_leap(fields.year) and day > 60:
         day -= 1
     if not 1 <= day <= 365:
-        raise TimeError(f"{place} out of range")
+        raise TimeError(f"{prefix} out of range")
     if leap_day:
         month, of_month = 2, 29
     else:
         month = next(month for month in range(12, 0, -1) if days_before(month) < day)
         of_month = day - days_before(month)
     if fields.month >= 0 and fields.month != month:
-        raise TimeError(f"{place} does not match month")
+        raise TimeError(f"{prefix} does not match month")
     if fields.day >= 0 and fields.day != of_month:
-        raise TimeError(f"{place} does not match day")
+        raise TimeError(f"{prefix} does not match day")
     fields.month, fields.day = month, of_month
 
 

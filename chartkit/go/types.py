@@ -47,10 +47,10 @@ class _State:
 
     def refuse(self, what: str, wanted: str) -> None:
         if self.wrong is None:
-            place = f"Go struct field {self.struct}.{'.'.join(self.fields)}"
+            target = f"Go struct field {self.struct}.{'.'.join(self.fields)}"
             if not self.fields:
-                place = "Go value"
-            self.wrong = f"json: cannot unmarshal {what} into {place} of type {wanted}"
+                target = "Go value"
+            self.wrong = f"json: cannot unmarshal {what} into {target} of type {wanted}"
 
 
 Decoder = Callable[[Json, _State], Json]
@@ -94,10 +94,10 @@ class GoTypes:
         return decoded
 
     def _decoder(self, entry: str) -> Decoder:
-        found = self._decoders.get(entry)
-        if found is None:
-            found = self._decoders[entry] = self._compile(entry, _shown(entry))
-        return found
+        decoder = self._decoders.get(entry)
+        if decoder is None:
+            decoder = self._decoders[entry] = self._compile(entry, _shown(entry))
+        return decoder
 
     def _compile(self, entry: str, shown: str) -> Decoder:
         if entry in _READERS:
@@ -114,17 +114,17 @@ class GoTypes:
 
     def _fields(self, struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
         """The fields of a struct by their names, and by their names in lower case."""
-        known = self._structs.get(struct)
-        if known is None:
-            found = {}
+        fields = self._structs.get(struct)
+        if fields is None:
+            exact = {}
             for name, entry in self._types[struct].items():
                 *embedded, kind = entry.split(" ")
-                found[name] = _Field(name, (*embedded, name), self._decoder(kind))
-            known = self._structs[struct] = (
-                found,
-                {_folded(name): one for name, one in found.items()},
+                exact[name] = _Field(name, (*embedded, name), self._decoder(kind))
+            fields = self._structs[struct] = (
+                exact,
+                {_folded(name): member for name, member in exact.items()},
             )
-        return known
+        return fields
 
     def _struct(self, name: str, shown: str) -> Decoder:
         title = shown.rpartition(".")[2]
@@ -137,16 +137,16 @@ class GoTypes:
             outer, depth = state.struct, len(state.fields)
             decoded: Body = {}
             for key in sorted(value):
-                found = exact.get(key) or folded.get(_folded(key))
+                entry = exact.get(key) or folded.get(_folded(key))
                 member = value[key]
-                if found is not None and self._exact and found.name != key:
-                    text = f"the member {quote(key)} of {shown} is not spelled {quote(found.name)}"
+                if entry is not None and self._exact and entry.name != key:
+                    text = f"the member {quote(key)} of {shown} is not spelled {quote(entry.name)}"
                     raise EvaluationError(text)
-                if found is None or member is None:
+                if entry is None or member is None:
                     continue
                 state.struct = title
-                state.fields += found.steps
-                decoded[found.name] = found.decode(member, state)
+                state.fields += entry.steps
+                decoded[entry.name] = entry.decode(member, state)
                 del state.fields[depth:]
             state.struct = outer
             return decoded
@@ -171,7 +171,7 @@ def _list_of(decode_one: Decoder, shown: str) -> Decoder:
         if not isinstance(value, list):
             state.mistyped(value, shown)
             return []
-        return [decode_one(one, state) for one in value]
+        return [decode_one(item, state) for item in value]
 
     return decode_list
 

@@ -118,10 +118,10 @@ class Url:
     @property
     def parameters(self) -> dict[str, list[str]]:
         """The query's values by name; a pair that cannot be decoded is left out."""
-        found: dict[str, list[str]] = {}
+        values: dict[str, list[str]] = {}
         pairs = self.query.split("&")
         if len(pairs) > _MAX_PARAMETERS:
-            return found
+            return values
         for pair in pairs:
             if not pair or ";" in pair:
                 continue
@@ -130,8 +130,8 @@ class Url:
                 key, text = _text(_unescape(name)), _text(_unescape(value))
             except UrlError:
                 continue
-            found.setdefault(key, []).append(text)
-        return found
+            values.setdefault(key, []).append(text)
+        return values
 
 
 def parse_url(text: str) -> Url:
@@ -355,8 +355,8 @@ def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:
 def address_problem(text: str) -> str:
     """The message for a text that `ipaddress` refuses."""
     message, at = _problem(text)
-    place = f" (at {quote(at)})" if at else ""
-    return f"ParseAddr({quote(text)}): {message}{place}"
+    position = f" (at {quote(at)})" if at else ""
+    return f"ParseAddr({quote(text)}): {message}{position}"
 
 
 def _problem(text: str) -> tuple[str, str]:

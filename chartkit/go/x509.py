@@ -137,7 +137,8 @@ def _request(request: x509.CertificateSigningRequest) -> Body:
         fields["Extensions"] = extensions
         # Go reads pairs of a type and a value: of a critical extension the value is the mark.
         pairs = [
-            {"Type": each["Id"], "Value": each["Critical"] or each["Value"]} for each in extensions
+            {"Type": extension["Id"], "Value": extension["Critical"] or extension["Value"]}
+            for extension in extensions
         ]
         fields["Attributes"] = [{"Type": _numbers(_EXTENSION_REQUEST), "Value": [pairs]}]
     names = {name: fields[name] for name in _SUBJECT_NAMES}
@@ -252,7 +253,7 @@ def _add_other(fields: Body, extension: x509.Extension[Any]) -> bool:
         case x509.CertificatePolicies() as policies:
             identifiers = [policy.policy_identifier.dotted_string for policy in policies]
             fields["Policies"] = identifiers
-            fields["PolicyIdentifiers"] = [_numbers(each) for each in identifiers]
+            fields["PolicyIdentifiers"] = [_numbers(policy) for policy in identifiers]
         case x509.PolicyConstraints(
             require_explicit_policy=explicit, inhibit_policy_mapping=mapping
         ):

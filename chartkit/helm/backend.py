@@ -116,14 +116,14 @@ def chosen_program() -> str | None:
         return None
     if named is not None and named != PROGRAM:
         return named
-    found = shutil.which("helm")
-    if found is None:
+    program = shutil.which("helm")
+    if program is None:
         missing = "there is no `helm` program on PATH"
         if library_folder() is None:
             missing = "a chart needs Helm; neither its library nor a `helm` program is installed"
         hint = f"{extra('helm')}, or put `helm` 3.18 or newer on PATH or name it: --helm PATH"
         raise HelmMissingError(missing, hint=hint)
-    return found
+    return program
 
 
 def identity() -> str | None:

@@ -136,16 +136,16 @@ def entries(chart: Path) -> list[Entry]:
     root = os.path.realpath(chart)
     inside = str(checkout_top(Path(root)) or root)
     ignored = IgnoreRules(_rules(root, inside))
-    found: list[Entry] = []
+    files: list[Entry] = []
     total = 0
     for entry in _walk(_Folder(root, "", (root,)), inside, ignored):
-        found.append(entry)
+        files.append(entry)
         total += 0 if entry.folder else entry.version[0]
-        if len(found) > MOST_FILES:
+        if len(files) > MOST_FILES:
             raise ChartError(f"has more than {MOST_FILES:,} files")
         if total > MOST_BYTES:
             raise ChartError(f"has more than {size(MOST_BYTES)} of files", "", _IGNORE)
-    return found
+    return files
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +165,17 @@ def _walk(folder: _Folder, inside: str, ignored: IgnoreRules) -> Iterator[Entry]
         listed = sorted(os.listdir(folder.path))
     except OSError as error:
         raise ChartError(f"cannot be read: {error.strerror}", folder.name) from None
-    for each in listed:
-        name = f"{folder.name}/{each}".removeprefix("/")
-        path = os.path.join(folder.path, each)
+    for entry in listed:
+        name = f"{folder.name}/{entry}".removeprefix("/")
+        path = os.path.join(folder.path, entry)
         if ignored(name, os.path.isdir(path)):
             continue
         real = _real(path, name, inside)
-        known = os.lstat(real)
-        is_folder = stat.S_ISDIR(known.st_mode)
-        if not is_folder and not stat.S_ISREG(known.st_mode):
+        status = os.lstat(real)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if not is_folder and not stat.S_ISREG(status.st_mode):
             raise ChartError("is neither a file nor a folder", name)
-        version = (known.st_size, known.st_mtime_ns, known.st_ino, known.st_dev)
+        version = (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
         if (content := EDITED.get(real)) is not None:
             version = (len(content), hash(content), 0, 0)
         yield Entry(name, real, is_folder, (0, 0, 0, 0) if is_folder else version)

@@ -25,12 +25,12 @@ class Values:
 
     def locate(self, path: Sequence[str | int]) -> Location | None:
         """The place of a key in the last file that has all of it, or most of it."""
-        found: Location | None = None
+        best: Location | None = None
         for document in reversed(self.documents):
             location = document.locate(*path)
-            if found is None or location.path.count("/") > found.path.count("/"):
-                found = location
-        return found
+            if best is None or location.path.count("/") > best.path.count("/"):
+                best = location
+        return best
 
 
 def read_values(sources: Sequence[ValuesSource]) -> Values:

@@ -165,11 +165,11 @@ class _Reader:
         if action.keyword in ("break", "continue"):
             raise self._refusal(action, "loops of a policy run to their end")
         guard = _guard(action)
-        for each in terms(action.value):
-            if isinstance(each, Call):
-                self._require_call(action, each, guard)
-            elif isinstance(each, Path):
-                self._require_path(action, each)
+        for term in terms(action.value):
+            if isinstance(term, Call):
+                self._require_call(action, term, guard)
+            elif isinstance(term, Path):
+                self._require_path(action, term)
         if self._size(action.value) > _LARGEST:
             raise self._refusal(action, "could make a text of many megabytes")
         if action.keyword == "range" and not isinstance(action.value, Path):
@@ -203,11 +203,11 @@ class _Reader:
         if action.keyword or action.declares:
             return True
         parts = list(terms(action.value))
-        if any(isinstance(each, Path) or _is_method(each) for each in parts):
+        if any(isinstance(part, Path) or _is_method(part) for part in parts):
             return True
-        calls = [each.name for each in parts if isinstance(each, Call)]
-        known = all(name in PURE or name in OTHERS for name in calls)
-        return known and any(map(_is_evidence, parts))
+        calls = [part.name for part in parts if isinstance(part, Call)]
+        is_known = all(name in PURE or name in OTHERS for name in calls)
+        return is_known and any(map(_is_evidence, parts))
 
     def _require_call(self, action: Action, call: Call, guard: str | None) -> None:
         if call.name.removeprefix("$") == _HAS_API:
@@ -230,8 +230,8 @@ class _Reader:
                 return
             if text is None or text != guard:
                 shown = f"'{text}'" if text else "a template without a name of its own"
-                known = " and ".join(LIBRARY_TEMPLATES)
-                message = f"includes {shown}: beside a guard, a policy may include {known}"
+                allowed = " and ".join(LIBRARY_TEMPLATES)
+                message = f"includes {shown}: beside a guard, a policy may include {allowed}"
                 raise self._refusal(action, message)
             if not _TEMPLATE_NAME.fullmatch(text):
                 raise self._refusal(action, f"'{text}' is not a name of a template")
@@ -243,8 +243,8 @@ class _Reader:
         )
         if path.root in ("", "$") and path.fields and not inside:
             if path.fields[0] not in _ROOTS:
-                known = ", ".join(f".{root}" for root in _ROOTS)
-                raise self._refusal(action, f"reads .{path.fields[0]}: a policy may read {known}")
+                roots = ", ".join(f".{root}" for root in _ROOTS)
+                raise self._refusal(action, f"reads .{path.fields[0]}: a policy may read {roots}")
         elif path.root.strip("$") and not any(name == path.root for name, _, _ in self.variables):
             raise self._refusal(action, f"reads {path.root}, which is not set before")
 

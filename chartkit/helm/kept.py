@@ -63,16 +63,16 @@ class KeptResults:
 
     def render(self, chart: Path, values: Body, target: Target) -> Texts:
         key = self._key("render", _subject(chart, values), target)
-        known = self._store.load(key)
-        if known is not None:
-            texts = Texts(known["files"], tuple(known["warnings"]))
+        stored = self._store.load(key)
+        if stored is not None:
+            texts = Texts(stored["files"], tuple(stored["warnings"]))
         else:
             texts = self._backend.render(chart, values, target)
         if not may_differ(templates_of(values)) and _comes_to_nothing(_content(chart)[1], texts):
             self._repeatable.add(_subject(chart, values))
-            if known is None:
-                found = {"files": dict(texts.files), "warnings": texts.warnings}
-                self._save(key, chart, found)
+            if stored is None:
+                entry = {"files": dict(texts.files), "warnings": texts.warnings}
+                self._save(key, chart, entry)
         return texts
 
     def admit(self, chart: Path, target: Target) -> None:
@@ -94,19 +94,19 @@ class KeptResults:
             return [[finding.severity, finding.path, finding.message] for finding in findings]
 
         do = "lint" if schema else "lint without schema"
-        return [Finding(*each) for each in self._asked(do, chart, values, target, ask)]
+        return [Finding(*row) for row in self._asked(do, chart, values, target, ask)]
 
     def _asked(
         self, do: str, chart: Path, values: Body, target: Target, ask: Callable[[], Json]
     ) -> Any:
         subject = _subject(chart, values)
         key = self._key(do, subject, target)
-        known = self._store.load(key)
-        if known is None:
-            known = ask()
+        answer = self._store.load(key)
+        if answer is None:
+            answer = ask()
             if subject in self._repeatable:
-                self._save(key, chart, known)
-        return known
+                self._save(key, chart, answer)
+        return answer
 
     def _key(self, do: str, subject: str, target: Target) -> str:
         cluster = [target.release, target.namespace, target.kube_version, *target.api_versions]
@@ -176,7 +176,9 @@ def _may_differ(given: bytes) -> bool:
     if not _CLOCK.search(text):
         return False
     actions = text.split(b"}}")[:-1]
-    return any(_CLOCK.search(each, max(each.rfind(b"{"), each.rfind(b"}")) + 1) for each in actions)
+    return any(
+        _CLOCK.search(action, max(action.rfind(b"{"), action.rfind(b"}")) + 1) for action in actions
+    )
 
 
 def templates_of(values: Json) -> Iterator[str]:
@@ -184,5 +186,5 @@ def templates_of(values: Json) -> Iterator[str]:
     if isinstance(values, str):
         yield from (values,) if "{{" in values else ()
     elif isinstance(values, (dict, list)):
-        for each in (*values, *values.values()) if isinstance(values, dict) else values:
-            yield from templates_of(each)
+        for value in (*values, *values.values()) if isinstance(values, dict) else values:
+            yield from templates_of(value)

@@ -92,8 +92,8 @@ def warnings(log: str) -> tuple[str, ...]:
 
     They are bounded in number and length, with a line that says so.
     """
-    found = sorted({text for line in log.splitlines() if (text := _warning(line))})
-    return bounded([text for text in found if not text.startswith(_SAID)])
+    texts = sorted({text for line in log.splitlines() if (text := _warning(line))})
+    return bounded([text for text in texts if not text.startswith(_SAID)])
 
 
 def bounded(texts: Sequence[str]) -> tuple[str, ...]:

@@ -97,20 +97,20 @@ class HelmProgram:
         return [*findings, *logged(warnings(answer.err))]
 
     def _run(self, arguments: list[str], values: Body, failing: bool = False) -> ProgramResult:
-        found = shutil.which(self._program) or self._program
+        program = shutil.which(self._program) or self._program
         access = self._access
-        if not is_binary(found):
+        if not is_binary(program):
             # A script that finds the program may read whatever it needs for that.
             access = replace(access, readable=None)
         elif access.readable is not None:
-            access = replace(access, readable=(*access.readable, os.path.realpath(found)))
+            access = replace(access, readable=(*access.readable, os.path.realpath(program)))
         with tempfile.TemporaryDirectory(dir=access.temporary) as folder:
             file = Path(folder) / "values.json"
             file.write_text(json.dumps(values), "utf-8", newline="\n")
             given = [*arguments, "--values", str(file)]
             homes = dict.fromkeys(_HOMES, folder)
             try:
-                done = self._programs.run(found, given, access, self._limits, homes)
+                done = self._programs.run(program, given, access, self._limits, homes)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise RenderError(f"'{self._program}' cannot be started: {reason}") from None
@@ -164,17 +164,17 @@ def _prepared(chart: Path, enforced: bool) -> Iterator[Path]:
 
 def _notes(manifest: str) -> str:
     """The notes in their manifest; what Helm prints of them begins with no empty line."""
-    found = _mapping(manifest).get("data")
-    return str(found["notes"]) if isinstance(found, dict) else ""
+    data = _mapping(manifest).get("data")
+    return str(data["notes"]) if isinstance(data, dict) else ""
 
 
 def _mapping(text: str) -> Body:
     try:
-        found = yaml.safe_load(text)
+        body = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError):
         # Helm says what is wrong with it.
         return {}
-    return found if isinstance(found, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
 def _documents(stream: str) -> Iterator[str]:

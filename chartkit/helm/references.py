@@ -127,7 +127,7 @@ class _Walk:
             resource, above = pending.pop()
             own = above.in_subresource(resource)
             self._known[id(resource.contents)] = own
-            pending.extend((each, own) for each in resource.subresources())
+            pending.extend((subresource, own) for subresource in resource.subresources())
 
     def _visit(self, schema: Json, resolver: _Resolver) -> None:
         pending = [(schema, resolver)]
@@ -154,7 +154,7 @@ class _Walk:
                 if not _is_draft(inner):
                     raise _leads_out(_DIALECT, inner, self._file)
             elif key in _BY_NAME and isinstance(inner, dict):
-                yield from (self._within(each, resolver) for each in inner.values())
+                yield from (self._within(member, resolver) for member in inner.values())
             elif key not in _DATA:
                 yield self._within(inner, resolver)
 
@@ -167,7 +167,7 @@ class _Walk:
             # Python and Go need not agree on what such a URL means.
             raise _leads_out("$ref", reference, self._file)
         try:
-            found = resolver.lookup(reference)
+            resolved = resolver.lookup(reference)
         except (NoSuchAnchor, PointerToNowhere):
             # Nothing is there: Helm says so, without leaving the document.
             return
@@ -176,7 +176,7 @@ class _Walk:
                 self._unresolved[reference] = None
                 return
             raise _leads_out("$ref", reference, self._file) from None
-        yield self._within(found.contents, found.resolver)
+        yield self._within(resolved.contents, resolved.resolver)
 
     def _within(self, value: Json, resolver: _Resolver) -> tuple[Json, _Resolver]:
         """A value, and where references in it start from; resolver: those around it."""

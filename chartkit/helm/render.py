@@ -196,11 +196,11 @@ def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
         yield
     except MissingChartError as error:
         where = error.location or Location("")
-        place = replace(where, file=str(shown / where.file), places=None)
-        raise MissingChartError(error.message, place, error.hint) from None
+        where = replace(where, file=str(shown / where.file), places=None)
+        raise MissingChartError(error.message, where, error.hint) from None
     except ChartError as error:
-        place = Location(str(shown / error.file))
-        raise RenderError(error.message, place, error.hint) from None
+        where = Location(str(shown / error.file))
+        raise RenderError(error.message, where, error.hint) from None
     except RenderError as error:
         text = _LONG_WORD.sub(lambda word: f"{word[0][:_WORD]}…", error.message)
         location, message, hint = _explain(text, folder, shown, values)
@@ -253,14 +253,14 @@ def _warning(text: str, shown: Path) -> Diagnostic:
     return Diagnostic(WARNING_RULE, Severity.NOTE, f"Helm warns: {text}", Location(str(shown)))
 
 
-def _diagnostic(found: Finding, folder: Path, shown: Path, values: Values) -> Diagnostic:
-    if found.severity == _LOGGED:
-        return _warning(found.message, shown)
-    location, message, hint = _explain(found.message, folder, shown, values)
+def _diagnostic(finding: Finding, folder: Path, shown: Path, values: Values) -> Diagnostic:
+    if finding.severity == _LOGGED:
+        return _warning(finding.message, shown)
+    location, message, hint = _explain(finding.message, folder, shown, values)
     if location.line == 0:
-        location = Location(str(shown / found.path) if found.path else str(shown))
-        message = " ".join(found.message.split())
-    return Diagnostic("helm-lint", _SEVERITIES[found.severity], message, location, hint)
+        location = Location(str(shown / finding.path) if finding.path else str(shown))
+        message = " ".join(finding.message.split())
+    return Diagnostic("helm-lint", _SEVERITIES[finding.severity], message, location, hint)
 
 
 def _objects(
@@ -272,8 +272,8 @@ def _objects(
     chart = None if inputs is None else ChartPlaces(inputs, documents)
     return [
         resource
-        for name, found in documents.items()
-        for resource in _resources(name, found, folder / name, shown / name, chart)
+        for name, parts in documents.items()
+        for resource in _resources(name, parts, folder / name, shown / name, chart)
     ]
 
 
@@ -301,10 +301,10 @@ def _resources(
     lines = _kind_lines(template)
     for number, document in enumerate(documents):
         try:
-            found = resources([document])
+            objects = resources([document])
         except InputError as error:
             raise _unreadable(str(shown), error) from None
-        for resource in found:
+        for resource in objects:
             location = Location(str(shown), lines.get(resource.kind, 1), 0, resource.location.path)
             places = None if chart is None else TemplatePlaces(chart, name, number, location)
             yield Resource(resource.body, replace(location, places=places))

@@ -85,21 +85,21 @@ class Stage:
     def staged(self, chart: Path) -> StagedChart:
         """A copy of a chart as it is now. Raises ChartError for what leads out of it: links, and
         references of schemas."""
-        found = chart_entries(chart)
+        listed = chart_entries(chart)
         with self._lock:
             kept = self._kept.get(chart)
-            if kept is not None and kept[0] == found:
+            if kept is not None and kept[0] == listed:
                 self._kept.move_to_end(chart)
                 return kept[1]
-            staged = self._copied(chart, found)
-            self._kept[chart] = (found, staged)
+            staged = self._copied(chart, listed)
+            self._kept[chart] = (listed, staged)
             if len(self._kept) > _KEPT:
                 _, (_, oldest) = self._kept.popitem(last=False)
                 shutil.rmtree(oldest.folder.parent, ignore_errors=True)
             return staged
 
-    def _copied(self, chart: Path, found: list[Entry]) -> StagedChart:
-        files = {each.name: read(each.path, each.name) for each in found if not each.folder}
+    def _copied(self, chart: Path, listed: list[Entry]) -> StagedChart:
+        files = {entry.name: read(entry.path, entry.name) for entry in listed if not entry.folder}
         unresolved: list[str] = []
         subcharts = _subcharts(files)
         names = [name if inside is None else _name(inside) for name, inside in subcharts.items()]
@@ -110,7 +110,7 @@ class Stage:
         crds = dict(_checked(files, "", "", unresolved))
         folder = Path(tempfile.mkdtemp(dir=self._folder)) / (chart.resolve().name or "chart")
         folder.mkdir()
-        for entry in found:
+        for entry in listed:
             if entry.folder:
                 (folder / entry.name).mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -119,26 +119,26 @@ class Stage:
 
 
 def _checked(
-    files: dict[str, bytes], place: str, above: str, unresolved: list[str], depth: int = 0
+    files: dict[str, bytes], prefix: str, above: str, unresolved: list[str], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Checks the schema of a chart and those of its subcharts, and puts packed ones in the place of
-    what they were packed in; gives the texts of custom resource definitions by name.
+    """Check the schemas of a chart and its subcharts, and replace archives of subcharts by their
+    files; yield the texts of custom resource definitions by name.
 
-    place: the chart's path in the whole one; above: the name that Helm gives the chart above it;
+    prefix: the chart's path in the whole one; above: the name that Helm gives the chart above it;
     unresolved: takes a line for each reference of a schema that is replaced by "anything".
     """
     if depth > _DEEPEST:
-        raise ChartError(f"has subcharts more than {_DEEPEST} deep", place)
+        raise ChartError(f"has subcharts more than {_DEEPEST} deep", prefix)
     if _SCHEMA in files:
-        for url in check_references(files[_SCHEMA], place + _SCHEMA):
-            unresolved.append(f"{place}{_SCHEMA} refers to {url}, which is not resolved: {_OPEN}")
+        for url in check_references(files[_SCHEMA], prefix + _SCHEMA):
+            unresolved.append(f"{prefix}{_SCHEMA} refers to {url}, which is not resolved: {_OPEN}")
     crds = [name for name in files if name.startswith("crds/") and name.endswith(_MANIFESTS)]
     subcharts = _subcharts(files)
     full = above + _name(files) if crds or subcharts else ""
     for name in crds:
         yield f"{full}/{name}", files[name].decode("utf-8", "replace").removeprefix("\ufeff")
     for subchart, inside in subcharts.items():
-        where = f"{place}{_SUBCHARTS}{subchart}"
+        where = f"{prefix}{_SUBCHARTS}{subchart}"
         if inside is not None:
             yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)
             continue
@@ -151,7 +151,7 @@ def _checked(
 
 def _subcharts(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes] | None]:
     """The files of each subchart by its name below `charts/`; None for a packed one."""
-    found: dict[str, dict[str, bytes] | None] = {}
+    subcharts: dict[str, dict[str, bytes] | None] = {}
     for file, content in files.items():
         if not file.startswith(_SUBCHARTS) or file.endswith(".prov"):
             continue
@@ -160,12 +160,12 @@ def _subcharts(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes] | None]
             continue
         if name.endswith(".tgz"):
             if not inside:
-                found[name] = None
+                subcharts[name] = None
         elif inside:
-            below = found.setdefault(name, {})
+            below = subcharts.setdefault(name, {})
             assert below is not None
             below[inside] = content
-    return found
+    return subcharts
 
 
 def _name(files: Mapping[str, bytes]) -> str:
@@ -197,8 +197,8 @@ def _dependencies(files: Mapping[str, bytes]) -> Iterator[Dependency]:
 def chart_entries(chart: Path) -> list[Entry]:
     """Return what Helm reads of a chart, with the charts beside it on which it depends, which are
     below `charts/`. Raise ChartError and OSError."""
-    found = entries(chart)
-    return [*found, *_beside(chart, found)]
+    listed = entries(chart)
+    return [*listed, *_beside(chart, listed)]
 
 
 def write_copy(chart: Path, folder: Path, texts: Mapping[str, str]) -> None:
@@ -214,37 +214,37 @@ def write_copy(chart: Path, folder: Path, texts: Mapping[str, str]) -> None:
         target.write_bytes(read(entry.path, entry.name) if text is None else text.encode())
 
 
-def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:
+def _beside(chart: Path, listed: list[Entry], depth: int = 0) -> Iterator[Entry]:
     """Yield the files of the charts beside a chart on which it depends (`file://../common`), as if
-    they were in its `charts/`, where `helm dependency build` puts them. found: what the chart has.
+    they were in its `charts/`, where `helm dependency build` puts them. listed: the chart's own.
 
     Only charts in the same checkout of git are taken, without one those in the folder above.
     """
-    own = {each.name: each.path for each in found if each.name in _FILES}
+    own = {entry.name: entry.path for entry in listed if entry.name in _FILES}
     files = {name: read(path, name) for name, path in own.items()}
     if depth == _DEEPEST_BESIDE or not any(_BESIDE.encode() in file for file in files.values()):
         return
-    names = {each.name.split("/")[1] for each in found if each.name.startswith(_SUBCHARTS)}
+    names = {entry.name.split("/")[1] for entry in listed if entry.name.startswith(_SUBCHARTS)}
     real = Path(os.path.realpath(chart))
     root = checkout_top(real.parent) or real.parent
-    for dependency in {one.name: one for one in _dependencies(files)}.values():
+    for dependency in {dependency.name: dependency for dependency in _dependencies(files)}.values():
         if not dependency.repository.startswith(_BESIDE) or _has(names, dependency.name):
             continue
         folder = Path(os.path.realpath(chart / dependency.repository.removeprefix(_BESIDE)))
         if folder.is_relative_to(root) and (folder / "Chart.yaml").is_file():
             inside = entries(folder)
-            place = f"{_SUBCHARTS}{dependency.name}"
-            yield Entry(place, str(folder), True, (0, 0, 0, 0))
+            subchart = f"{_SUBCHARTS}{dependency.name}"
+            yield Entry(subchart, str(folder), True, (0, 0, 0, 0))
             for entry in (*inside, *_beside(folder, inside, depth + 1)):
-                yield replace(entry, name=f"{place}/{entry.name}")
+                yield replace(entry, name=f"{subchart}/{entry.name}")
 
 
 def _missing(files: Mapping[str, bytes], names: Iterable[str]) -> tuple[Dependency, ...]:
     """Return the dependencies of a chart that are not in its `charts/`; names: of the charts and
     packed files that are."""
     there = set(names)
-    found = (dependency for dependency in _dependencies(files) if dependency.name)
-    return tuple(dependency for dependency in found if not _has(there, dependency.name))
+    dependencies = (dependency for dependency in _dependencies(files) if dependency.name)
+    return tuple(dependency for dependency in dependencies if not _has(there, dependency.name))
 
 
 def _has(names: Iterable[str], chart: str) -> bool:

@@ -128,17 +128,17 @@ _Token: TypeAlias = tuple[str, str]
 
 
 def _tokens(text: str, position: int, limit: int) -> tuple[list[_Token], int, bool]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     while position < min(limit, len(text)):
         trimmed = _TRIM_RIGHT.match(text, position)
         if trimmed:
-            return found, trimmed.end(), True
+            return tokens, trimmed.end(), True
         if text.startswith(CLOSE, position):
-            return found, position + len(CLOSE), False
+            return tokens, position + len(CLOSE), False
         token = _TOKEN.match(text, position)
         if token is None:
             break
-        found.append((str(token.lastgroup), token.group()))
+        tokens.append((str(token.lastgroup), token.group()))
         position = token.end()
     raise _NoHelmError
 
@@ -186,11 +186,11 @@ class _Parser:
         return ()
 
     def _pipeline(self) -> Term:
-        found = self._command(None)
+        term = self._command(None)
         while self._peek()[1] == "|":
             self._at += 1
-            found = self._command(found)
-        return found
+            term = self._command(term)
+        return term
 
     def _command(self, before: Term | None) -> Term:
         self._skip()

@@ -62,11 +62,11 @@ class TemplatePlaces:
 
     def locate(self, *path: str | int) -> Location:
         """Return the line of a template that gave the field at a path, or its nearest parent."""
-        found = self.chart.find(self.name, self.number, [str(step) for step in path])
-        if found is None:
+        field = self.chart.find(self.name, self.number, [str(step) for step in path])
+        if field is None:
             return replace(self.begin, places=self)
-        file = str(self.chart.shown / found.template)
-        return Location(file, found.line.number, found.column, pointer_of(*found.path), self)
+        file = str(self.chart.shown / field.template)
+        return Location(file, field.line.number, field.column, pointer_of(*field.path), self)
 
     def character(self, _offset: int, *path: str | int) -> Location:
         """Return the line of a template that gave the field at a path."""
@@ -145,9 +145,9 @@ class ChartPlaces:
         values = self.values_of(place.template)
         for count in range(len(place.path) + 1):
             whole = (*key, *place.path[len(place.path) - count :])
-            found = _at(values.merged, whole)
-            if _shows(value, found):
-                return values.locate(whole, found)
+            current = _at(values.merged, whole)
+            if _shows(value, current):
+                return values.locate(whole, current)
         return None
 
     def values_of(self, template: str) -> ScopedValues:
@@ -190,10 +190,10 @@ class ChartPlaces:
 
     def is_vendored(self, name: str) -> bool:
         """Report whether a template is part of a chart in the `charts/` of another, not beside."""
-        found = _IN_CHARTS.fullmatch(name)
-        if found is None:
+        match = _IN_CHARTS.fullmatch(name)
+        if match is None:
             return False
-        return self._path(name) == self._path(f"{found[1]}Chart.yaml").parent / found[2]
+        return self._path(name) == self._path(f"{match[1]}Chart.yaml").parent / match[2]
 
     def _path(self, name: str) -> Path:
         """Return the file of a path in the chart, which a chart beside it may have."""
@@ -204,10 +204,10 @@ class ChartPlaces:
     def _beside(self) -> Mapping[str, str]:
         """The files of the charts beside the chart on which it depends, by their paths in it."""
         try:
-            found = chart_entries(self._inputs.folder)
+            listed = chart_entries(self._inputs.folder)
         except (ChartkitError, OSError):
             return {}
-        return {entry.name: entry.path for entry in found if not entry.folder}
+        return {entry.name: entry.path for entry in listed if not entry.folder}
 
     @cached_property
     def _rendered(self) -> Mapping[str, _Rendered]:
@@ -217,14 +217,14 @@ class ChartPlaces:
             for _ in range(_ROUNDS):
                 texts = self._render(passed_over)
                 swallowed = set[tuple[int, int]]()
-                found: dict[str, _Rendered] = {}
+                rendered: dict[str, _Rendered] = {}
                 for name, originals in self._originals.items():
                     documents = _documents(texts.get(name, ""))
                     swallowed.update(_swallowed(document.body for document in documents))
                     if _same_shapes(originals, documents):
-                        found[name] = _Rendered(documents, self._origins(texts[name]))
+                        rendered[name] = _Rendered(documents, self._origins(texts[name]))
                 if not swallowed:
-                    return found
+                    return rendered
                 for file, line in swallowed:
                     passed_over.setdefault(file, set()).add(line)
         except (ChartkitError, OSError):
@@ -252,13 +252,13 @@ class ChartPlaces:
         origins: list[tuple[int, int] | None] = []
         before, pending = (-1, 0), 0
         for line in text.split("\n"):
-            found = marks(line)
+            numbers = marks(line)
             pending += 1
-            if found:
-                mark = found[0]
+            if numbers:
+                mark = numbers[0]
                 whole = pending == 1 or self._gave_several(before, mark)
                 origins += [mark if whole else None] * (pending - 1) + [mark]
-                before, pending = found[-1], 0
+                before, pending = numbers[-1], 0
         return origins + [None] * pending
 
     def _gave_several(self, before: tuple[int, int], mark: tuple[int, int]) -> bool:
@@ -309,19 +309,19 @@ class ScopedValues:
         gives the value."""
         whole = (*self.scope, *key)
         for document, above in reversed(self.layers):
-            found = _at(document.body, whole[above:])
-            if found is not _MISSING:
-                return (document, whole[above:]) if found == value else None
+            current = _at(document.body, whole[above:])
+            if current is not _MISSING:
+                return (document, whole[above:]) if current == value else None
         return None
 
     def locate(self, key: Sequence[str], value: Json) -> Location:
         """Return the place of a key in the last file that has it; its path is the key below the
         values of the whole chart."""
         pointer = pointer_of(*self.scope, *key)
-        found = self.source(key, value)
-        if found is None:
+        source = self.source(key, value)
+        if source is None:
             return Location("<values>", path=pointer)
-        document, steps = found
+        document, steps = source
         return replace(document.locate(*steps), path=pointer)
 
 
@@ -371,7 +371,9 @@ def _swallowed(values: Iterable[Json]) -> Iterator[tuple[int, int]]:
 def _same_shapes(before: Sequence[Document], after: Sequence[Document]) -> bool:
     """Report whether documents have the same fields of the same types. Values may differ: those of
     chance, and digests of other templates."""
-    pairs: list[tuple[Any, Any]] = [([one.body for one in before], [one.body for one in after])]
+    pairs: list[tuple[Any, Any]] = [
+        ([document.body for document in before], [document.body for document in after])
+    ]
     while pairs:
         old, new = pairs.pop()
         if type(old) is not type(new) or (isinstance(old, dict | list) and len(old) != len(new)):
@@ -379,7 +381,7 @@ def _same_shapes(before: Sequence[Document], after: Sequence[Document]) -> bool:
         if isinstance(old, dict):
             if old.keys() != new.keys():
                 return False
-            pairs += [(each, new[key]) for key, each in old.items()]
+            pairs += [(value, new[key]) for key, value in old.items()]
         elif isinstance(old, list):
             pairs += zip(old, new, strict=True)
     return True

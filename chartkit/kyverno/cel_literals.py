@@ -63,26 +63,26 @@ class ObjectLiteral:
 def tokens(text: str) -> tuple[Token, ...]:
     """The pieces of a text in CEL, comments left out; never fails. One text is asked about several
     functions in a row."""
-    found = []
+    pieces = []
     for match in _TOKEN.finditer(text):
         if match["text"] is not None:
             content = match["long"] or match["quoted"] or match["double"] or match["single"] or ""
             escaped = "\\" in content and "r" not in match["raw"].lower()
             # An escaped text is not known: no name of Kubernetes needs an escape.
-            found.append(Token(match["text"], None if escaped else content))
+            pieces.append(Token(match["text"], None if escaped else content))
         elif match["word"] or match["other"]:
-            found.append(Token(match[0]))
-    return tuple(found)
+            pieces.append(Token(match[0]))
+    return tuple(pieces)
 
 
 def constants(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables that are one literal text each."""
-    found = {}
+    literals = {}
     for name, text in variables.items():
         pieces = tokens(text)
         if len(pieces) == 1 and pieces[0].literal is not None:
-            found[name] = pieces[0].literal
-    return found
+            literals[name] = pieces[0].literal
+    return literals
 
 
 def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
@@ -107,21 +107,21 @@ def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
 
 def _arguments(pieces: Sequence[Token], start: int) -> tuple[list[list[Token]], int]:
     """Return the arguments of a call, and the index after it."""
-    found: list[list[Token]] = [[]]
+    arguments: list[list[Token]] = [[]]
     depth = 0
     for index in range(start, min(start + _LONGEST, len(pieces))):
         token = pieces[index]
         if token.text in _CLOSING:
             if not depth:
-                return [each for each in found if each], index + 1
+                return [argument for argument in arguments if argument], index + 1
             depth -= 1
         elif token.text in _OPENING:
             depth += 1
         if token.text == "," and not depth:
-            found.append([])
+            arguments.append([])
         else:
-            found[-1].append(token)
-    return found, len(pieces)
+            arguments[-1].append(token)
+    return arguments, len(pieces)
 
 
 def _alone(pieces: Sequence[Token], after: int) -> bool:
@@ -202,9 +202,9 @@ def kyverno_call(policy: Body) -> str | None:
     for text in expressions_in(policy.get("spec")):
         pieces = tokens(text)
         for at in range(len(pieces)):
-            found = _called(pieces, at)
-            if found:
-                return found
+            call = _called(pieces, at)
+            if call:
+                return call
     return None
 
 

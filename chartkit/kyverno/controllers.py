@@ -60,7 +60,7 @@ class Controller:
     def flag(self, name: str, default: str, alone: str | None = None) -> str:
         """Return the value that the arguments give a flag; alone: of a flag without one, None where
         the next argument is the value."""
-        given = (value for each in self.containers for value in _given(each, name, alone))
+        given = (value for container in self.containers for value in _given(container, name, alone))
         return [default, *given][-1]
 
     @property
@@ -72,17 +72,19 @@ class Controller:
 
 def controllers(resources: Sequence[Resource]) -> list[Controller]:
     """The engine's controllers among rendered objects; an absent number of replicas is 1."""
-    found = []
-    for each in resources:
-        component = labels_of(each.body).get(COMPONENT)
-        if each.kind == "Deployment" and isinstance(component, str) and component in CONTROLLERS:
-            scaler = _scaler(resources, each)
-            spec = mapping_at(each.body, "spec")
-            replicas = spec.get("replicas")
+    managed = []
+    deployments = (resource for resource in resources if resource.kind == "Deployment")
+    for deployment in deployments:
+        component = labels_of(deployment.body).get(COMPONENT)
+        if isinstance(component, str) and component in CONTROLLERS:
+            scaler = _scaler(resources, deployment)
+            replicas = mapping_at(deployment.body, "spec").get("replicas")
             if scaler is not None:
                 replicas = mapping_at(scaler.body, "spec").get("minReplicas")
-            found.append(Controller(component, each, scaler, 1 if replicas is None else replicas))
-    return found
+            managed.append(
+                Controller(component, deployment, scaler, 1 if replicas is None else replicas)
+            )
+    return managed
 
 
 def _scaler(resources: Iterable[Resource], deployment: Resource) -> Resource | None:
@@ -107,16 +109,16 @@ def allows_http(resources: Sequence[Resource]) -> bool:
     """Report whether namespaced policies may call services. Every controller that evaluates
     policies must have the flag, or the variable in its place: one without it refuses what the
     others accept."""
-    found = controllers(resources)
-    return bool(found) and all(any(map(_allows, controller.containers)) for controller in found)
+    present = controllers(resources)
+    return bool(present) and all(any(map(_allows, controller.containers)) for controller in present)
 
 
 def _allows(container: Body) -> bool:
     flag = _last(_given(container, _FLAG, None))
     if flag is not None:
         return flag
-    listed = (one for one in mappings_at(container, "env") if one.get("name") == _VARIABLE)
-    return bool(_last(text_of(one.get("value")) for one in listed))
+    listed = (entry for entry in mappings_at(container, "env") if entry.get("name") == _VARIABLE)
+    return bool(_last(text_of(entry.get("value")) for entry in listed))
 
 
 def _last(values: Iterable[str]) -> bool | None:
@@ -155,12 +157,12 @@ class KnownKinds:
         """The resources of a kind; group None: in whatever group it is. Empty where the group is
         not said and not known."""
         groups = self.groups.get(kind, ()) if group is None else (group,)
-        return [self._in_group(each, kind) for each in groups]
+        return [self._in_group(candidate, kind) for candidate in groups]
 
     def _in_group(self, group: str, kind: str) -> ResourceName:
-        known = self.plurals.get((group, kind))
-        if known is not None:
-            return ResourceName(group, known)
+        plural = self.plurals.get((group, kind))
+        if plural is not None:
+            return ResourceName(group, plural)
         return ResourceName(group, guess_plural(kind), kind)
 
 
@@ -190,7 +192,7 @@ def _own_kinds() -> KnownKinds:
         for group, kinds in read_file(_KINDS)[0].body.items()
         for kind in kinds.split()
     }
-    plurals |= {(each.group, each.kind): each.plural for each in crds.kinds()}
+    plurals |= {(kind.group, kind.kind): kind.plural for kind in crds.kinds()}
     return _indexed({**_MISGUESSED, **plurals})
 
 

@@ -69,7 +69,7 @@ class Concerned:
         if self.mentions:
             text = str(value)
             return any(mention in text for mention in self.mentions)
-        return not self.values or any(value == each for each in self.values)
+        return not self.values or any(value == expected for expected in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _values(body: Json, path: FieldSteps) -> Iterator[Json]:
 def _members(body: Json) -> Sequence[tuple[str, Json]]:
     if isinstance(body, dict):
         return tuple(body.items())
-    return [("", each) for each in body] if isinstance(body, list) else ()
+    return [("", member) for member in body] if isinstance(body, list) else ()
 
 
 def _fault(body: Body) -> KnownFault:
@@ -199,8 +199,8 @@ def _fault(body: Body) -> KnownFault:
         body["name"],
         body.get("severity", ""),
         tuple(
-            Affected(parse_release(each.get("since")), parse_release(each.get("fixed")))
-            for each in body["affected"]
+            Affected(parse_release(span.get("since")), parse_release(span.get("fixed")))
+            for span in body["affected"]
         ),
         body["controller"],
         _concerned(body["policies"]) if "policies" in body else None,
@@ -307,11 +307,11 @@ def changes(data: ReleaseData = BUILT_IN) -> Mapping[Version, Sequence[Change]]:
 @cache
 def announced(data: ReleaseData = BUILT_IN) -> Mapping[Version, Announcement]:
     """Return the Kyverno versions that are announced, oldest first."""
-    found = (
+    announcements = (
         Announcement(parse_version(row["version"], "Kyverno"), row["advice"], _changes(row))
         for row in data.section("announced")
     )
-    return MappingProxyType({announcement.version: announcement for announcement in found})
+    return MappingProxyType({announcement.version: announcement for announcement in announcements})
 
 
 @cache

@@ -108,8 +108,8 @@ def compatibility(
     kyverno: Version, location: Location | None = None, data: ReleaseData = BUILT_IN
 ) -> Compatibility:
     """Return the row of a Kyverno version; raise InputError for one that is not known."""
-    found = matrix(data).get(kyverno)
-    if found is None:
+    row = matrix(data).get(kyverno)
+    if row is None:
         from chartkit.kyverno.known_faults import announced
 
         if kyverno in announced(data):
@@ -121,7 +121,7 @@ def compatibility(
         if installed is not None:
             hint = f"{kyverno} is a version of its Helm chart, which installs Kyverno {installed}"
         raise InputError(f"Kyverno {kyverno} is not known", location, hint)
-    return found
+    return row
 
 
 def judge(
@@ -148,9 +148,9 @@ def judge(
 def support(row: Compatibility, kubernetes: Version, data: ReleaseData = BUILT_IN) -> Support:
     """Return the support of a cluster by a Kyverno version: undeclared, instead of above, where the
     version supports the newest cluster that any does."""
-    newest = max(each.newest for each in matrix(data).values())
-    found = row.support(kubernetes)
-    return Support.UNDECLARED if found is Support.ABOVE and row.newest == newest else found
+    newest = max(other.newest for other in matrix(data).values())
+    level = row.support(kubernetes)
+    return Support.UNDECLARED if level is Support.ABOVE and row.newest == newest else level
 
 
 def fitting_kyverno(kubernetes: Version, data: ReleaseData = BUILT_IN) -> tuple[Version, ...]:
@@ -166,8 +166,8 @@ def release_of(text: str) -> Release:
         return release
     version = parse_version(text, "Kyverno")
     row = matrix().get(version)
-    known = row.newest_release if row is not None else None
-    return known[0] if known is not None else Release(version.major, version.minor, 0)
+    newest = row.newest_release if row is not None else None
+    return newest[0] if newest is not None else Release(version.major, version.minor, 0)
 
 
 def kube_version_range(
@@ -212,7 +212,7 @@ def diagnostics(
     accepted: why the environment takes the pair nevertheless, which makes the error a warning.
     """
     row = verdict.compatibility
-    found = []
+    findings = []
     if not verdict.supported:
         rule, message = RULE_UNSUPPORTED, _outside(verdict)
         if verdict.support is Support.UNDECLARED:
@@ -221,11 +221,11 @@ def diagnostics(
             message += f"; accepted: {accepted}"
         severity = Severity.WARNING if accepted else Severity.ERROR
         hint = None if accepted else _way_out(verdict)
-        found.append(Diagnostic(rule, severity, message, location, hint))
+        findings.append(Diagnostic(rule, severity, message, location, hint))
     if verdict.end_of_life:
         hint = f"newer and fitting this cluster: {_newer(verdict)}"
-        found.append(_ended(row, location, hint))
-    return found
+        findings.append(_ended(row, location, hint))
+    return findings
 
 
 def admission_policies(kubernetes: Version, location: Location | None) -> list[Diagnostic]:

@@ -98,8 +98,8 @@ def fields() -> tuple[Field, ...]:
     return tuple(
         field
         for block in tables()["clusterPolicy"]
-        for place in block.get("in", ("",))
-        for field in read_fields(block["fields"], f"{place}." if place else "")
+        for prefix in block.get("in", ("",))
+        for field in read_fields(block["fields"], f"{prefix}." if prefix else "")
     )
 
 
@@ -107,15 +107,15 @@ def fields() -> tuple[Field, ...]:
 def cel_fields() -> Mapping[str, tuple[Field, ...]]:
     """Return the fields below spec that are younger than their kind, by kind."""
     table = tables()["celPolicies"]
-    return {kind: tuple(read_fields(each["fields"])) for kind, each in table.items()}
+    return {kind: tuple(read_fields(entry["fields"])) for kind, entry in table.items()}
 
 
 @cache
 def settings() -> Mapping[str, Mapping[str, Version]]:
     """Return the settings of each kind in the chart's values, and the first Kyverno with each."""
     return {
-        kind: {key: parse_version(since, "Kyverno") for key, since in each["settings"].items()}
-        for kind, each in tables()["celPolicies"].items()
+        kind: {key: parse_version(since, "Kyverno") for key, since in entry["settings"].items()}
+        for kind, entry in tables()["celPolicies"].items()
     }
 
 
@@ -192,7 +192,7 @@ def rows(table: Iterable[Field]) -> list[Body]:
 
     since: a number that orders (1012 for 1.12); default and without stand where there are such.
     """
-    found: list[Body] = []
+    bodies: list[Body] = []
     for entry in table:
         row: Body = {
             "path": list(entry.path),
@@ -202,21 +202,21 @@ def rows(table: Iterable[Field]) -> list[Body]:
         for key in ("default", "without"):
             if getattr(entry, key) is not None:
                 row[key] = getattr(entry, key)
-        found.append(row | ({"optional": True} if entry.optional else {}))
-    return found
+        bodies.append(row | ({"optional": True} if entry.optional else {}))
+    return bodies
 
 
 def cel_as_json() -> Body:
     """The tables for the chart's templates; versions are numbers that order (1016 for 1.16)."""
     return {
         "kinds": {
-            kind: [{"since": each.since.number, "version": each.version} for each in served]
+            kind: [{"since": row.since.number, "version": row.version} for row in served]
             for kind, served in KINDS.items()
         },
-        "fields": {kind: rows(each) for kind, each in cel_fields().items()},
+        "fields": {kind: rows(table) for kind, table in cel_fields().items()},
         "settings": {
-            kind: {key: since.number for key, since in each.items()}
-            for kind, each in settings().items()
+            kind: {key: since.number for key, since in keys.items()}
+            for kind, keys in settings().items()
         },
     }
 

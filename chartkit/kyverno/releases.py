@@ -258,8 +258,8 @@ def check_rows(section: Section, known: Collection[str]) -> None:
     for key in ("kyverno", "announced"):
         for index, row in enumerate(section.body.get(key, ())):
             for number, change in enumerate(row.get("changes", ())):
-                place = (key, index, "changes", number, "objects")
-                _require_field(section, change.get("objects"), *place)
+                path = (key, index, "changes", number, "objects")
+                _require_field(section, change.get("objects"), *path)
     for key in ("kyverno", "eks"):
         for index, row in enumerate(section.body.get(key, ())):
             for name in _DAYS.intersection(row):
@@ -282,22 +282,22 @@ def day_of(section: Section, text: str, *path: str | int) -> date:
 
 
 def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
-    place = ("kyverno", index)
+    path = ("kyverno", index)
     version = row["version"]
     if "kubernetes" not in row and not known:
         hint = 'write the oldest and the newest, such as kubernetes: ["1.33", "1.35"]'
         message = f"which Kubernetes versions Kyverno {version} supports is missing"
-        raise InputError(message, section.locate(*place), hint)
+        raise InputError(message, section.locate(*path), hint)
     if "kubernetes" in row:
         oldest, newest = (parse_version(kubernete, "Kubernetes") for kubernete in row["kubernetes"])
         if newest < oldest:
             message = f"{oldest} is newer than {newest}"
             hint = "write the oldest first"
-            raise InputError(message, section.locate(*place, "kubernetes"), hint)
+            raise InputError(message, section.locate(*path, "kubernetes"), hint)
     for release in row.get("releases", {}):
         if release.rpartition(".")[0] != version:
             message = f"{release} is not a release of Kyverno {version}"
-            raise InputError(message, section.locate(*place, "releases", release))
+            raise InputError(message, section.locate(*path, "releases", release))
 
 
 def _numbers(release: str) -> tuple[int, ...]:

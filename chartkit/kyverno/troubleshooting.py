@@ -63,13 +63,13 @@ def find_messages(text: str) -> tuple[KnownMessage, ...]:
     holds none, those of which it is a part, with `…` for what it leaves out."""
     normalized = " ".join(text[:_MOST_CHARACTERS].replace("\\", "").split())
     messages = tuple(message for message in known_messages() if message.matches(normalized))
-    parts = [_plain(each) for each in normalized.replace("...", "…").split("…")]
+    parts = [_plain(part) for part in normalized.replace("...", "…").split("…")]
     if messages or max(map(len, parts)) < _SHORTEST_PART:
         return messages
     return tuple(
         message
         for message in known_messages()
-        if all(each in _plain(message.example) for each in parts)
+        if all(part in _plain(message.example) for part in parts)
     )
 
 

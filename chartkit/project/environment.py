@@ -145,23 +145,23 @@ class Environment:
 def read_environments(document: Document, root: Path) -> Mapping[str, Environment]:
     """Return the environments of a project file by name, in place of one that has clusters its
     clusters (`prd/east`); root: its folder. Raise InputError for the first mistake."""
-    found = dict[str, Environment]()
+    environments = dict[str, Environment]()
     for name, body in document.body["environments"].items():
         places = tuple(_places(document, name))
         if CLUSTERS not in body:
-            found[name] = _environment(name, inherited(document, places), root)
+            environments[name] = _environment(name, inherited(document, places), root)
         for cluster in body.get(CLUSTERS, ()):
             below = (*places, ("environments", name, CLUSTERS, cluster))
             keys = inherited(document, below)
-            found[f"{name}/{cluster}"] = _environment(f"{name}/{cluster}", keys, root)
-    return MappingProxyType(found)
+            environments[f"{name}/{cluster}"] = _environment(f"{name}/{cluster}", keys, root)
+    return MappingProxyType(environments)
 
 
 def _places(document: Document, name: str) -> Iterator[FieldPath]:
     """Yield the places whose keys an environment has, the last word last."""
     if DEFAULTS in document.body:
         yield (DEFAULTS,)
-    yield from (("environments", each) for each in reversed(_chain(document, name)))
+    yield from (("environments", ancestor) for ancestor in reversed(_chain(document, name)))
 
 
 def _chain(document: Document, name: str) -> list[str]:
@@ -243,7 +243,7 @@ def _policy_type(body: Body) -> PolicyType | None:
 def _all_policies(project: Keys, keys: Keys) -> Mapping[str, PolicySettings]:
     """Return an environment's settings of single policies on top of the project's."""
     settings = {
-        name: replace(each, everywhere=True) for name, each in read_policies(project).items()
+        name: replace(policy, everywhere=True) for name, policy in read_policies(project).items()
     }
     for name, policy_settings in read_policies(keys).items():
         settings[name] = policy_settings.over(settings.get(name))

@@ -187,9 +187,9 @@ def read_policy_reporter(keys: Keys) -> PolicyReporter | None:
         keys.locate(POLICY_REPORTER, "version"),
     )
     if version.major not in MAJOR_VERSIONS:
-        known = " and ".join(f"{major}.x" for major in MAJOR_VERSIONS)
+        versions = " and ".join(f"{major}.x" for major in MAJOR_VERSIONS)
         message = f"the keys of policy-reporter's chart {version} are not known"
-        raise InputError(message, keys.locate(POLICY_REPORTER, "version"), f"{known} are")
+        raise InputError(message, keys.locate(POLICY_REPORTER, "version"), f"{versions} are")
     ui = body.get("ui", True)
     if "ingress" in body and not ui:
         hint = "leave the ingress out, or set ui: true"

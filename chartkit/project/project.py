@@ -111,7 +111,7 @@ class Project:
         environments = self.environments_of(name)
         if len(environments) == 1:
             return environments[0]
-        hint = f"name one of its clusters: {', '.join(each.name for each in environments)}"
+        hint = f"name one of its clusters: {', '.join(cluster.name for cluster in environments)}"
         raise InputError(
             f"environment '{name}' has {len(environments)} clusters",
             self.locate("environments", name),
@@ -124,11 +124,11 @@ class Project:
         environment = self.environments.get(name)
         if environment is not None:
             return (environment,)
-        clusters = tuple(each for each in self.environments.values() if each.group == name)
+        clusters = tuple(cluster for cluster in self.environments.values() if cluster.group == name)
         if clusters:
             return clusters
-        known = ", ".join(self.environments)
-        hint = suggestion(name, self.environments) or f"it has {known}"
+        listed = ", ".join(self.environments)
+        hint = suggestion(name, self.environments) or f"it has {listed}"
         location = self.document.locate("environments")
         raise InputError(f"there is no environment '{name}'", location, hint)
 

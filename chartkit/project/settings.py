@@ -123,8 +123,8 @@ class _Merged:
 
     def _forget(self, below: Body, path: FieldPath) -> None:
         below.pop(str(path[-1]), None)
-        for known in [each for each in self.places if each[: len(path)] == path]:
-            del self.places[known]
+        for inner in [inner for inner in self.places if inner[: len(path)] == path]:
+            del self.places[inner]
 
 
 def _adds_up(path: FieldPath) -> bool:
@@ -283,12 +283,12 @@ def read_exclusions(keys: Keys, *path: str) -> tuple[Exclusion, ...]:
     """Return the exclusions under `exclude` at a path of the keys."""
     return tuple(
         Exclusion(
-            {key: value for key, value in each.items() if key != "reason"},
-            each.get("reason", ""),
+            {key: value for key, value in body.items() if key != "reason"},
+            body.get("reason", ""),
             keys.locate(*path, "exclude", index),
         )
-        for index, each in enumerate(_below(keys, *path).get("exclude", ()))
-        if isinstance(each, dict)  # Texts are patterns of paths.
+        for index, body in enumerate(_below(keys, *path).get("exclude", ()))
+        if isinstance(body, dict)  # Texts are patterns of paths.
     )
 
 

@@ -185,7 +185,7 @@ class _Library(Mapping[str, Schema]):
     def __getitem__(self, name: str) -> Schema:
         if name not in self._parsed:
             bodies = (_bodies(file) for file in _FILES)
-            body = next((one[name] for one in bodies if name in one), None)
+            body = next((types[name] for types in bodies if name in types), None)
             if body is None:
                 raise KeyError(name)
             self._parsed[name] = parse_type(body, name)

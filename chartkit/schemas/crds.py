@@ -62,7 +62,7 @@ class Kind:
 def kinds() -> tuple[Kind, ...]:
     """Every kind that has a definition, group by group."""
     index: Body = read_file(_INDEX)[0].body
-    columns = {name: _columns(each) for name, each in index["columns"].items()}
+    columns = {name: _columns(rows) for name, rows in index["columns"].items()}
     return tuple(
         _kind(name, entry, group, columns)
         for group in index["groups"]
@@ -77,12 +77,12 @@ def later_fields() -> Mapping[str, Mapping[tuple[str, ...], str]]:
     By the name of the type and the field's path in it, with the version; a list is written as its
     items.
     """
-    found: dict[str, dict[tuple[str, ...], str]] = {}
+    since: dict[str, dict[tuple[str, ...], str]] = {}
     for version, types in read_file(_INDEX)[0].body["since"].items():
         for name, fields in types.items():
             paths = {tuple(field.split(".")): version for field in fields}
-            found.setdefault(name, {}).update(paths)
-    return found
+            since.setdefault(name, {}).update(paths)
+    return since
 
 
 def definition(kind: Kind) -> Body:

@@ -184,7 +184,7 @@ def _missing(error: Any, path: list[str | int]) -> Iterator[_Finding]:
     unknown = _unknown(error)
     for key in error.validator_value:
         is_meant = key not in error.instance and f"'{key}'" in error.message
-        if is_meant and not any(suggestion(each, [key]) for each in unknown):
+        if is_meant and not any(suggestion(name, [key]) for name in unknown):
             yield path, f"{_subject(path)} has no '{key}'", None
 
 
@@ -192,23 +192,23 @@ def _unknown(error: Any) -> list[str]:
     """Keys of what is wrong that its schema refuses, whatever else is wrong with it."""
     if error.schema.get("additionalProperties") is not False:
         return []
-    known = error.schema.get("properties", {})
-    return [str(key) for key in error.instance if key not in known]
+    properties = error.schema.get("properties", {})
+    return [str(key) for key in error.instance if key not in properties]
 
 
-def _nested(key: str, known: Iterable[str]) -> str | None:
+def _nested(key: str, names: Iterable[str]) -> str | None:
     """Return the hint for a path that was written as one key (`a.b: 1`)."""
     first, _, rest = key.partition(".")
     return (
-        f"write '{rest}' below '{first}', a line for each step" if rest and first in known else None
+        f"write '{rest}' below '{first}', a line for each step" if rest and first in names else None
     )
 
 
-def _elsewhere(key: str, known: Mapping[str, Any]) -> str:
+def _elsewhere(key: str, keys: Mapping[str, Any]) -> str:
     """Return the hint for an unknown key: where it is one below a known key, else all of these."""
-    places = [f"'{each}.{key}'" for each in known if key in known[each].get("properties", {})]
+    places = [f"'{parent}.{key}'" for parent in keys if key in keys[parent].get("properties", {})]
     few = places if len(places) <= _FEW else []
-    return f"did you mean {' or '.join(few)}?" if few else "known are " + ", ".join(known)
+    return f"did you mean {' or '.join(few)}?" if few else "known are " + ", ".join(keys)
 
 
 def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:

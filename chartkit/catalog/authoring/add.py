@@ -143,7 +143,7 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddRes
     with atomic_folder.lock(project.root):
         target = _target(project, profile)
         if target.profile is None and profile and not new:
-            names = [each.file.stem for each in _own_profiles(project)]
+            names = [own.file.stem for own in _own_profiles(project)]
             hint = suggestion(profile, names) or "--new-profile makes it"
             raise InputError(f"there is no profile '{profile}' of your own", hint=hint)
         there = _standing(target, library, policy)
@@ -151,11 +151,11 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddRes
             without = _without(project, target)
             return AddResult(entry, policy, target.file, (), there, without, instead_of)
         profiles = project.document.body.get("profiles", DEFAULT_PROFILES)
-        base = resolve([read_profile(each, project.root) for each in profiles], library)
+        base = resolve([read_profile(path, project.root) for path in profiles], library)
         environments = project.environments.values()
         for resolved in (
             base,
-            *(resolve_environment(each, library, project.root) for each in environments),
+            *(resolve_environment(own, library, project.root) for own in environments),
         ):
             resolved_policy = resolved.policies.get(policy.name)
             if resolved_policy is not None:
@@ -208,13 +208,13 @@ def _own_profiles(project: Project) -> Iterator[_Target]:
         *(reference for environment in environments for reference in environment.profiles),
     ]
     built_in = bundled.profiles_dir().resolve()
-    found: dict[Path, _Target] = {}
+    targets: dict[Path, _Target] = {}
     for reference in dict.fromkeys(named):
         for profile in _extended(read_profile(reference, project.root)):
             if profile.file.resolve().parent != built_in:
                 target = _Target(profile.file, reference, profile, True)
-                found.setdefault(profile.file.resolve(), target)
-    yield from found.values()
+                targets.setdefault(profile.file.resolve(), target)
+    yield from targets.values()
 
 
 def _extended(profile: Profile) -> Iterator[Profile]:
@@ -238,11 +238,11 @@ def _standing(target: _Target, library: Library, policy: LibraryPolicy) -> Locat
     return resolved_policy.location
 
 
-def _require_same(found: ResolvedPolicy, policy: LibraryPolicy) -> None:
-    if found.policy.qualified != policy.qualified:
-        message = f"the chart has another policy '{policy.name}': {found.policy.qualified}"
+def _require_same(resolved: ResolvedPolicy, policy: LibraryPolicy) -> None:
+    if resolved.policy.qualified != policy.qualified:
+        message = f"the chart has another policy '{policy.name}': {resolved.policy.qualified}"
         hint = f"values speak of names; take it out before {policy.qualified} comes in"
-        raise InputError(message, found.location, hint)
+        raise InputError(message, resolved.location, hint)
 
 
 def _without(project: Project, target: _Target) -> tuple[str, ...]:

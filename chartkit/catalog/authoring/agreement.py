@@ -102,9 +102,10 @@ def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -
 
 
 def _form(source: Source, example: Examples, text: str) -> Form:
-    found = [placed(resource.body, source) for resource in resources(read_text(text, source.file))]
-    admitting, cleaning = sorted_out(compile_one(resource, NO_ATTACHMENTS) for resource in found)
-    bodies = tuple(resource.body for resource in found)
+    read = resources(read_text(text, source.file))
+    policies = [placed(resource.body, source) for resource in read]
+    admitting, cleaning = sorted_out(compile_one(resource, NO_ATTACHMENTS) for resource in policies)
+    bodies = tuple(resource.body for resource in policies)
     return Form(source, example, bodies, admitting, cleaning)
 
 
@@ -129,13 +130,14 @@ def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]
         if file is None:
             continue
         try:
-            found = [
-                (one, example_world(one, wants_fields=False)) for one in resources(read_file(file))
+            pairs = [
+                (resource, example_world(resource, wants_fields=False))
+                for resource in resources(read_file(file))
             ]
         except InputError as error:
             yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
             continue
-        for resource, world in found:
+        for resource, world in pairs:
             verdicts = [judge(form.admitting, form.cleaning, resource, world) for form in forms]
             yield from _wrong(forms, verdicts, resource, bad)
             if not any(verdict.error for verdict in verdicts):
@@ -226,5 +228,5 @@ def _asks_for_signatures(rule: Body) -> bool:
 def _refuses_all(spec: Body) -> bool:
     """Report whether a policy forbids all that it matches."""
     denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
-    verdicts = [each.get("expression") for each in spec.get("validations") or ()]
+    verdicts = [validation.get("expression") for validation in spec.get("validations") or ()]
     return all(deny == {} for deny in denials) and all(text == "false" for text in verdicts)

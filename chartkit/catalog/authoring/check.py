@@ -215,7 +215,7 @@ def check_policy(
     diagnostics += [*_remediation(policy, forms), *_judged(policy, forms)]
     if with_rules:
         filled = PolicySet(_admitting([made[:1] for made in forms]), ())
-        diagnostics += rule_findings((each.policy.resource for each in filled.policies), filled)
+        diagnostics += rule_findings((item.policy.resource for item in filled.policies), filled)
     return diagnostics + list(_counterparts(policy))
 
 
@@ -233,8 +233,8 @@ def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagn
         if diagnostic.rule_id in (MISSPELT_RULE, MISSPELT_FIELD)
     }
     if misspelt and any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
-        return [replace(each, rule_id=FORMS, severity=Severity.ERROR) for each in misspelt.values()]
-    return diagnostics + [each for each in misspelt.values() if each.rule_id == MISSPELT_RULE]
+        return [replace(row, rule_id=FORMS, severity=Severity.ERROR) for row in misspelt.values()]
+    return diagnostics + [row for row in misspelt.values() if row.rule_id == MISSPELT_RULE]
 
 
 def _admitting(forms: Sequence[Sequence[Form]]) -> tuple[RunnablePolicy, ...]:
@@ -262,7 +262,7 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     """Require that the background matches at every example's parameters."""
     compiled = [one.policy for one in _admitting(forms) if isinstance(one.policy, Policy)]
-    diagnostics = [each for policy in compiled for each in unmatched_in_background(policy)]
+    diagnostics = [warning for policy in compiled for warning in unmatched_in_background(policy)]
     once = {diagnostic.message: diagnostic for diagnostic in diagnostics}.values()
     return [replace(diagnostic, severity=Severity.ERROR) for diagnostic in once]
 
@@ -313,8 +313,8 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
         forms = forms_of(policy, source)
     except CompileError as error:
         return [], [
-            _error(FORMS, each.message, each.location or Location(source.file), each.hint)
-            for each in error.diagnostics
+            _error(FORMS, row.message, row.location or Location(source.file), row.hint)
+            for row in error.diagnostics
         ]
     except HelmMissingError:
         raise
@@ -349,7 +349,7 @@ def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """Kyverno's warnings; advice that holds for some policies alone is left out."""
     diagnostics = PolicySet(_admitting([forms]), ()).warnings
     warned = (diagnostic for diagnostic in diagnostics if diagnostic.rule_id == WARNING_RULE)
-    yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
+    yield from dict.fromkeys(warning for warning in warned if warning.severity is Severity.WARNING)
 
 
 def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
@@ -366,9 +366,9 @@ def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Ite
 
 
 def _same_kind(forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
-    found = [_kinds(form) for form in forms]
-    if found[0] != found[1]:
-        texts = [" and ".join(kinds) or "nothing" for kinds in found]
+    actions = [_kinds(form) for form in forms]
+    if actions[0] != actions[1]:
+        texts = [" and ".join(kinds) or "nothing" for kinds in actions]
         message = f"is there to {texts[1]}, and its other form to {texts[0]}"
         yield _error(FORMS, message, Location(forms[1][0].source.file, 1))
 
@@ -378,8 +378,10 @@ def _kinds(forms: Sequence[Form]) -> list[Kind]:
     return sorted({kind for body in bodies for kind in kinds_of(body)})
 
 
-def _error(rule: str, message: str, place: Location | None, hint: str | None = None) -> Diagnostic:
-    return Diagnostic(rule, Severity.ERROR, message, place, hint)
+def _error(
+    rule: str, message: str, location: Location | None, hint: str | None = None
+) -> Diagnostic:
+    return Diagnostic(rule, Severity.ERROR, message, location, hint)
 
 
 def says_why(title: str, description: str) -> str:
@@ -398,36 +400,36 @@ def says_why(title: str, description: str) -> str:
     return ""
 
 
-def _text(found: CheckResult) -> Iterator[str]:
+def _text(result: CheckResult) -> Iterator[str]:
     """Yield a line for each finding, and how much was looked at."""
-    yield from map(str, grouped(found.diagnostics, severities=(Severity.NOTE,), more="-o json"))
-    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in found.diagnostics)
-    warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in found.diagnostics)
-    total = f"{counted(found.policies, 'policy', 'policies')} checked"
-    if found.libraries:
-        vendored = counted(found.libraries, "vendored library", "vendored libraries")
+    yield from map(str, grouped(result.diagnostics, severities=(Severity.NOTE,), more="-o json"))
+    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in result.diagnostics)
+    warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in result.diagnostics)
+    total = f"{counted(result.policies, 'policy', 'policies')} checked"
+    if result.libraries:
+        vendored = counted(result.libraries, "vendored library", "vendored libraries")
         total += f", {vendored} compared with the lock file"
     counts = f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"
     yield f"{total}: {counts}"
-    if found.mutation is not None:
-        yield _mutants(found.mutation)
+    if result.mutation is not None:
+        yield _mutants(result.mutation)
 
 
-def _mutants(found: MutationResult) -> str:
-    text = f"examples show {found.killed} of {counted(found.changes, 'change')}"
-    if found.changes:
-        text += f" ({100 * found.killed / found.changes:.1f} %)"
-    if found.equal:
-        text += f"; {found.equal} more that change nothing, with a reason in {EQUAL_FILE}"
-    return f"{text}; {found.untried} not tried for lack of time" if found.untried else text
+def _mutants(result: MutationResult) -> str:
+    text = f"examples show {result.killed} of {counted(result.changes, 'change')}"
+    if result.changes:
+        text += f" ({100 * result.killed / result.changes:.1f} %)"
+    if result.equal:
+        text += f"; {result.equal} more that change nothing, with a reason in {EQUAL_FILE}"
+    return f"{text}; {result.untried} not tried for lack of time" if result.untried else text
 
 
-def _changes(found: MutationResult) -> Body:
+def _changes(result: MutationResult) -> Body:
     return {
-        "shown": found.killed,
-        "survived": len(found.survivors),
-        "equal": found.equal,
-        "untried": found.untried,
+        "shown": result.killed,
+        "survived": len(result.survivors),
+        "equal": result.equal,
+        "untried": result.untried,
     }
 
 

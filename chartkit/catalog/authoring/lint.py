@@ -73,15 +73,15 @@ def lint_policies(
             findings += repeated_keys(document)
     compiled = compile_all(resources)
     findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
-    found = rule_findings(compiled.found, compiled, levels, kyverno)
-    findings += at_levels((*found, *run_findings(compiled.policies)), levels)
+    by_rules = rule_findings(compiled.found, compiled, levels, kyverno)
+    findings += at_levels((*by_rules, *run_findings(compiled.policies)), levels)
     count = sum(map(is_policy, resources)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
 
 
 def _errors(findings: Sequence[Diagnostic]) -> int:
-    return sum(each.severity is Severity.ERROR for each in findings)
+    return sum(finding.severity is Severity.ERROR for finding in findings)
 
 
 def _files(source: str, note: Callable[[Diagnostic], None]) -> tuple[list[str], list[Path]]:
@@ -101,10 +101,10 @@ def _files(source: str, note: Callable[[Diagnostic], None]) -> tuple[list[str], 
 def _read(source: str, findings: list[Diagnostic], is_named: bool) -> list[Resource]:
     notes: list[Diagnostic] = []
     try:
-        found = read_policies(source, MappingProxyType({}), "ClusterPolicy", notes.append)[0]
+        policies = read_policies(source, MappingProxyType({}), "ClusterPolicy", notes.append)[0]
         # What Helm says about a chart without policies is no concern of theirs.
-        findings += notes if found or is_named else ()
-        return found
+        findings += notes if policies or is_named else ()
+        return policies
     except (InputError, RenderError) as error:
         if not is_there(Path(source)):
             raise

@@ -114,8 +114,8 @@ class _Checker:
         left, right, *condition = node.children
         listed = self.typed(left, current)
         element = Typed(element_types(listed.types), f"{listed.field}[]".replace("[][]", "[]"))
-        for each in condition:
-            self.typed(each, element)
+        for part in condition:
+            self.typed(part, element)
         return _list_of(self.typed(right, element))
 
     def flatten(self, node: Node, current: Typed) -> Typed:
@@ -123,7 +123,7 @@ class _Checker:
         listed = self.typed(node.children[0], current)
         inner = element_types(listed.types)
         flat = element_types(inner) if inner != ANY else ANY
-        others = frozenset(each for each in inner if not each.startswith(LIST))
+        others = frozenset(name for name in inner if not name.startswith(LIST))
         return _list_of(Typed(flat | others, listed.field.removesuffix("[]")))
 
     def values(self, node: Node, current: Typed) -> Typed:
@@ -171,7 +171,7 @@ _NODES: Final[dict[Kind, Callable[[_Checker, Node, Typed], Typed]]] = {
 
 
 def _list_of(element: Typed) -> Typed:
-    types = frozenset(LIST + each for each in element.types) if element.types != ANY else ANY
+    types = frozenset(LIST + name for name in element.types) if element.types != ANY else ANY
     return Typed(types, element.field)
 
 

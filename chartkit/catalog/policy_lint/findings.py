@@ -34,20 +34,20 @@ def levels(project: Project, environment: str | None = None) -> Levels:
 
     Raise InputError for an id of no rule, and for an environment that is not there.
     """
-    known = [rule.id for rule in RULES]
+    ids = [rule.id for rule in RULES]
     named = [project.environment(environment)] if environment else []
     keys = [whole(project.document), *(of.keys for of in named)]
-    found: dict[str, Severity | None] = {}
-    for each in keys:
-        given: Mapping[str, Json] = each.body.get(_KEY) or {}
+    severities: dict[str, Severity | None] = {}
+    for layer in keys:
+        given: Mapping[str, Json] = layer.body.get(_KEY) or {}
         for rule_id, level in given.items():
-            if rule_id not in known:
-                hint = suggestion(rule_id, known) or "`chartkit explain` lists them"
+            if rule_id not in ids:
+                hint = suggestion(rule_id, ids) or "`chartkit explain` lists them"
                 message = f"there is no lint rule '{rule_id}'"
-                raise InputError(message, each.locate(_KEY, rule_id), hint)
+                raise InputError(message, layer.locate(_KEY, rule_id), hint)
             # YAML reads an unquoted `off` as false.
-            found[rule_id] = None if level in ("off", False) else Severity(level)
-    return found
+            severities[rule_id] = None if level in ("off", False) else Severity(level)
+    return severities
 
 
 def at_levels(found: Iterable[Diagnostic], levels: Levels) -> Iterator[Diagnostic]:
@@ -67,18 +67,18 @@ def rule_findings(
     """Yield the findings of every rule in every policy; written: those that do not compile among
     them, and objects that are not policies; levels: by which rules are on that otherwise are off;
     kyverno: the release that they are for, None for any."""
-    runnable = {id(each.policy.resource): each for each in compiled.policies}
+    runnable = {id(policy.policy.resource): policy for policy in compiled.policies}
     objects = tuple(written)
     run = tuple(filter(is_policy, objects))
     rules = [rule for rule in RULES if not rule.is_off or rule.id in levels]
     for resource in (*run, *filter(is_binding, objects)):
         subject = Subject(resource, runnable.get(id(resource)), run, compiled.names, kyverno)
         for rule in rules:
-            found = list(islice(rule.check(subject), _MOST_FINDINGS + 1))
-            yield from found[:_MOST_FINDINGS]
-            if len(found) > _MOST_FINDINGS:
+            faults = list(islice(rule.check(subject), _MOST_FINDINGS + 1))
+            yield from faults[:_MOST_FINDINGS]
+            if len(faults) > _MOST_FINDINGS:
                 message = f"{resource.name}: has more findings of this rule, which are left out"
-                yield Diagnostic(rule.id, Severity.NOTE, message, found[-1].location)
+                yield Diagnostic(rule.id, Severity.NOTE, message, faults[-1].location)
 
 
 def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
@@ -86,6 +86,6 @@ def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
     decides them."""
     addon = addons().get("satisfy")
     usual = {rule.id: rule.level for rule in RULES}
-    found = () if addon is None else loaded(addon.ports["together"])(policies)
-    for rule, severity, location, message, hint in found:
+    rows = () if addon is None else loaded(addon.ports["together"])(policies)
+    for rule, severity, location, message, hint in rows:
         yield Diagnostic(rule, severity or usual[rule], message, location, hint)

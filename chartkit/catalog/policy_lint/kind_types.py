@@ -34,7 +34,7 @@ _DEEPEST: Final = 8
 def kinds_selected(selectors: tuple[str, ...]) -> tuple[GroupVersionKind, ...]:
     """Return Kubernetes' own kinds of kind selectors; none where a selector has a wildcard for the
     kind, or is of a custom kind or of a subresource with a kind of its own."""
-    found: dict[GroupVersionKind, None] = {}
+    selected: dict[GroupVersionKind, None] = {}
     for text in selectors:
         selector = parse_kind_selector(text)
         group, version = compile_wildcard(selector.group), compile_wildcard(selector.version)
@@ -45,8 +45,8 @@ def kinds_selected(selectors: tuple[str, ...]) -> tuple[GroupVersionKind, ...]:
         ]
         if not kinds or selector.subresource not in _WHOLE:
             return ()
-        found.update(dict.fromkeys(kinds))
-    return tuple(found)
+        selected.update(dict.fromkeys(kinds))
+    return tuple(selected)
 
 
 def types_of(kinds: Iterable[GroupVersionKind]) -> Types:
@@ -56,25 +56,25 @@ def types_of(kinds: Iterable[GroupVersionKind]) -> Types:
 
 def field_types(types: Types, name: str) -> Types:
     """Return the types of a field; none where no type has the field."""
-    found: set[str] = set()
-    for each in types:
-        fields = fields_of(each)
-        if each.startswith(MAP):
-            found.add(each.removeprefix(MAP))
+    inner: set[str] = set()
+    for type_name in types:
+        fields = fields_of(type_name)
+        if type_name.startswith(MAP):
+            inner.add(type_name.removeprefix(MAP))
         elif name in fields:
-            found.add(fields[name].type)
-        elif not (fields or each.startswith(LIST) or each in SCALARS):
+            inner.add(fields[name].type)
+        elif not (fields or type_name.startswith(LIST) or type_name in SCALARS):
             return ANY
-    return frozenset(found)
+    return frozenset(inner)
 
 
 def element_types(types: Types) -> Types:
     """Return the types of the elements of lists; none where no type is a list."""
     if not all(
-        each.startswith((LIST, MAP)) or each in SCALARS or fields_of(each) for each in types
+        name.startswith((LIST, MAP)) or name in SCALARS or fields_of(name) for name in types
     ):
         return ANY
-    return frozenset(each.removeprefix(LIST) for each in types if each.startswith(LIST))
+    return frozenset(name.removeprefix(LIST) for name in types if name.startswith(LIST))
 
 
 def is_object(name: str) -> bool:
@@ -84,7 +84,7 @@ def is_object(name: str) -> bool:
 
 def names_of(types: Types) -> list[str]:
     """Return the names of the fields of any of the types."""
-    return [*dict.fromkeys(field for each in sorted(types) for field in fields_of(each))]
+    return [*dict.fromkeys(field for name in sorted(types) for field in fields_of(name))]
 
 
 def sample(name: str, depth: int = 0) -> Json:

@@ -49,7 +49,7 @@ class PatternPart:
         targets = mappings_at(self.rule.body, "mutate", "targets") if self.is_overlay else []
         if not targets:
             return self.rule.match.kinds
-        named = [(text_of(each.get("apiVersion")), text_of(each.get("kind"))) for each in targets]
+        named = [(text_of(row.get("apiVersion")), text_of(row.get("kind"))) for row in targets]
         return tuple(map("/".join, named)) if all(map(all, named)) else ()
 
 
@@ -138,9 +138,9 @@ def _below(parent: PatternValue) -> Iterator[PatternValue]:
         inner = element_types(types)
         for index, member in enumerate(value):
             path, steps = (*parent.path, index), (*parent.steps, "[]")
-            found = PatternValue(path, steps, member, inner, types)
-            yield found
-            yield from _below(found)
+            value = PatternValue(path, steps, member, inner, types)
+            yield value
+            yield from _below(value)
         return
     objects = frozenset(filter(is_object, types))
     for key, member in value.items() if isinstance(value, dict) and objects else ():
@@ -151,11 +151,11 @@ def _below(parent: PatternValue) -> Iterator[PatternValue]:
         inner = field_types(types, name)
         kind = None if anchor is None else anchor.kind
         path, steps = (*parent.path, key), (*parent.steps, name)
-        found = PatternValue(path, steps, member, inner, objects, kind)
-        yield found
-        yield from _below(found)
+        value = PatternValue(path, steps, member, inner, objects, kind)
+        yield value
+        yield from _below(value)
 
 
 def is_list(types: Types) -> bool:
     """Report whether a value is a list, whatever kind matches."""
-    return bool(types) and all(each.startswith(LIST) for each in types)
+    return bool(types) and all(name.startswith(LIST) for name in types)

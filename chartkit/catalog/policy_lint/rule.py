@@ -64,8 +64,8 @@ class Subject:
 def texts() -> Mapping[str, Body]:
     """Return what rules.yaml says of each rule, by id."""
     (document,) = read_file(Path(__file__).with_name("rules.yaml"))
-    found: Mapping[str, Body] = document.body
-    return found
+    body: Mapping[str, Body] = document.body
+    return body
 
 
 class Fault(NamedTuple):

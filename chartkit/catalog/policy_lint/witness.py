@@ -166,5 +166,5 @@ def _placed(current: Json, types: Types, steps: Sequence[str], value: Json) -> J
 def _passes(compiled: RunnablePolicy, rule: Rule, judged: Resource) -> bool | None:
     """Report whether a rule accepts an object, or says nothing of it; None for an error."""
     results = evaluate([compiled], Request(judged))
-    found = {result.status for result in results if result.rule == rule.name}
-    return None if Status.ERROR in found else Status.FAIL not in found
+    statuses = {result.status for result in results if result.rule == rule.name}
+    return None if Status.ERROR in statuses else Status.FAIL not in statuses

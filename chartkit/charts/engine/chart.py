@@ -94,14 +94,14 @@ def _types() -> Iterator[str]:
     types = type_library()
     roots = {version.type for kind in kinds() for version in kind.versions}
     names = sorted(roots)
-    found: list[str] = []
+    wanted: list[str] = []
     queue = list(names)
     while queue:
         name = queue.pop()
-        if name not in found:
-            found.append(name)
+        if name not in wanted:
+            wanted.append(name)
             queue += _REFERENCE.findall(_json(flattened(types[name], types)))
-    flat = {name: flattened(types[name], types) for name in found}
+    flat = {name: flattened(types[name], types) for name in wanted}
     yield _HEAD
     for name, schema in sorted(flat.items()):
         if name in roots:
@@ -147,20 +147,20 @@ def _template_text(value: Json, context: str = ".") -> str:
     """Return a schema as JSON, with a template for each type that it refers to, and fields that
     need a later Kyverno under a condition; context: the variable with Kyverno's number."""
     if isinstance(value, list):
-        return f"[{','.join(_template_text(each, context) for each in value)}]"
+        return f"[{','.join(_template_text(item, context) for item in value)}]"
     if not isinstance(value, dict):
         return _json(value)
     if set(value) == {"$ref"}:
         return f'{{{{ template "type.{value["$ref"]}" {context} }}}}'
-    late = {key: each for key, each in value.items() if isinstance(each, dict) and _SINCE in each}
+    late = {key: part for key, part in value.items() if isinstance(part, dict) and _SINCE in part}
     text = ""
-    for key, each in late.items():
-        field = {name: part for name, part in each.items() if name != _SINCE}
+    for key, added in late.items():
+        field = {name: part for name, part in added.items() if name != _SINCE}
         member = f"{_json(key)}:{_template_text(field, context)}"
-        text += f" {{{{ if ge {context} {each[_SINCE]} }}}}{member},{{{{ end }}}}"
+        text += f" {{{{ if ge {context} {added[_SINCE]} }}}}{member},{{{{ end }}}}"
     members = (
-        f"{_json(key)}:{_template_text(each, context)}"
-        for key, each in value.items()
+        f"{_json(key)}:{_template_text(part, context)}"
+        for key, part in value.items()
         if key not in late
     )
     return f"{{{text}{','.join(members)}}}"

@@ -54,7 +54,7 @@ def _later_values(
     for version, values in versions.items():
         number = parse_version(version, "Kyverno").number
         for path, default in values.items():
-            owners = [each["key"] for each in controllers] if path.startswith("own.") else ["own"]
+            owners = [row["key"] for row in controllers] if path.startswith("own.") else ["own"]
             for owner in owners:
                 key = path.replace("own.", f"{owner}.", 1)
                 text = json.dumps(json.dumps(default))

@@ -51,7 +51,7 @@ def values_path(diagnostic: Diagnostic) -> tuple[str, ...] | None:
     for path in paths:
         if diagnostic.hint and ".".join(path) in diagnostic.hint:
             return path
-    named = [CONTROLLERS[each] for each in CONTROLLERS if each in diagnostic.message]
+    named = [CONTROLLERS[component] for component in CONTROLLERS if component in diagnostic.message]
     return (named[0], *keys[-1]) if named and keys else None
 
 
@@ -66,13 +66,13 @@ def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
 
     Errors are refused; a note says that there are more admission replicas than are needed.
     """
-    found = controllers(resources)
+    present = controllers(resources)
     diagnostics: list[Diagnostic] = []
-    if not any(controller.component == ADMISSION for controller in found):
+    if not any(controller.component == ADMISSION for controller in present):
         message = "no admission controller is rendered"
         hint = f"it is a Deployment with the label {COMPONENT}: {ADMISSION}"
         diagnostics.append(Diagnostic(RULE_NO_ADMISSION, Severity.ERROR, message, None, hint))
-    for controller in found:
+    for controller in present:
         diagnostics.extend(_replicas(controller, required))
         diagnostics.extend(_budgets(controller, resources))
     return diagnostics
@@ -90,8 +90,8 @@ def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
         yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint)
     elif component == ADMISSION and count == 2:
         message = f"{what}, {_NOT_TWO}"
-        one = hint if required else f"set {controller.values_key}: {ONE_OR_THREE}"
-        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, location, one)
+        advice = hint if required else f"set {controller.values_key}: {ONE_OR_THREE}"
+        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, location, advice)
     elif required and count < least:
         message = f"{what}, and this environment must be highly available"
         yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint)
@@ -158,7 +158,7 @@ def _covers(budget: Resource, deployment: Resource) -> bool:
     wanted = mapping_at(selector, "matchLabels")
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
-    return all(_expression(each, labels) for each in selector.get("matchExpressions") or ())
+    return all(_expression(row, labels) for row in selector.get("matchExpressions") or ())
 
 
 def _expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:

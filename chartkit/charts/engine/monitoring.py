@@ -44,7 +44,7 @@ def monitoring_values(
         case Mode.OPERATOR:
             selected = {"enabled": True, "additionalLabels": dict(monitoring.labels)}
             return {
-                **{each["key"]: {"serviceMonitor": dict(selected)} for each in controllers},
+                **{row["key"]: {"serviceMonitor": dict(selected)} for row in controllers},
                 "grafana": {"enabled": True},
                 "prometheusRule": {**selected, "spec": alert_groups()},
             }
@@ -96,8 +96,8 @@ def dashboard() -> str:
 def _panels(rows: list[Mapping[str, Any]], shown: str) -> Iterator[Body]:
     top = 0
     for row in rows:
-        place = _place(0, top, _WIDTH, 1)
-        yield {"type": "row", "title": row["title"], "gridPos": place, **_OPEN_ROW}
+        position = _place(0, top, _WIDTH, 1)
+        yield {"type": "row", "title": row["title"], "gridPos": position, **_OPEN_ROW}
         top += 1
         left = 0
         height = max(_HEIGHTS[kind] for _, _, kind, _ in row["panels"])

@@ -189,7 +189,9 @@ class _Chart:
             policy.name: policy.group for policy in library.policies.values() if is_standard(policy)
         }
         standing = {policy.name: standards.get(policy.name, policy.group) for policy in policies}
-        standing |= {each.name: each.group for each in policies if isinstance(each, FolderPolicy)}
+        standing |= {
+            entry.name: entry.group for entry in policies if isinstance(entry, FolderPolicy)
+        }
         self._catalogue = Catalogue(policies, rules, cel, standing)
         self._schema = values_schema(self._catalogue)
 
@@ -232,16 +234,16 @@ class _Chart:
     ) -> Mapping[str, InstalledPolicy]:
         """Return what an environment's policies come to in its cluster, by name."""
         form = self._policy_type(environment)
-        found: dict[str, InstalledPolicy] = {}
+        policies: dict[str, InstalledPolicy] = {}
         for template in self._templates:
             given = resolved.policies.get(template.policy.name)
             if given is not None and given.enabled:
                 actions = (*resolved.actions, *given.actions)
                 action = given.action or environment.action
-                found[template.policy.name] = installed(
+                policies[template.policy.name] = installed(
                     template, form, environment.kyverno, action, actions
                 )
-        return found
+        return policies
 
     def _policy_type(self, environment: Environment) -> PolicyType:
         """The form that an environment's policies get, as the chart's templates settle it."""
@@ -285,7 +287,7 @@ class _Chart:
         files["data/policies.json"] = _json_lines(self._catalogue.names)
         files["data/fields.json"] = _json_lines(policy_fields.as_json())
         files["data/cel.json"] = json.dumps(policy_fields.cel_as_json(), indent=1) + "\n"
-        needed = {each.policy.name: _permissions(each) for each in self._templates}
+        needed = {template.policy.name: _permissions(template) for template in self._templates}
         needed = {name: forms for name, forms in needed.items() if forms}
         files["data/permissions.json"] = json.dumps(needed, indent=1) + "\n"
         files[SCHEMA_FILE] = dump_json(self._schema)
@@ -335,12 +337,12 @@ def _permissions(template: RenderedPolicy) -> Body:
     is_upstream = isinstance(template.policy, UpstreamPolicy)
     cel = template.bodies if is_upstream else template.cel_bodies
     forms = {"clusterPolicy": template.bodies, "cel": cel}
-    known = permissions.definitions_beside(template.policy.folder)
-    found = {
-        form: permissions.as_json(permissions.needs(bodies, known))
+    definitions = permissions.definitions_beside(template.policy.folder)
+    needed = {
+        form: permissions.as_json(permissions.needs(bodies, definitions))
         for form, bodies in forms.items()
     }
-    return found if any(found.values()) else {}
+    return needed if any(needed.values()) else {}
 
 
 def _minimum(template: RenderedPolicy, form: PolicyType) -> Version:

@@ -60,10 +60,10 @@ def installed(
     if twin or kind == template.cel_kind:
         cel = template.cel_bodies[0]
         own = [name] if twin else [name, *_variants(name, kind, action, actions)]
-        names = [*own, *(f"{each}-ephemeral" for each in own if _has_ephemeral(cel))]
-        objects = [*(objects if twin else ()), *((str(cel["kind"]), each) for each in names)]
+        names = [*own, *(f"{variant}-ephemeral" for variant in own if _has_ephemeral(cel))]
+        objects = [*(objects if twin else ()), *((str(cel["kind"]), variant) for variant in names)]
     elif isinstance(template.policy, UpstreamPolicy) and kind in policy_fields.KINDS:
-        objects += [(kind, each) for each in _variants(name, kind, action, actions)]
+        objects += [(kind, variant) for variant in _variants(name, kind, action, actions)]
     return InstalledPolicy(name, body, tuple(objects))
 
 
@@ -88,7 +88,7 @@ def _variants(
 ) -> tuple[str, ...]:
     """Return the names of the copies for namespaces with another action."""
     settings = policy_fields.settings().get(kind.removeprefix(policy_fields.NAMESPACED), {})
-    other = next((each.action for each in actions if each.action is not action), None)
+    other = next((override.action for override in actions if override.action is not action), None)
     return (f"{name}-{other.value.lower()}",) if other and "action" in settings else ()
 
 

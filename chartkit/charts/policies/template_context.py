@@ -85,7 +85,7 @@ def _cel_context(template: RenderedPolicy) -> Body:
     if not template.cel_bodies:
         return {"cel": None}
     body = template.cel_bodies[0]
-    minimum = max(policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    minimum = max(policy_fields.minimum_version(body)[0] for body in template.cel_bodies)
     pods = extends_to_controllers(body)
     asks = next(filter(None, map(kyverno_call, template.cel_bodies)), None)
     return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods, "asksKyverno": asks}

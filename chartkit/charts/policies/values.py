@@ -175,7 +175,7 @@ def _first_sentence(text: str) -> str:
 
 def _standard(catalogue: Catalogue, resolved: Selection) -> tuple[str, dict[str, bool]]:
     """Return the nearest standard, and the policies to switch on or off in addition to it."""
-    enabled = {name for name, each in resolved.policies.items() if each.enabled}
+    enabled = {name for name, policy in resolved.policies.items() if policy.enabled}
     candidates = [
         (
             standard,
@@ -206,9 +206,7 @@ def _policy_values(policy: LibraryPolicy, resolved: Selection, enabled: bool | N
 
 
 def _filters(exclusions: Sequence[Exclusion]) -> Body:
-    return (
-        {"any": [{"resources": dict(each.resources)} for each in exclusions]} if exclusions else {}
-    )
+    return {"any": [{"resources": dict(row.resources)} for row in exclusions]} if exclusions else {}
 
 
 def readme(catalogue: Catalogue, values: Body, schema: Body) -> str:

@@ -64,17 +64,17 @@ def rulings(
     one: the others are ClusterPolicies whatever policyType is, and keep what only those can hold;
     only_cel: those that are in CEL whatever policyType is.
     """
-    found = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(only_cel))]
+    conditions = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(only_cel))]
     if cel:
         others = [name for name in rules if name not in cel]
         on = {"enum": [True, None, BACKGROUND]}
         own = {"background": on, "policies": _but(others, {"properties": {"background": on}})}
-        found += [
+        conditions += [
             _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(rules, cel)),
             _when([ADMISSION_POLICY], own),
         ]
     doubled = [name for name, kind in cel.items() if kind == VALIDATING_POLICY]
-    return [*found, _when([BOTH], _of_cel(rules, doubled))] if doubled else found
+    return [*conditions, _when([BOTH], _of_cel(rules, doubled))] if doubled else conditions
 
 
 def _when(types: Sequence[str], properties: Body) -> Body:
@@ -128,10 +128,10 @@ def _of_cel(rules: Mapping[str, Sequence[str]], cel: Collection[str]) -> Body:
 def filters_of_cel() -> Body:
     """Return the definition of exclude blocks that CEL can express."""
     users: Body = {"roles": {"items": _refused(ROLES)}, "clusterRoles": {"items": _refused(ROLES)}}
-    each = {"items": {"properties": users}}
+    entries = {"items": {"properties": users}}
     return {
         "description": "An exclude block without roles, which CEL cannot check.",
-        "properties": {**users, "any": each, "all": each},
+        "properties": {**users, "any": entries, "all": entries},
     }
 
 
@@ -141,7 +141,7 @@ def overrides(actions: Sequence[NamespaceAction]) -> list[Body]:
     A name that an earlier override decides is left out: Kyverno refuses a ClusterPolicy with two
     actions for one namespace.
     """
-    found: list[Body] = []
+    entries: list[Body] = []
     decided: list[str] = []
     for action in reversed(actions):
         where: Body = {}
@@ -154,8 +154,8 @@ def overrides(actions: Sequence[NamespaceAction]) -> list[Body]:
             where["namespaceSelector"] = action.selector
         elif action.namespaces:
             decided += action.namespaces
-        found.append({"action": action.action.value, **where})
-    return found
+        entries.append({"action": action.action.value, **where})
+    return entries
 
 
 def require_no_overlap(actions: Sequence[NamespaceAction], policy: str) -> None:
@@ -187,7 +187,7 @@ def _overlaps(
 
 def _is_decided(name: str, decided: Sequence[str]) -> bool:
     """Report whether patterns before cover a name, or a pattern as a whole."""
-    return any(name == each or fnmatchcase(name, each) for each in decided)
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in decided)
 
 
 BASELINE, RESTRICTED = "baseline", "restricted"
@@ -252,8 +252,8 @@ def values_schema(catalogue: Catalogue) -> Body:
     for body in properties.values():
         keys, _, value = body.pop("$comment", "").partition(" of ")
         if value:
-            each = {"additionalProperties": {"$ref": f"#/definitions/{value}"}}
-            body["allOf"] = [{"$ref": f"#/definitions/{keys}"}, each]
+            others = {"additionalProperties": {"$ref": f"#/definitions/{value}"}}
+            body["allOf"] = [{"$ref": f"#/definitions/{keys}"}, others]
     properties["parameters"]["properties"] = catalogue.shared_parameters
     policies = properties["policies"]
     shared = {
@@ -316,8 +316,8 @@ def _enumerate_policies(definitions: Body, catalogue: Catalogue) -> None:
         "byPolicyOrAll": ["all", *catalogue.names],
         "byPolicyOrRule": sorted({*catalogue.names, *rules}),
     }
-    for name, known in keys.items():
-        definitions[name]["properties"] = dict.fromkeys(known, True)
+    for name, properties in keys.items():
+        definitions[name]["properties"] = dict.fromkeys(properties, True)
 
 
 def _enumerate(definition: Body, names: Sequence[str]) -> None:

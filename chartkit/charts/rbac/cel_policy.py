@@ -50,13 +50,13 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
         found.allow([Controller.REPORTS], objects_matched, READ, scan=True)
     controllers = _CONTROLLERS[kind] + ((Controller.BACKGROUND,) if existing else ())
     scans = background and kind in ("ValidatingPolicy", "ImageValidatingPolicy")
-    known = constants(_variables(spec))
+    literals = constants(_variables(spec))
     for path, text in texts_below(spec, ("spec",)):
         about_targets = str(path[1]).startswith("targetMatch")
         asking = (Controller.BACKGROUND,) if about_targets else controllers
-        _read_needs(text, known, path, asking, False, found)
+        _read_needs(text, literals, path, asking, False, found)
         if scans:
-            _read_needs(text, known, path, [Controller.REPORTS], True, found)
+            _read_needs(text, literals, path, [Controller.REPORTS], True, found)
     if existing or kind == "GeneratingPolicy":
         # The objects that set such a policy off are looked up again before it runs.
         found.allow([Controller.BACKGROUND], objects_matched, ("get", "list"))
@@ -67,26 +67,26 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
             found.allow([Controller.BACKGROUND], [whole], ("get", "list"))
             found.allow([Controller.BACKGROUND], [target], ["update"])
     if kind == "GeneratingPolicy":
-        _generating_needs(spec, evaluation, known, found)
+        _generating_needs(spec, evaluation, literals, found)
     if kind == "DeletingPolicy":
         found.allow([Controller.CLEANUP], objects_matched, ("list", "delete"))
 
 
-def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> list[ResourceName]:
+def _targets(spec: Body, matched: Sequence[ResourceName], findings: Findings) -> list[ResourceName]:
     """Return the existing objects that a policy changes: its targets, or the objects that it
     matches."""
     constraints = mapping_at(spec.get("targetMatchConstraints"))
     path: FieldPath = ("spec", "targetMatchConstraints")
-    targets = _resources(constraints, path, found)
+    targets = _resources(constraints, path, findings)
     expression = constraints.get("expression")
     if isinstance(expression, str) and expression and not targets:
-        found.note("an expression says which objects are changed", (*path, "expression"))
+        findings.note("an expression says which objects are changed", (*path, "expression"))
     elif not targets:
         return list(matched)
     return targets
 
 
-def _resources(constraints: Json, path: FieldPath, found: Findings) -> list[ResourceName]:
+def _resources(constraints: Json, path: FieldPath, findings: Findings) -> list[ResourceName]:
     """The resources of a policy's rules, as they are written there."""
     named = []
     for index, rule in enumerate(list_of(mapping_at(constraints).get("resourceRules"))):
@@ -97,7 +97,7 @@ def _resources(constraints: Json, path: FieldPath, found: Findings) -> list[Reso
                 if "*" in f"{group}{resource}":
                     place = (*path, "resourceRules", index)
                     shown = f"{group}/{resource}".removeprefix("/")
-                    found.note(f"'{shown}' matches resources that are not named", place)
+                    findings.note(f"'{shown}' matches resources that are not named", place)
                 else:
                     named.append(ResourceName(str(group), str(resource)))
     return named
@@ -105,40 +105,40 @@ def _resources(constraints: Json, path: FieldPath, found: Findings) -> list[Reso
 
 def _read_needs(
     text: str,
-    known: Mapping[str, str],
+    literals: Mapping[str, str],
     path: FieldPath,
     controllers: Sequence[Controller],
     scan: bool,
-    found: Findings,
+    findings: Findings,
 ) -> None:
     for function, verb in _READING.items():
-        for call in calls(text, function, known):
+        for call in calls(text, function, literals):
             api_version, resource, *rest = (*call.arguments, None, None)
             if api_version is None or resource is None:
-                found.note(f"an expression says which resource {function} asks for", path)
+                findings.note(f"an expression says which resource {function} asks for", path)
                 continue
             name = ResourceName(_group(api_version), resource)
-            found.allow(controllers, [name], [verb], scan)
+            findings.allow(controllers, [name], [verb], scan)
             if name == _CONFIG_MAPS and verb == "get":
-                _config_map(rest, path, found)
-    for call in calls(text, _GLOBAL, known):
+                _config_map(rest, path, findings)
+    for call in calls(text, _GLOBAL, literals):
         entry = next(iter(call.arguments), None)
         if entry is None:
-            found.note("an expression says which GlobalContextEntry is asked", path)
+            findings.note("an expression says which GlobalContextEntry is asked", path)
         else:
-            found.global_entries.add(entry)
+            findings.global_entries.add(entry)
 
 
-def _config_map(arguments: Sequence[str | None], path: FieldPath, found: Findings) -> None:
+def _config_map(arguments: Sequence[str | None], path: FieldPath, findings: Findings) -> None:
     namespace, name, *_ = (*arguments, None, None)
     if namespace is None or name is None:
-        found.note("an expression says which ConfigMap is read", path)
+        findings.note("an expression says which ConfigMap is read", path)
     else:
-        found.reads_config_map(namespace, name, path)
+        findings.reads_config_map(namespace, name, path)
 
 
 def _generating_needs(
-    spec: Body, evaluation: Body, known: Mapping[str, str], found: Findings
+    spec: Body, evaluation: Body, literals: Mapping[str, str], findings: Findings
 ) -> None:
     verbs = {"get", "create", "update"}
     if _is_on(evaluation, "synchronize", False):
@@ -150,38 +150,38 @@ def _generating_needs(
         expression = mapping_at(entry).get("expression")
         template = mapping_at(mapping_at(entry).get("template")).get("value")
         if isinstance(expression, str):
-            made = list(_made(expression, _variables(spec), known))
+            made = list(_made(expression, _variables(spec), literals))
         elif isinstance(template, str):
             made = list(_in_template(template))
         else:
             continue
         if not made:
-            found.note("an expression says what is generated", path)
-        for each in made:
-            resources = [each] if isinstance(each, ResourceName) else _named(each, path, found)
-            found.allow([Controller.BACKGROUND], resources, verbs)
+            findings.note("an expression says what is generated", path)
+        for item in made:
+            resources = [item] if isinstance(item, ResourceName) else _named(item, path, findings)
+            findings.allow([Controller.BACKGROUND], resources, verbs)
             if any(resource.group == RBAC_GROUP for resource in resources):
-                found.note(RBAC_NOTE, path)
+                findings.note(RBAC_NOTE, path)
 
 
 def _made(
-    expression: str, variables: Mapping[str, str], known: Mapping[str, str]
+    expression: str, variables: Mapping[str, str], literals: Mapping[str, str]
 ) -> Iterator[ObjectLiteral | ResourceName]:
     """Return the objects that an expression generates: written out, or copies of objects that
     are read."""
     waiting, seen = [expression], {expression}
     while waiting:
         text = waiting.pop()
-        written = list(objects(text, known))
+        written = list(objects(text, literals))
         yield from written
         for function in ("resource.Get", "resource.List"):
-            for call in calls(text, function, known):
+            for call in calls(text, function, literals):
                 api_version, resource, *_ = (*call.arguments, None, None)
                 if call.alone and api_version is not None and resource is not None:
                     yield ResourceName(_group(api_version), resource)
         # The fields of an object that is written out are not objects of their own.
         followed = [] if written else [variables.get(name, "") for name in results(text)]
-        waiting += [each for each in followed if each not in seen]
+        waiting += [name for name in followed if name not in seen]
         seen.update(followed)
 
 
@@ -199,20 +199,20 @@ def _in_template(template: str) -> Iterator[ObjectLiteral]:
         )
 
 
-def _named(made: ObjectLiteral, path: FieldPath, found: Findings) -> list[ResourceName]:
+def _named(made: ObjectLiteral, path: FieldPath, findings: Findings) -> list[ResourceName]:
     if made.kind is None or made.api_version is None:
-        found.note("an expression says which kind is generated", path)
+        findings.note("an expression says which kind is generated", path)
         return []
-    return found.named(_group(made.api_version), made.kind, path)
+    return findings.named(_group(made.api_version), made.kind, path)
 
 
 def _variables(spec: Body) -> dict[str, str]:
     return {
-        each["name"]: each["expression"]
-        for each in list_of(spec.get("variables"))
-        if isinstance(each, dict)
-        and isinstance(each.get("name"), str)
-        and isinstance(each.get("expression"), str)
+        variable["name"]: variable["expression"]
+        for variable in list_of(spec.get("variables"))
+        if isinstance(variable, dict)
+        and isinstance(variable.get("name"), str)
+        and isinstance(variable.get("expression"), str)
     }
 
 

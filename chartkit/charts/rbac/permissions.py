@@ -68,29 +68,29 @@ def policy_needs(body: Body, found: Findings) -> None:
             _rule_needs(spec, rule, scanned, ("spec", "rules", index), found)
 
 
-def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, found: Findings) -> None:
+def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, findings: Findings) -> None:
     mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
     extending = bool(generate or mutate.get("targets"))
-    matched = list(_matched(rule, path, found))
+    matched = list(_matched(rule, path, findings))
     if scanned:
         judged = "validate" in rule or "verifyImages" in rule
         # Kyverno asks for it when a rule changes or makes objects, too, and only warns.
         read = matched if judged else [name for name in matched if name != SECRETS]
-        found.allow(_SCANNING, read, READ, scan=True)
+        findings.allow(_SCANNING, read, READ, scan=True)
     if extending:
         # The objects that set such a rule off are looked up again before it runs.
-        found.allow([Controller.BACKGROUND], matched, ("get", "list"))
+        findings.allow([Controller.BACKGROUND], matched, ("get", "list"))
     if generate:
-        _generate_needs(spec, generate, (*path, "generate"), found)
+        _generate_needs(spec, generate, (*path, "generate"), findings)
     for index, target in enumerate(list_of(mutate.get("targets"))):
         if isinstance(target, dict):
-            _target_needs(target, (*path, "mutate", "targets", index), found)
+            _target_needs(target, (*path, "mutate", "targets", index), findings)
     for secret, place in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
-        found.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", place)
+        findings.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", place)
     for entry, place in _contexts(rule, path):
-        _context_needs(entry, place, _EXTENDING if extending else _JUDGING, found)
+        _context_needs(entry, place, _EXTENDING if extending else _JUDGING, findings)
         if scanned and not extending:
-            _context_needs(entry, place, _SCANNING, found)
+            _context_needs(entry, place, _SCANNING, findings)
 
 
 def cleanup_needs(body: Body, found: Findings) -> None:
@@ -101,12 +101,12 @@ def cleanup_needs(body: Body, found: Findings) -> None:
         _context_needs(entry, place, _CLEANING, found)
 
 
-def _matched(rule: Body, path: FieldPath, found: Findings) -> Iterator[ResourceName]:
+def _matched(rule: Body, path: FieldPath, findings: Findings) -> Iterator[ResourceName]:
     """The resources that a rule matches, subresources aside: those are not objects of their own."""
     for kind, place in _kinds(mapping_at(rule.get("match")), (*path, "match")):
         group, _, name, part = parse_kind_selector(kind)
         if not part:
-            yield from found.named(group, name, place)
+            yield from findings.named(group, name, place)
 
 
 def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
@@ -122,41 +122,41 @@ def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
                 yield kind, (*place, "resources", "kinds", index)
 
 
-def _generate_needs(spec: Body, generate: Body, path: FieldPath, found: Findings) -> None:
+def _generate_needs(spec: Body, generate: Body, path: FieldPath, findings: Findings) -> None:
     synchronized = generate.get("synchronize") is True
     verbs = {"get", "create"} | ({"list", "update", "delete"} if synchronized else set())
     verbs |= {"patch"} if spec.get("useServerSideApply") is True else set()
     foreach = list_of(generate.get("foreach"))
-    patterns = [(each, (*path, "foreach", index)) for index, each in enumerate(foreach)]
+    patterns = [(loop, (*path, "foreach", index)) for index, loop in enumerate(foreach)]
     for pattern, place in patterns or [(generate, path)]:
-        for resource, own in _generated(mapping_at(pattern), place, found):
-            found.allow([Controller.BACKGROUND], [resource], verbs | own)
+        for resource, own in _generated(mapping_at(pattern), place, findings):
+            findings.allow([Controller.BACKGROUND], [resource], verbs | own)
             if synchronized:
-                found.allow([Controller.ADMISSION], [resource], ("get", "list"))
+                findings.allow([Controller.ADMISSION], [resource], ("get", "list"))
             if resource.group == RBAC_GROUP:
-                found.note(RBAC_NOTE, place)
+                findings.note(RBAC_NOTE, place)
 
 
 def _generated(
-    pattern: Body, path: FieldPath, found: Findings
+    pattern: Body, path: FieldPath, findings: Findings
 ) -> Iterator[tuple[ResourceName, set[str]]]:
     """Return the generated objects, and the needs of their sources: clones' sources get labels."""
     kinds = list_of(mapping_at(pattern.get("cloneList")).get("kinds"))
     for index, text in enumerate(kinds):
         if isinstance(text, str):
-            api_version, _, kind = text.rpartition("/")
+            api_version, _, name = text.rpartition("/")
             place = (*path, "cloneList", "kinds", index)
-            for resource in _of_api_version(api_version or None, kind, place, found):
+            for resource in _of_api_version(api_version or None, name, place, findings):
                 yield resource, {"list", "update"}
-    one = pattern.get("kind")
-    if not kinds and isinstance(one, str):
+    kind = pattern.get("kind")
+    if not kinds and isinstance(kind, str):
         own = {"update"} if pattern.get("clone") else set()
-        for resource in _of_api_version(pattern.get("apiVersion"), one, (*path, "kind"), found):
+        for resource in _of_api_version(pattern.get("apiVersion"), kind, (*path, "kind"), findings):
             yield resource, own
 
 
 def _of_api_version(
-    api_version: Json, kind: str, path: FieldPath, found: Findings
+    api_version: Json, kind: str, path: FieldPath, findings: Findings
 ) -> Sequence[ResourceName]:
     """The resources of a kind, `Pod/status` for a part, in a version of the API."""
     group: str | None = None
@@ -167,24 +167,24 @@ def _of_api_version(
         elif not slash:
             group = "*" if "*" in api_version else CORE
     _, _, name, part = parse_kind_selector(kind)
-    return subresource(found.named(group, name if VARIABLE not in kind else kind, path), part)
+    return subresource(findings.named(group, name if VARIABLE not in kind else kind, path), part)
 
 
-def _target_needs(target: Body, path: FieldPath, found: Findings) -> None:
+def _target_needs(target: Body, path: FieldPath, findings: Findings) -> None:
     kind = target.get("kind")
     if not isinstance(kind, str):
         return
-    resources = _of_api_version(target.get("apiVersion"), kind, (*path, "kind"), found)
+    resources = _of_api_version(target.get("apiVersion"), kind, (*path, "kind"), findings)
     verbs = {"get", "update"}
     if not all(_is_one(target.get(key)) for key in ("namespace", "name")):
         verbs.add("list")
-    found.allow([Controller.BACKGROUND], resources, verbs)
+    findings.allow([Controller.BACKGROUND], resources, verbs)
     whole = [
         ResourceName(name.group, name.resource.partition("/")[0], name.guessed)
         for name in resources
         if "/" in name.resource
     ]
-    found.allow([Controller.BACKGROUND], whole, verbs - {"update"})
+    findings.allow([Controller.BACKGROUND], whole, verbs - {"update"})
 
 
 def _is_one(name: Json) -> bool:
@@ -195,8 +195,8 @@ def _is_one(name: Json) -> bool:
 def _contexts(node: Json, path: FieldPath) -> Iterator[tuple[Body, FieldPath]]:
     """The context entries of a rule, wherever they stand in it."""
     if isinstance(node, list):
-        for index, each in enumerate(node):
-            yield from _contexts(each, (*path, index))
+        for index, item in enumerate(node):
+            yield from _contexts(item, (*path, index))
     elif isinstance(node, dict):
         for key, value in node.items():
             if key == "context" and isinstance(value, list):
@@ -210,8 +210,8 @@ def _contexts(node: Json, path: FieldPath) -> Iterator[tuple[Body, FieldPath]]:
 def _keys_of_images(node: Json, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
     """The Secrets that hold keys of images' signatures, wherever attestors name them."""
     if isinstance(node, list):
-        for index, each in enumerate(node):
-            yield from _keys_of_images(each, (*path, index))
+        for index, item in enumerate(node):
+            yield from _keys_of_images(item, (*path, index))
     elif isinstance(node, dict):
         secret = mapping_at(mapping_at(node.get("keys")).get("secret"))
         if secret:
@@ -222,21 +222,21 @@ def _keys_of_images(node: Json, path: FieldPath) -> Iterator[tuple[str, FieldPat
 
 
 def _context_needs(
-    entry: Body, path: FieldPath, controllers: Sequence[Controller], found: Findings
+    entry: Body, path: FieldPath, controllers: Sequence[Controller], findings: Findings
 ) -> None:
     config_map = entry.get("configMap")
     if isinstance(config_map, dict):
         namespace, name = config_map.get("namespace"), config_map.get("name")
-        found.reads_config_map(namespace, name, (*path, "configMap"))
+        findings.reads_config_map(namespace, name, (*path, "configMap"))
     reference = mapping_at(entry.get("globalReference")).get("name")
     if isinstance(reference, str):
-        found.global_entries.add(reference)
+        findings.global_entries.add(reference)
     call = mapping_at(entry.get("apiCall"))
     url = call.get("urlPath")
     if isinstance(url, str):
         verb = _CALLS.get(str(call.get("method", "GET")), "")
         scan = controllers == _SCANNING
-        _call_needs(url, verb, (*path, "apiCall", "urlPath"), controllers, scan, found)
+        _call_needs(url, verb, (*path, "apiCall", "urlPath"), controllers, scan, findings)
 
 
 def _call_needs(
@@ -245,7 +245,7 @@ def _call_needs(
     path: FieldPath,
     controllers: Sequence[Controller],
     scan: bool,
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Add the needs of a call of the API server; verb: empty for a GET."""
     text = url
@@ -263,18 +263,18 @@ def _call_needs(
         group, rest = "".join(steps[1:2]), steps[3:]
     else:
         if not _OPEN.intersection(steps[:1]):
-            found.note(f"no role can be made of what is called: '{url}'", path)
+            findings.note(f"no role can be made of what is called: '{url}'", path)
         return
     if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _NAMESPACE_PARTS:
         rest = rest[2:]
     if not rest:
         return
     if _PLACEHOLDER in group or _PLACEHOLDER in rest[0]:
-        found.note(f"a variable says which resource is called: '{url}'", path)
+        findings.note(f"a variable says which resource is called: '{url}'", path)
         return
     resource = ResourceName(group, "/".join([rest[0], *rest[2:3]]))
     needed = verb or ("get" if len(rest) > 1 else "list")
-    found.allow(controllers, [resource], [needed], scan)
+    findings.allow(controllers, [resource], [needed], scan)
 
 
 _RULES: Final = {
@@ -313,20 +313,20 @@ def definitions_beside(folder: Path) -> tuple[Body, ...]:
     """The custom resource definitions in a policy's folder; raises InputError where they cannot be
     read."""
     file = folder / DEFINITIONS_FILE
-    found = read_file(file) if file.is_file() else ()
-    bodies = (document.body for document in found if isinstance(document.body, dict))
+    documents = read_file(file) if file.is_file() else ()
+    bodies = (document.body for document in documents if isinstance(document.body, dict))
     return tuple(body for body in bodies if body.get("kind") == _DEFINITION)
 
 
-def _missing(found: Findings) -> Iterator[Permission]:
+def _missing(findings: Findings) -> Iterator[Permission]:
     """Return the permissions that no role of Kyverno's gives; those of scans only if nothing
     else needs the same."""
-    for (controller, group, resource, scan), verbs in found.verbs.items():
+    for (controller, group, resource, scan), verbs in findings.verbs.items():
         has = granted(controller).get((group, resource), frozenset())
-        also = found.verbs.get((controller, group, resource, False), set()) if scan else set()
+        also = findings.verbs.get((controller, group, resource, False), set()) if scan else set()
         lacking = tuple(sorted(verbs - has - also))
         if lacking:
-            guessed = found.guesses[group, resource]
+            guessed = findings.guesses[group, resource]
             yield Permission(controller, group, resource, lacking, scan, guessed)
 
 

@@ -158,7 +158,7 @@ class Findings:
 
     def reads_config_map(self, namespace: Json, name: Json, path: FieldPath) -> None:
         """A policy reads a ConfigMap."""
-        texts = [text_of(each) for each in (namespace, name)]
+        texts = [text_of(value) for value in (namespace, name)]
         if VARIABLE in texts[0] or VARIABLE in texts[1] or not texts[1]:
             self.note(f"a variable says which ConfigMap: '{texts[0]}/{texts[1]}'", path)
         else:
@@ -181,23 +181,23 @@ def granted(controller: Controller) -> Mapping[tuple[str, str], frozenset[str]]:
     """
     source = describe()
     (description,) = (
-        each for each in source["controllers"] if each["component"] == controller.value
+        entry for entry in source["controllers"] if entry["component"] == controller.value
     )
-    found: dict[tuple[str, str], frozenset[str]] = {}
+    grants: dict[tuple[str, str], frozenset[str]] = {}
     if description["view"]:
         for group, resources in source["viewRole"].items():
             name = "" if group == "core" else group
-            found |= {(name, resource): READ for resource in resources.split()}
+            grants |= {(name, resource): READ for resource in resources.split()}
     for rule in description["clusterRole"]:
         if not rule["when"] and not rule["names"]:
-            _add(found, rule["groups"], rule)
+            _add(grants, rule["groups"], rule)
     for rule in description["extraResources"]:
-        _add(found, rule["apiGroups"], rule)
-    return MappingProxyType(found)
+        _add(grants, rule["apiGroups"], rule)
+    return MappingProxyType(grants)
 
 
-def _add(found: dict[tuple[str, str], frozenset[str]], groups: list[str], rule: Body) -> None:
+def _add(grants: dict[tuple[str, str], frozenset[str]], groups: list[str], rule: Body) -> None:
     for group in groups:
         for resource in rule["resources"]:
-            has = found.get((group, resource), frozenset())
-            found[group, resource] = has | frozenset(rule["verbs"])
+            has = grants.get((group, resource), frozenset())
+            grants[group, resource] = has | frozenset(rule["verbs"])

@@ -75,37 +75,37 @@ def read_chart(files: Mapping[str, bytes], place: str, limits: Limits = DEFAULT)
 
 
 def _unpacked(
-    files: Mapping[str, bytes], place: str, limits: Limits, depth: int
+    files: Mapping[str, bytes], shown: str, limits: Limits, depth: int
 ) -> Iterator[tuple[str, bytes]]:
     if depth > _DEEPEST:
-        raise InputError("has archives in archives in archives", Location(place))
+        raise InputError("has archives in archives in archives", Location(shown))
     for name, content in files.items():
         if _SUBCHART.fullmatch(name):
             # Few charts bring archives, and few commands unpack any.
             from chartkit.network.downloads.download import unpack
 
             folder = name.rpartition("/")[0]
-            inner = unpack(content, f"{place}/{name}", limits)
-            below = _unpacked(inner, f"{place}/{name}", limits, depth + 1)
-            yield from ((f"{folder}/{each}", found) for each, found in below)
+            inner = unpack(content, f"{shown}/{name}", limits)
+            below = _unpacked(inner, f"{shown}/{name}", limits, depth + 1)
+            yield from ((f"{folder}/{file}", text) for file, text in below)
         else:
             yield name, content
 
 
-def _text(name: str, content: bytes, place: str) -> str:
+def _text(name: str, content: bytes, shown: str) -> str:
     """A file as `documents.read_source` will read it once it is written."""
     if name.partition("/")[0] == RECORD:
-        raise InputError(f"has a folder {RECORD}, which is chartkit's own", Location(place))
+        raise InputError(f"has a folder {RECORD}, which is chartkit's own", Location(shown))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         hint = "chartkit writes charts as text"
-        raise InputError("is not UTF-8 text", Location(f"{place}/{name}"), hint) from None
+        raise InputError("is not UTF-8 text", Location(f"{shown}/{name}"), hint) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _mapping(texts: Mapping[str, str], name: str, place: str) -> Body:
-    documents = read_text(texts.get(name, ""), f"{place}/{name}")
+def _mapping(texts: Mapping[str, str], name: str, shown: str) -> Body:
+    documents = read_text(texts.get(name, ""), f"{shown}/{name}")
     if not documents or documents[0].body is None:
         return {}
     if len(documents) > 1 or not isinstance(documents[0].body, dict):
@@ -113,23 +113,23 @@ def _mapping(texts: Mapping[str, str], name: str, place: str) -> Body:
     return documents[0].body
 
 
-def _require_subcharts(chart: ChartFiles, place: str) -> None:
+def _require_subcharts(chart: ChartFiles, shown: str) -> None:
     """Helm renders no chart that lacks a subchart, be it switched off or not."""
     named, file = chart.metadata.get("dependencies"), METADATA
     if named is None and _OLD_DEPENDENCIES in chart.files:
         file = _OLD_DEPENDENCIES
-        named = _mapping(chart.files, file, place).get("dependencies")
-    there = set(_subcharts(chart.files, place))
-    for each in named if isinstance(named, list) else ():
-        name = each.get("name") if isinstance(each, dict) else None
+        named = _mapping(chart.files, file, shown).get("dependencies")
+    there = set(_subcharts(chart.files, shown))
+    for dependency in named if isinstance(named, list) else ():
+        name = dependency.get("name") if isinstance(dependency, dict) else None
         if name not in there:
-            hint = f"`helm dependency build {place}` fetches it; a published chart has it"
+            hint = f"`helm dependency build {shown}` fetches it; a published chart has it"
             what = f"the subchart '{name}' is not in charts/"
-            raise InputError(what, Location(f"{place}/{file}"), hint)
+            raise InputError(what, Location(f"{shown}/{file}"), hint)
 
 
-def _subcharts(files: Mapping[str, str], place: str) -> Iterator[str]:
+def _subcharts(files: Mapping[str, str], shown: str) -> Iterator[str]:
     for name in files:
         parts = name.split("/")
         if len(parts) == 3 and parts[0] == "charts" and parts[2] == METADATA:
-            yield str(_mapping(files, name, place).get("name"))
+            yield str(_mapping(files, name, shown).get("name"))

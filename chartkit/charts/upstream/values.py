@@ -141,7 +141,7 @@ def _by_namespace(environment: Environment, named: Collection[str], defaults: Bo
     for reference, settings in environment.policies.items():
         given[reference.rpartition("/")[2]] = settings.actions
     return {
-        name: [{**each, "action": _cased(each["action"], defaults)} for each in overrides(actions)]
+        name: [{**row, "action": _cased(row["action"], defaults)} for row in overrides(actions)]
         for name, actions in given.items()
         if actions and (name == "all" or name in named)
     }
@@ -170,7 +170,7 @@ def _policy_names(chart: ChartFiles) -> frozenset[str]:
 
 def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnostic]]:
     """The Pod Security Standard that the profiles come to; empty where they come to none."""
-    found: set[str] = set()
+    names: set[str] = set()
     left: list[Diagnostic] = []
     for index, reference in enumerate(environment.profiles):
         own = "profiles" in environment.keys.body
@@ -179,11 +179,11 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
         else:
             location = environment.keys.document.locate("profiles", index)
         profile = read_profile(reference, root, location)
-        found |= set(_ancestry(profile))
+        names |= set(_ancestry(profile))
         if profile.name not in {f"pss-{standard}" for standard in _STANDARDS}:
             what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
             left.append(_left(what, location))
-    return next((standard for standard in _STANDARDS if f"pss-{standard}" in found), ""), left
+    return next((standard for standard in _STANDARDS if f"pss-{standard}" in names), ""), left
 
 
 def _ancestry(profile: Profile) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _form(chart: ChartFiles, environment: Environment) -> PolicyType:
     default = chart.defaults.get("policyType", PolicyType.CLUSTER.value)
     offered = _FORMS if "policyType" in chart.defaults else _FORMS[:1]
     if wanted is None:
-        return next((each for each in offered if each.value == default), PolicyType.CLUSTER)
+        return next((form for form in offered if form.value == default), PolicyType.CLUSTER)
     if wanted not in offered:
         what = f"the vendored chart {chart.name} {chart.version} has no policies of type {wanted}"
         hint = f"it has {' and '.join(offered)}; chartkit's own chart has every type"
@@ -221,7 +221,7 @@ def _exclusions(
     # place there, so that each has both.
     left = [
         _left("exclusions by name of namespace alone in CEL", exclusion.location)
-        for exclusion in (*shared, *(exclusion for found in own.values() for exclusion in found))
+        for exclusion in (*shared, *(exclusion for given in own.values() for exclusion in given))
         if not _plain_namespaces(exclusion)
     ]
     values: Body = {}
@@ -242,7 +242,7 @@ def _match_exclusions(
 ) -> Body:
     """The chart has exclusions for each policy and none for all of them: each policy gets them."""
     excluded = {
-        name: {"any": [{"resources": each.resources} for each in (*shared, *own.get(name, ()))]}
+        name: {"any": [{"resources": row.resources} for row in (*shared, *own.get(name, ()))]}
         for name in sorted(named if shared else own)
     }
     return {"policyExclude": excluded} if excluded else {}
@@ -256,5 +256,5 @@ def _plain_namespaces(exclusion: Exclusion) -> bool:
 
 
 def _namespaces(exclusions: Sequence[Exclusion]) -> list[str]:
-    plain = [each.resources[_NAMESPACES] for each in exclusions if _plain_namespaces(each)]
+    plain = [row.resources[_NAMESPACES] for row in exclusions if _plain_namespaces(row)]
     return list(dict.fromkeys(name for names in plain for name in names))

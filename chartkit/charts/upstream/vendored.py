@@ -179,8 +179,8 @@ def said(found: Vendored, environment: Environment, root: Path) -> Said:
     return environment_values(found.chart, environment, root)
 
 
-def _values_text(found: Vendored, environment: str, values: Body) -> str:
-    head = f"# What chartkit.yaml says of {environment} to upstream's chart {found.name}.\n"
+def _values_text(vendored: Vendored, environment: str, values: Body) -> str:
+    head = f"# What chartkit.yaml says of {environment} to upstream's chart {vendored.name}.\n"
     return head + (dump_yaml(values) if values else "")
 
 
@@ -213,19 +213,19 @@ def vendor_chart(
         raise InputError(f"'{name}' is not a chart that is vendored", hint=hint)
     wanted = plain_version(version)
     origin, content = _take(name, wanted, source, project, limits)
-    place = origin.shown
-    files = _chart_root(content, place)
-    chart = read_chart(files, place, limits)
+    shown = origin.shown
+    files = _chart_root(content, shown)
+    chart = read_chart(files, shown, limits)
     if chart.name != name:
-        raise InputError(f"is the chart {chart.name}, not {name}", Location(place))
+        raise InputError(f"is the chart {chart.name}, not {name}", Location(shown))
     if chart.version != wanted:
         hint = f"say --version {chart.version}, or give another source"
-        raise InputError(f"is {name} {chart.version}, not {wanted}", Location(place), hint)
-    kyverno = kyverno_of(chart, Location(f"{place}/{METADATA}", 1))
+        raise InputError(f"is {name} {chart.version}, not {wanted}", Location(shown), hint)
+    kyverno = kyverno_of(chart, Location(f"{shown}/{METADATA}", 1))
     if name == ENGINE and kyverno is not None and kyverno < _OLDEST:
         what = f"installs Kyverno {kyverno}, whose chart has one controller for all"
-        raise InputError(what, Location(place), f"the checks know charts from {_OLDEST} on")
-    lock = Lock(origin, {each: digest(found) for each, found in files.items()})
+        raise InputError(what, Location(shown), f"the checks know charts from {_OLDEST} on")
+    lock = Lock(origin, {file: digest(data) for file, data in files.items()})
     folder = folder_of(project, name)
     with held(project):
         replaced, same = _before(folder, lock)
@@ -240,9 +240,9 @@ def _take(
     given = source or REPOSITORIES[name]
     if is_url(given):
         if given.partition(":")[0].lower() == _OCI:
-            place = shown_url(given)
-            hint = f"`helm pull {place} --version {version}` writes an archive: give that by --from"
-            raise InputError("OCI registries are not read", Location(place), hint)
+            url = shown_url(given)
+            hint = f"`helm pull {url} --version {version}` writes an archive: give that by --from"
+            raise InputError("OCI registries are not read", Location(url), hint)
         if checked_url(given).path.lower().endswith(_ARCHIVES):
             content = download(given, limits)
             origin = Origin(SourceKind.ARCHIVE, given, version, digest(content))
@@ -251,25 +251,25 @@ def _take(
         content = fetch(offer, limits)
         origin = Origin(SourceKind.REPOSITORY, given, version, offer.sha256)
         return origin, unpack(content, shown_url(offer.url), limits)
-    place = from_project(given, project)
-    path = project / place
+    relative = from_project(given, project)
+    path = project / relative
     if path.is_dir():
         files = read_folder(path, limits)
-        revision = digest_of_all({each: digest(found) for each, found in files.items()})
-        return Origin(SourceKind.FOLDER, place, version, revision), files
+        revision = digest_of_all({file: digest(data) for file, data in files.items()})
+        return Origin(SourceKind.FOLDER, relative, version, revision), files
     content = read_archive(path, given, limits)
-    origin = Origin(SourceKind.ARCHIVE, place, version, digest(content))
+    origin = Origin(SourceKind.ARCHIVE, relative, version, digest(content))
     return origin, unpack(content, given, limits)
 
 
-def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
+def _chart_root(files: Mapping[str, bytes], shown: str) -> dict[str, bytes]:
     """A chart's files without the folder that archives wrap around it."""
     if METADATA in files:
         return dict(files)
     tops = {name.partition("/")[0] for name in files}
     if len(tops) != 1 or f"{next(iter(tops))}/{METADATA}" not in files:
         hint = f"give the folder that {METADATA} is in, or an archive of it"
-        raise InputError(f"holds no chart: there is no {METADATA}", Location(place), hint)
+        raise InputError(f"holds no chart: there is no {METADATA}", Location(shown), hint)
     inner = {name.partition("/")[2]: content for name, content in files.items()}
     return {name: content for name, content in inner.items() if not is_left_out(name)}
 
@@ -307,35 +307,35 @@ def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
     """Return the entry of a chart's version in a repository's index; raises InputError."""
     index = f"{repository.rstrip('/')}/{INDEX}"
     content = download(index, replace(limits, archive=min(limits.archive, _LARGEST_INDEX)))
-    place = shown_url(index)
+    shown = shown_url(index)
     try:
-        documents = read_text(content.decode("utf-8"), place)
+        documents = read_text(content.decode("utf-8"), shown)
     except UnicodeDecodeError:
         documents = []
     body = documents[0].body if documents else None
     charts = body.get("entries") if isinstance(body, dict) else None
     if not isinstance(charts, dict):
         hint = "give the URL of the folder with index.yaml, or of an archive (.tgz)"
-        raise InputError("is not an index of a Helm repository", Location(place), hint)
-    found = charts.get(name)
-    if not isinstance(found, list) or not found:
-        known = ", ".join(sorted(map(str, charts))[:_SHOWN]) or "none"
-        raise InputError(f"has no chart {name}", Location(place), f"it has {known}")
-    entries = [entry for entry in found if isinstance(entry, dict)]
+        raise InputError("is not an index of a Helm repository", Location(shown), hint)
+    versions = charts.get(name)
+    if not isinstance(versions, list) or not versions:
+        listed = ", ".join(sorted(map(str, charts))[:_SHOWN]) or "none"
+        raise InputError(f"has no chart {name}", Location(shown), f"it has {listed}")
+    entries = [entry for entry in versions if isinstance(entry, dict)]
     for entry in entries:
         if plain_version(str(entry.get("version"))) == plain_version(version):
             return _offer(entry, index, f"{name} {version}")
     newest = ", ".join(_newest(entries)) or "none"
     hint = f"the newest are {newest}"
-    raise InputError(f"has no version {version} of {name}", Location(place), hint)
+    raise InputError(f"has no version {version} of {name}", Location(shown), hint)
 
 
 def fetch(offer: Offer, limits: Limits) -> bytes:
     """The archive of an offer; raises InputError, too, where it is not the one of the index."""
     content = download(offer.url, limits)
-    found = digest(content)
-    if found != offer.sha256:
-        what = f"is not what the index says: its SHA-256 is {found}, and not {offer.sha256}"
+    actual = digest(content)
+    if actual != offer.sha256:
+        what = f"is not what the index says: its SHA-256 is {actual}, and not {offer.sha256}"
         hint = "it was changed after it was published, or on its way: ask who publishes it"
         raise InputError(what, Location(shown_url(offer.url)), hint)
     return content
@@ -343,16 +343,16 @@ def fetch(offer: Offer, limits: Limits) -> bytes:
 
 def _offer(entry: Body, index: str, what: str) -> Offer:
     location = Location(shown_url(index))
-    urls, found = entry.get("urls"), _digest(entry.get("digest"))
+    urls, sha256 = entry.get("urls"), _digest(entry.get("digest"))
     if not isinstance(urls, list) or not urls or not isinstance(urls[0], str):
         raise InputError(f"does not say where {what} is", location)
-    if not found:
+    if not sha256:
         hint = "download the archive yourself, see that it is the right one, and give it by --from"
         raise InputError(f"has no digest for {what}", location, hint)
     url = urljoin(index, urls[0])
     if checked_url(index).scheme == "https" and checked_url(url).scheme != "https":
         raise InputError(f"leads from https to {shown_url(url)}", location)
-    return Offer(url, found)
+    return Offer(url, sha256)
 
 
 def _digest(text: Json) -> str:
@@ -362,6 +362,6 @@ def _digest(text: Json) -> str:
 
 def _newest(entries: list[Body]) -> Iterator[str]:
     versions = [plain_version(str(entry.get("version"))) for entry in entries]
-    known = [version for version in versions if semver.Version.is_valid(version)]
-    released = [each for each in known if not semver.Version.parse(each).prerelease]
-    yield from sorted(released or known, key=semver.Version.parse, reverse=True)[:_SHOWN]
+    valid = [version for version in versions if semver.Version.is_valid(version)]
+    released = [version for version in valid if not semver.Version.parse(version).prerelease]
+    yield from sorted(released or valid, key=semver.Version.parse, reverse=True)[:_SHOWN]

@@ -49,20 +49,20 @@ def build(
     rows about what is not read, those of the tree among them. reads: whether a file is wanted, and
     with it what depends on it; None for all."""
     rows = list(tree.rows)
-    found = program()
-    if tree.builds and found is None:
+    tool = program()
+    if tree.builds and tool is None:
         count = len(tree.builds)
         what = counted(count, "kustomization is not built", "kustomizations are not built")
         location = _place(tree, tree.builds[0]) if count == 1 else Location(tree.repository.shown)
         message = f"{what}: there is no kustomize or kubectl program on PATH"
         rows.append(unread(InputError(message, location, _INSTALL)))
-    if not tree.builds or found is None:
+    if not tree.builds or tool is None:
         return [], rows
     objects: list[Resource] = []
     if reads is not None:
-        tree.builds = [each for each in tree.builds if any(map(reads, tree.files(each)))]
+        tree.builds = [folder for folder in tree.builds if any(map(reads, tree.files(folder)))]
     with temporary_folder() as root:
-        builder = _Builder(tree, Path(os.path.realpath(root)), found, limits)
+        builder = _Builder(tree, Path(os.path.realpath(root)), tool, limits)
         for built in builder.run():
             objects += built.objects
             rows += built.rows
@@ -94,7 +94,7 @@ class _Builder:
 
     def run(self) -> Iterator[_Built]:
         """Yield what the builds come to, in order."""
-        closures = [self.tree.closure(each) for each in self.tree.builds]
+        closures = [self.tree.closure(folder) for folder in self.tree.builds]
         ready = list(self._ready(closures))
         (self.folder / "tmp").mkdir()
         programs = Programs()
@@ -120,7 +120,7 @@ class _Builder:
         """Copy what builds need; yield a row for one that cannot be built, else None."""
         copy = _Copy(self.tree.repository.top, self.folder / "copy")
         for closure in closures:
-            refused = next((each for each in closure if each.is_refused), None)
+            refused = next((member for member in closure if member.is_refused), None)
             try:
                 if refused is not None:
                     if refused is closure[0]:
@@ -129,7 +129,7 @@ class _Builder:
                     cause = self.tree.repository.name(os.path.join(refused.folder, refused.name))
                     raise InputError(f"is not built: it needs '{cause}'", None, "see its row")
                 patches = sum(
-                    len(list_of(each.body.get(key))) for each in closure for key in PATCHES
+                    len(list_of(member.body.get(key))) for member in closure for key in PATCHES
                 )
                 for kustomization in closure:
                     is_root = kustomization is closure[0]
@@ -144,7 +144,7 @@ class _Builder:
         files = (Path(self.program[0]), *self.tree.files(folder))
         versions = tuple((str(file), _version(file)) for file in files)
         closure = self.tree.closure(folder)
-        read = tuple((each.document.source.text, str(each.dropped)) for each in closure)
+        read = tuple((member.document.source.text, str(member.dropped)) for member in closure)
         key = (self.program, folder, self.tree.repository.top, versions, read)
         text = _BUILT.get(key)
         if text is None:
@@ -223,7 +223,7 @@ class _Copy:
             content = None
             if is_root or subject.dropped:
                 body = without(subject.body, subject.dropped)
-                made = [each for each in list_of(body.get("buildMetadata")) if each != _ORIGINS]
+                made = [name for name in list_of(body.get("buildMetadata")) if name != _ORIGINS]
                 body |= {"buildMetadata": [*made, _ORIGINS]} if annotates else {}
                 content = json.dumps(body).encode("utf-8", "replace")
             self._write(file, os.path.realpath(file), content)

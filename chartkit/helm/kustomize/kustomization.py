@@ -149,9 +149,9 @@ class Repository:
         version = documents[0].body.get("apiVersion")
         if version and not str(version).startswith(_GROUP):
             return None
-        found = Kustomization(folder, names[0], documents[0])
-        _References(self, found).read()
-        return found
+        kustomization = Kustomization(folder, names[0], documents[0])
+        _References(self, kustomization).read()
+        return kustomization
 
 
 class _Refused(Exception):  # noqa: N818 - becomes a row
@@ -189,18 +189,20 @@ class _References:
 
     def _take(self, steps: Steps, text: str) -> None:
         key = str(steps[0])
-        found = self._resolved(key, text)
-        if found is None:
+        reference = self._resolved(key, text)
+        if reference is None:
             if steps[0] in _PLUGINS:
                 self._plugins(str(steps[0]), text, self.subject.document.source.file)
-        elif os.path.isdir(found.real):
+        elif os.path.isdir(reference.real):
             if key not in _FOLDERS:
                 raise _Refused(f"'{text}' is a folder", "name a file")
-            self.subject.folders.append(found)
+            self.subject.folders.append(reference)
         else:
-            self.subject.files.append(found)
+            self.subject.files.append(reference)
             if key in _PLUGINS:
-                self._plugins(key, read_source(found.real), self.repository.name(found.real))
+                self._plugins(
+                    key, read_source(reference.real), self.repository.name(reference.real)
+                )
 
     def _resolved(self, key: str, text: str) -> Reference | None:
         """Return what a path refers to; None for a text that is not a path but a document."""
@@ -266,8 +268,8 @@ def _written(body: Body) -> Iterator[tuple[Steps, str]]:
 
 
 def _texts(value: Json, *steps: str | int) -> Iterator[tuple[Steps, str]]:
-    for index, each in enumerate(list_of(value)):
-        yield from _text(each, *steps, index)
+    for index, item in enumerate(list_of(value)):
+        yield from _text(item, *steps, index)
 
 
 def _text(value: Json, *steps: str | int) -> Iterator[tuple[Steps, str]]:
@@ -277,7 +279,7 @@ def _text(value: Json, *steps: str | int) -> Iterator[tuple[Steps, str]]:
 
 def without(body: Body, dropped: Collection[Steps]) -> Body:
     """Return a kustomization without some entries of its lists."""
-    gone = {(each[0], each[1]) for each in dropped}
+    gone = {(steps[0], steps[1]) for steps in dropped}
     return {
         key: [item for index, item in enumerate(value) if (key, index) not in gone]
         if isinstance(value, list)
@@ -327,8 +329,8 @@ class Tree:
 
     def others(self) -> list[Path]:
         """Return the files to read as they are that are not among those found in the folder."""
-        found = [each for each in self.plain if self._walked is None or each not in self._walked]
-        return [Path(self.repository.name(each)) for each in found]
+        files = [file for file in self.plain if self._walked is None or file not in self._walked]
+        return [Path(self.repository.name(file)) for file in files]
 
     def at(self, folder: str) -> Kustomization | None:
         """Return the kustomization of a folder; None where there is none that can be read."""
@@ -363,7 +365,7 @@ class Tree:
 
     def closure(self, folder: str) -> list[Kustomization]:
         """Return a folder's kustomization and all that it builds on, the nearest first."""
-        return [each for each in map(self.at, self._reached([folder])) if each is not None]
+        return [member for member in map(self.at, self._reached([folder])) if member is not None]
 
     def files(self, folder: str) -> Iterator[Path]:
         """Yield the files that the build of a folder depends on, or would if they were there."""
@@ -372,30 +374,30 @@ class Tree:
             yield from (Path(file.real) for file in kustomization.files)
 
     def _reached(self, starts: Sequence[str]) -> list[str]:
-        found = dict.fromkeys(starts)
+        reached = dict.fromkeys(starts)
         waiting = list(starts)
-        while waiting and len(found) < _MOST:
+        while waiting and len(reached) < _MOST:
             kustomization = self.at(waiting.pop(0))
             for reference in kustomization.folders if kustomization else ():
-                if reference.real not in found:
-                    found[reference.real] = None
+                if reference.real not in reached:
+                    reached[reference.real] = None
                     waiting.append(reference.real)
-        return list(found)
+        return list(reached)
 
     def _sort(self, named: Sequence[str]) -> None:
         reached = self._reached(named)
-        known = [each for each in map(self.at, reached) if each is not None]
-        below = {each.real for one in known for each in one.folders if each.real != one.folder}
-        roots = [each for each in named if each not in below and not self._is_component(each)]
+        members = [member for member in map(self.at, reached) if member is not None]
+        below = {base.real for top in members for base in top.folders if base.real != top.folder}
+        roots = [path for path in named if path not in below and not self._is_component(path)]
         covered = set(self._reached(roots))
-        built_in = self._reached([each for each in named if self._is_component(each)])
-        for each in named:
+        built_in = self._reached([path for path in named if self._is_component(path)])
+        for path in named:
             # Kustomizations that refer to each other in a circle: kustomize says so.
-            if each not in covered and not self._is_component(each) and each not in built_in:
-                roots.append(each)
-                covered.update(self._reached([each]))
+            if path not in covered and not self._is_component(path) and path not in built_in:
+                roots.append(path)
+                covered.update(self._reached([path]))
         self._unfold(roots)
-        for kustomization in known:
+        for kustomization in members:
             self.taken.add(os.path.join(kustomization.folder, kustomization.name))
             self.taken.update(file.real for file in kustomization.files)
         self.taken -= set(self.plain)
@@ -410,20 +412,20 @@ class Tree:
         plain: dict[str, None] = {}
         waiting, seen = list(roots), set(roots)
         while waiting:
-            found = self.at(waiting.pop(0))
-            if found is None:
+            overlay = self.at(waiting.pop(0))
+            if overlay is None:
                 continue
-            if not found.is_plain:
-                self.builds.append(found.folder)
+            if not overlay.is_plain:
+                self.builds.append(overlay.folder)
                 continue
-            files = (file.real for file in found.files)
+            files = (file.real for file in overlay.files)
             plain.update(dict.fromkeys(file for file in files if not self._is_left_out(file)))
-            for reference in found.folders:
+            for reference in overlay.folders:
                 names = (os.path.join(reference.real, name) for name in NAMES)
                 if self.at(reference.real) is None and not any(map(os.path.isfile, names)):
-                    place = Location(self.repository.name(os.path.join(found.folder, found.name)))
+                    at = Location(self.repository.name(os.path.join(overlay.folder, overlay.name)))
                     message = f"'{self.repository.name(reference.path)}' has no kustomization.yaml"
-                    self.rows.append(unread(InputError(message, place, "name its files")))
+                    self.rows.append(unread(InputError(message, at, "name its files")))
                 below = self.at(reference.real)
                 is_left_out = below is not None and self._is_left_out(
                     os.path.join(below.folder, below.name)
@@ -437,18 +439,18 @@ class Tree:
 def program() -> tuple[str, tuple[str, ...]] | None:
     """Return the program that builds kustomizations, and its arguments; None without one."""
     for name, arguments in _PROGRAMS.items():
-        if found := shutil.which(name):
-            return found, arguments
+        if path := shutil.which(name):
+            return path, arguments
     return None
 
 
 def identity() -> str:
     """Return what tells the program from any other; empty without one."""
-    found = program()
-    if found is None:
+    tool = program()
+    if tool is None:
         return ""
-    status = os.stat(found[0])
-    return f"{os.path.realpath(found[0])} {status.st_size} {status.st_mtime_ns}"
+    status = os.stat(tool[0])
+    return f"{os.path.realpath(tool[0])} {status.st_size} {status.st_mtime_ns}"
 
 
 def dependencies(folder: Path) -> Iterator[Path]:

@@ -68,7 +68,7 @@ class _Patch:
         body, target = self.document.body, self.target
         if not target and isinstance(body, dict):
             name = text_of(mapping_at(body, "metadata").get("name"))
-            return body.get("kind") == kind and any(name in each for each in names)
+            return body.get("kind") == kind and any(name in other for other in names)
         # A regular expression of a stranger's is not tried: kustomize has done so.
         given = (text_of(target.get("name")) or names[0], text_of(target.get("kind")) or kind)
         return all(
@@ -78,10 +78,10 @@ class _Patch:
 
     def place(self, built: Json, steps: Sequence[str], value: Json) -> Location | None:
         """Return the place where it sets a field of an object to a value."""
-        found = self._path(built, steps, value)
-        if found is None:
+        path = self._path(built, steps, value)
+        if path is None:
             return None
-        location = self.document.locate(*found)
+        location = self.document.locate(*path)
         return location if self.around is None else self.around.place(location)
 
     def _path(self, built: Json, steps: Sequence[str], value: Json) -> Sequence[str | int] | None:
@@ -99,15 +99,15 @@ class _Patch:
 
 
 def _sets(body: Json, steps: Sequence[str], value: Json) -> bool:
-    found = pointed_at(body, steps)
+    there = pointed_at(body, steps)
     is_scalar = not isinstance(value, (dict, list))
-    return found is not None and (same(found, value) if is_scalar else type(found) is type(value))
+    return there is not None and (same(there, value) if is_scalar else type(there) is type(value))
 
 
 def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
     """Return the steps of a field of a built object in another document, as far as they go there:
     items of lists are those of the same name or value."""
-    found: list[str] = []
+    path: list[str] = []
     for step in steps:
         built = pointed_at(built, [step])
         if isinstance(other, list):
@@ -122,8 +122,8 @@ def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
         elif not isinstance(other, dict) or step not in other:
             break
         other = pointed_at(other, [step])
-        found.append(step)
-    return found
+        path.append(step)
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +149,19 @@ class BuiltPlaces:
                 break
             steps.append(step)
             values.append(value)
-        found = [] if self.base is None else followed(self.body, self.base.body, steps)
-        for upto in range(len(steps), len(found), -1):
+        shared = [] if self.base is None else followed(self.body, self.base.body, steps)
+        for upto in range(len(steps), len(shared), -1):
             if location := self._patched(steps[:upto], values[upto]):
                 return location
         if self.base is None:
             return self.begin
         # The base has the field, and an overlay may have given its value.
-        is_value = len(found) == len(steps) > 0 and not isinstance(values[-1], (dict, list))
+        is_value = len(shared) == len(steps) > 0 and not isinstance(values[-1], (dict, list))
         location = self._patched(steps, values[-1]) if is_value else None
-        before = pointed_at(self.base.body, found)
+        before = pointed_at(self.base.body, shared)
         if is_value and location is None and before != values[-1]:
             location = self._transformed(steps[-1], self.base.name, text_of(before))
-        return location or self.base.location.within(pointer_of(*found))
+        return location or self.base.location.within(pointer_of(*shared))
 
     def _transformed(self, field: str, name: str, before: str) -> Location | None:
         """Return the entry of a kustomization that gives a field its value."""
@@ -240,36 +240,36 @@ class Origins:
         longest part of its name, for its kind; empty if none has."""
         metadata = mapping_at(body, "metadata")
         name, namespace = text_of(metadata.get("name")), text_of(metadata.get("namespace"))
-        found = [
+        matches = [
             (len(own), namespace == own_namespace, file)
             for own, own_namespace, file in self._sources.get(text_of(body.get("kind")), ())
             if own in name
         ]
-        return max(found)[2] if found else ""
+        return max(matches)[2] if matches else ""
 
     @cached_property
     def _sources(self) -> Mapping[str, Sequence[tuple[str, str, str]]]:
         """The names, namespaces and files of objects and generators, by kind."""
-        found: dict[str, list[tuple[str, str, str]]] = {}
-        for one in self.closure:
-            for reference in one.files:
+        sources: dict[str, list[tuple[str, str, str]]] = {}
+        for kustomization in self.closure:
+            for reference in kustomization.files:
                 here = self._resources(reference.path) if reference.field in OBJECTS else ()
-                for each in here:
-                    if each.name:
-                        source = (each.name, each.namespace, reference.path)
-                        found.setdefault(each.kind, []).append(source)
+                for resource in here:
+                    if resource.name:
+                        source = (resource.name, resource.namespace, reference.path)
+                        sources.setdefault(resource.kind, []).append(source)
             for kind, generator in _GENERATORS.items():
-                for entry in mappings_at(one.body, generator):
+                for entry in mappings_at(kustomization.body, generator):
                     if own := text_of(entry.get("name")):
-                        source = (own, "", os.path.join(one.folder, one.name))
-                        found.setdefault(kind, []).append(source)
-        return found
+                        source = (own, "", os.path.join(kustomization.folder, kustomization.name))
+                        sources.setdefault(kind, []).append(source)
+        return sources
 
     def _resources(self, file: str) -> Sequence[Resource]:
         """Return the objects of a file of the build; none for any other file."""
         if file not in self.tree.read:
             self.tree.read[file] = ()
-            if any(reference.path == file for one in self.closure for reference in one.files):
+            if any(reference.path == file for member in self.closure for reference in member.files):
                 with suppress(InputError):
                     self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
         return self.tree.read[file]
@@ -280,10 +280,10 @@ class Origins:
     @cached_property
     def _patches(self) -> list[_Patch]:
         """The patches of the build, the last ones that are applied first."""
-        return [patch for each in self.closure for patch in reversed([*self._patches_of(each)])]
+        return [patch for member in self.closure for patch in reversed([*self._patches_of(member)])]
 
     def _patches_of(self, kustomization: Kustomization) -> Iterator[_Patch]:
-        document, files = kustomization.document, {each.path for each in kustomization.files}
+        document, files = kustomization.document, {file.path for file in kustomization.files}
         for key in PATCHES:
             for index, entry in enumerate(list_of(kustomization.body.get(key))):
                 text, file = text_of(entry), text_of(entry)
@@ -304,7 +304,7 @@ def _original(candidates: Sequence[Resource], body: Body) -> Resource | None:
     """Return the object of a file that a built one comes from: of its kind and, before prefixes and
     suffixes, its name."""
     name = text_of(mapping_at(body, "metadata").get("name"))
-    same_kind = [each for each in candidates if each.kind == body.get("kind")] or candidates
+    same_kind = [item for item in candidates if item.kind == body.get("kind")] or candidates
     named = [resource for resource in same_kind if resource.name and resource.name in name]
     if not named:
         return same_kind[0] if len(same_kind) == 1 else None

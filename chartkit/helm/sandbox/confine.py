@@ -156,10 +156,10 @@ def _allow(system: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
 
 def _refuse_sockets(system: ctypes.CDLL) -> None:
     """seccomp: no socket of any family, and no io_uring, which could open one."""
-    known = _SOCKET.get(os.uname().machine)
-    if known is None or struct.calcsize("P") != 8:
+    numbers = _SOCKET.get(os.uname().machine)
+    if numbers is None or struct.calcsize("P") != 8:
         return
-    architecture, socket = known
+    architecture, socket = numbers
     steps = [
         (0x20, 0, 0, 4),  # load the architecture
         (0x15, 0, 4, architecture),  # another one: refuse

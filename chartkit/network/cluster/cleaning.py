@@ -43,10 +43,10 @@ def key_text(reference: str, keys: KeySource) -> str:
         raise SignatureError(f"{_CHECKING}invalid resource name {quote(name)}: [{wrong}]")
     if not namespace:
         raise SignatureError(f"{_CHECKING}the server could not find the requested resource")
-    found = keys.public_key(namespace, name)
-    if found is None:
+    key = keys.public_key(namespace, name)
+    if key is None:
         raise SignatureError(f"loading URL: unrecognized scheme: {SCHEME}")
-    return found.decode(errors="replace")
+    return key.decode(errors="replace")
 
 
 def held_key(secret: Body) -> bytes | None:

@@ -72,8 +72,8 @@ def object_path(api_version: str, plural: str, namespace: str = "", name: str = 
     """Return the path of an object of an API server, or of all of a resource for no name; whatever
     its names are, they lead nowhere else."""
     root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-    place = f"/namespaces/{_segment(namespace)}" if namespace else ""
-    return f"{root}{place}/{plural}" + (f"/{_segment(name)}" if name else "")
+    scope = f"/namespaces/{_segment(namespace)}" if namespace else ""
+    return f"{root}{scope}/{plural}" + (f"/{_segment(name)}" if name else "")
 
 
 def _segment(name: str) -> str:
@@ -139,18 +139,18 @@ class Cluster:
         """Return every object, read page by page; none where the resource is not served."""
         path, what = collection.path(namespace), f"to list {collection}"
         query = {"limit": str(_PAGE), **({"labelSelector": labels} if labels else {})}
-        found: list[Body] = []
+        bodies: list[Body] = []
         page = self._found("GET", with_query(path, query), what)
         while page is not None:
             with self._explained(what):
-                found += objects_in(page)
+                bodies += objects_in(page)
             following = mapping_at(page, "metadata").get("continue")
             if not following:
                 break
             query["continue"] = str(following)
             # A page that is no longer there (410) is no end of the list.
             page = self._request("GET", with_query(path, query), what)
-        return found
+        return bodies
 
     def delete(self, collection: Collection, name: str) -> None:
         """Delete an object without a namespace; it may be gone already."""
@@ -319,11 +319,11 @@ def connect(context: str | None) -> Cluster:
     check_kubeconfigs(paths)
     with _usable(config, shown):
         contexts, current = config.list_kube_config_contexts(shown)
-    names = [str(each["name"]) for each in contexts]
+    names = [str(entry["name"]) for entry in contexts]
     name = context if context is not None else str(current["name"])
     if name not in names:
-        known = ", ".join(names)
-        raise InputError(f"there is no context '{name}'", Location(shown), f"it has {known}")
+        hint = f"it has {', '.join(names)}"
+        raise InputError(f"there is no context '{name}'", Location(shown), hint)
     with _usable(config, shown), _plugin_heard(name):
         api = config.new_client_from_config(shown, name, client_configuration=configuration)
     settings = configuration.auth_settings().values()
@@ -444,7 +444,7 @@ def _check_part(document: Document, part: str) -> None:
 
 def _is_text(value: Json) -> bool:
     """Tell whether a value is a text without control characters."""
-    return isinstance(value, str) and all(each.isprintable() for each in value.rstrip().split("\n"))
+    return isinstance(value, str) and all(line.isprintable() for line in value.rstrip().split("\n"))
 
 
 def _wrong(document: Document, what: str, *path: str | int) -> InputError:
@@ -456,4 +456,4 @@ def is_sendable(value: Json) -> bool:
     """Report whether a value can be sent as a header: a text of one line, in Latin-1."""
     if not isinstance(value, str) or not value.isprintable():
         return False
-    return all(ord(each) <= _LATIN_1 for each in value)
+    return all(ord(character) <= _LATIN_1 for character in value)

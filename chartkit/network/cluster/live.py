@@ -184,9 +184,9 @@ class Watches:
 
     def changed(self) -> bool:
         """Report whether anything changed since the last call."""
-        found = self._changed.is_set()
+        changed = self._changed.is_set()
         self._changed.clear()
-        return found
+        return changed
 
     def close(self) -> None:
         """End. A thread that waits for the server ends with the next event."""
@@ -194,8 +194,8 @@ class Watches:
 
     def _version(self, path: str) -> str:
         """Return the version of a list, empty where it is not served."""
-        found = self._cluster.get(with_query(path, {"limit": "1"})) or {}
-        return _version_of(found)
+        body = self._cluster.get(with_query(path, {"limit": "1"})) or {}
+        return _version_of(body)
 
     def _run(self, path: str, version: str) -> None:
         while not self._stop.is_set():
@@ -250,5 +250,5 @@ class Watches:
 
 
 def _version_of(body: Body) -> str:
-    found = mapping_at(body, "metadata").get("resourceVersion")
-    return text_of(found)
+    version = mapping_at(body, "metadata").get("resourceVersion")
+    return text_of(version)

@@ -87,11 +87,11 @@ class Reader:
             body = self._one_namespace(self.namespace)
             return {} if body is None else {self.namespace: body}
         try:
-            found = list(listed(self.source, NAMESPACES.path(), "v1", "Namespace"))
+            bodies = list(listed(self.source, NAMESPACES.path(), "v1", "Namespace"))
         except RefusedError as error:
             self.unread["namespaces"] = _reason(error)
             return {}
-        return {body["metadata"]["name"]: body for body in found}
+        return {body["metadata"]["name"]: body for body in bodies}
 
     def _one_namespace(self, name: str) -> Body | None:
         try:
@@ -133,18 +133,18 @@ class Reader:
                 return
             yield from self._by_namespace(served, places)
 
-    def _by_namespace(self, served: ApiResource, places: list[str]) -> Iterator[Resource]:
+    def _by_namespace(self, served: ApiResource, namespaces: list[str]) -> Iterator[Resource]:
         refused: dict[str, str] = {}
-        for place in places:
+        for namespace in namespaces:
             try:
-                yield from self._list(served, place)
+                yield from self._list(served, namespace)
             except RefusedError as error:
-                refused[place] = _reason(error)
-        if len(refused) == len(places):
+                refused[namespace] = _reason(error)
+        if len(refused) == len(namespaces):
             self.unread[served.name] = next(iter(refused.values()))
             return
-        for place, reason in refused.items():
-            self.unread[f"{served.name} in namespace '{place}'"] = reason
+        for namespace, reason in refused.items():
+            self.unread[f"{served.name} in namespace '{namespace}'"] = reason
 
     def _list(self, served: ApiResource, namespace: str) -> Iterator[Resource]:
         path, (_, _, kind) = served.path(namespace), served.kind
@@ -239,8 +239,8 @@ class ApiResource:
 
     def path(self, namespace: str = "", name: str = "") -> str:
         """Return the path of its objects. namespace: empty for those of all namespaces."""
-        place = namespace if self.namespaced else ""
-        return object_path(self.api_version, self.plural, place, name)
+        scope = namespace if self.namespaced else ""
+        return object_path(self.api_version, self.plural, scope, name)
 
 
 NAMESPACES: Final = ApiResource(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
@@ -265,7 +265,7 @@ class Discovery:
         self.failed: list[tuple[str, RefusedError]] = []
         self.all: tuple[ApiResource, ...] = tuple(self._read(source))
         self._by_kind = {resource.kind: resource for resource in reversed(self.all)}
-        self._by_plural = {(each.api_version, each.plural): each for each in self.all}
+        self._by_plural = {(served.api_version, served.plural): served for served in self.all}
 
     def of_kind(self, api_version: str, kind: str) -> ApiResource | None:
         """Return the resource of a kind; None where it is not served."""
@@ -285,29 +285,29 @@ class Discovery:
         for group in _listed(source.get("/apis"), "APIGroupList", "groups"):
             if str(group.get("name")) in MEASURES:
                 continue
-            versions = [str(each.get("groupVersion")) for each in mappings_at(group, "versions")]
+            versions = [str(row.get("groupVersion")) for row in mappings_at(group, "versions")]
             preferred = group.get("preferredVersion")
             first = preferred.get("groupVersion") if isinstance(preferred, dict) else None
-            ordered = [each for each in versions if each == first]
-            ordered += [each for each in versions if each != first]
+            ordered = [version for version in versions if version == first]
+            ordered += [version for version in versions if version != first]
             roots += [(f"/apis/{version}", version) for version in ordered]
         for path, version in roots:
             try:
-                found = _listed(source.get(path), "APIResourceList", "resources")
+                entries = _listed(source.get(path), "APIResourceList", "resources")
             except RefusedError as error:
                 self.failed.append((version, error))
                 continue
-            yield from _resources(found, version)
+            yield from _resources(entries, version)
 
 
-def _resources(found: list[Body], api_version: str) -> Iterator[ApiResource]:
-    for each in found:
-        plural, kind, verbs = each.get("name"), each.get("kind"), each.get("verbs")
+def _resources(entries: list[Body], api_version: str) -> Iterator[ApiResource]:
+    for entry in entries:
+        plural, kind, verbs = entry.get("name"), entry.get("kind"), entry.get("verbs")
         if not isinstance(plural, str) or not isinstance(kind, str) or "/" in plural:
             continue
         if isinstance(verbs, list) and "list" in verbs:
             group, version = parse_api_version(api_version)
-            is_namespaced = each.get("namespaced") is True
+            is_namespaced = entry.get("namespaced") is True
             yield ApiResource(GroupVersionKind(group, version, kind), plural, is_namespaced)
 
 
@@ -375,20 +375,20 @@ def joined(one: PolicyAttachments, other: PolicyAttachments) -> PolicyAttachment
     )
 
 
-def _is_made(one: Resource) -> bool:
+def _is_made(policy: Resource) -> bool:
     """Tell whether Kyverno generated a Kubernetes policy from one of its own."""
-    labels = one.body["metadata"].get("labels")
+    labels = policy.body["metadata"].get("labels")
     by = labels.get(_MANAGED_BY) if isinstance(labels, dict) else None
-    return by == "kyverno" and one.api_version.startswith("admissionregistration.k8s.io/")
+    return by == "kyverno" and policy.api_version.startswith("admissionregistration.k8s.io/")
 
 
 def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[ApiResource]:
     """Yield the requested kinds, each in one version: the first that is served."""
-    known: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for served in reader.discovery.all:
         group, _, kind = served.kind
-        if (group, kind) not in known and wanted(Resource(sample(served))):
-            known.add((group, kind))
+        if (group, kind) not in seen and wanted(Resource(sample(served))):
+            seen.add((group, kind))
             yield served
 
 
@@ -419,8 +419,8 @@ def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> l
             continue
         request = Request(Resource(sample(served)), plural=served.plural)
         speaking = {index for index, policy in enumerate(policies) if policy.concerns(request)}
-        known = spoken.setdefault((group, kind), set())
-        if speaking - known:
-            known |= speaking
+        covered = spoken.setdefault((group, kind), set())
+        if speaking - covered:
+            covered |= speaking
             chosen.append(served)
     return chosen

@@ -157,8 +157,8 @@ class RecordedSource:
     def calls(self, key: str) -> Mapping[str, Json]:
         """Return the files with what came of a service's call, by what was sent (see
         `Recorder`)."""
-        found = self._calls.get(key)
-        return found if isinstance(found, dict) else {}
+        files = self._calls.get(key)
+        return files if isinstance(files, dict) else {}
 
     def get(self, path: str, /) -> Body:
         name = self._files.get(path)
@@ -204,12 +204,12 @@ def _write(file: Path, body: Body) -> None:
 
 
 @contextlib.contextmanager
-def _explained(place: Path) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         text = f"cannot be written: {error.strerror or 'an error'}"
-        raise InputError(text, Location(str(place))) from None
+        raise InputError(text, Location(str(path))) from None
 
 
 def services_of(source: Source, given: ServiceSource | None) -> ServiceSource | None:
@@ -283,9 +283,9 @@ class RecordedServices:
         """
         for service_call in (call, replace(call, tries=1)):
             key, sent = _digests(service_call, self._source.salt)
-            found = self._source.calls(key)
-            if sent in found or len(found) == 1:
-                return self._source.entry(found.get(sent) or next(iter(found.values())))
+            files = self._source.calls(key)
+            if sent in files or len(files) == 1:
+                return self._source.entry(files.get(sent) or next(iter(files.values())))
         return None
 
 

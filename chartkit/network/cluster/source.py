@@ -74,7 +74,7 @@ def objects_in(page: Body) -> list[Body]:
     if not str(page.get("kind", "List")).endswith("List") or not isinstance(items, list | None):
         raise AnswerError("is not a list")
     try:
-        return [object_in(each) for each in items or ()]
+        return [object_in(item) for item in items or ()]
     except AnswerError:
         raise AnswerError("lists something that is not an object") from None
 

@@ -62,8 +62,8 @@ class CachedReads:
         """Return an answer, as the server has it; tries: how often it is asked, at most, where that
         may help. Raises RefusedError."""
         key = path if tries == 1 else f"{tries} {path}"
-        found: Body = self._known.once(key, lambda: cleaned_answer(self._asked(path, tries)))
-        return found
+        answer: Body = self._known.once(key, lambda: cleaned_answer(self._asked(path, tries)))
+        return answer
 
     def _asked(self, path: str, tries: int) -> Body:
         source = self._reader.source
@@ -80,10 +80,10 @@ class CachedReads:
         """Return the objects of a resource; namespace: empty for all. Raises RefusedError."""
         path = served.path(namespace)
         source, kind = self._reader.source, served.kind.kind
-        found: Sequence[Body] = self._known.once(
+        bodies: Sequence[Body] = self._known.once(
             f"list {path}", lambda: list(listed(source, path, served.api_version, kind))
         )
-        return found
+        return bodies
 
     def unreadable(self, path: str, error: RefusedError) -> UnreadableError:
         """Return the error for the rule; anything but a missing object is also noted for the
@@ -262,8 +262,8 @@ class LiveKeys:
                 raise not_found(name) from None
             self._reader.note(path, error)
             raise UnknownKeyError(f"{what} could not be read: {error.message}") from None
-        found = held_key(secret)
-        if self._reader.is_recorded and found == b"":
+        key = held_key(secret)
+        if self._reader.is_recorded and key == b"":
             hint = "record it again"
             raise UnknownKeyError(f"{what} is recorded without its public key", hint=hint)
-        return found
+        return key

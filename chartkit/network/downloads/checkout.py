@@ -122,13 +122,13 @@ def tree_of(path: Path, ref: str) -> dict[str, str]:
     commit = _commit(path, ref)
     done = _run(path, ["ls-tree", "-r", "-z", "--full-tree", commit])
     _require(done, path)
-    found: dict[str, str] = {}
+    tree: dict[str, str] = {}
     for row in done.stdout.split(b"\0")[:-1]:
         about, _, name = row.partition(b"\t")
         mode, _, blob = about.decode("ascii").split()
         if mode in _FILES:
-            found[os.fsdecode(name)] = blob
-    return found
+            tree[os.fsdecode(name)] = blob
+    return tree
 
 
 def blob_id(content: bytes, like: str) -> str:
@@ -139,7 +139,7 @@ def blob_id(content: bytes, like: str) -> str:
 
 def blobs_of(path: Path, blobs: Sequence[str]) -> Iterator[bytes]:
     """Yield the contents of files by their IDs; raise InputError."""
-    done = _run(path, ["cat-file", "--batch"], "".join(f"{each}\n" for each in blobs).encode())
+    done = _run(path, ["cat-file", "--batch"], "".join(f"{blob}\n" for blob in blobs).encode())
     _require(done, path)
     at = 0
     for blob in blobs:

@@ -112,12 +112,12 @@ def checked_url(url: str) -> Url:
     """Return a URL of http or https; raises InputError for any other, or with a password."""
     location = Location(shown_url(url))
     try:
-        found = read_url(url)
+        parsed = read_url(url)
     except UrlError:
         raise InputError("is not an http or https URL", location, _SHAPE) from None
-    if found.authorization:
+    if parsed.authorization:
         raise InputError("a URL must not contain a name or password", location, _SECRET)
-    return found
+    return parsed
 
 
 def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
@@ -154,14 +154,14 @@ class _LimitedGzip(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Raises InputError where the archive unpacks to too much."""
-        found = self._inner.read(_CHUNK if size < 0 else min(size, _CHUNK))
-        self._total += len(found)
+        chunk = self._inner.read(_CHUNK if size < 0 else min(size, _CHUNK))
+        self._total += len(chunk)
         _check_ratio(self._total, self._packed, self._source, self._limits)
         # Every file stands in blocks of 512 bytes behind a header of 512.
         if self._total > self._limits.total + 1024 * self._limits.files:
             text = f"is larger than {self._limits.total:,} bytes when unpacked"
             raise InputError(text, Location(self._source))
-        return found
+        return chunk
 
     def drain(self) -> None:
         """Reads what is left, so that the checksum is looked at."""
@@ -192,11 +192,11 @@ def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
                     continue
                 name = checked_name(member.name, source)
                 inner = archive.extractfile(member)
-                found = inner.read() if inner is not None else b""
-                if len(found) != member.size:
+                data = inner.read() if inner is not None else b""
+                if len(data) != member.size:
                     raise _damaged(source)
                 if not is_left_out(name):
-                    collected.add(name, found)
+                    collected.add(name, data)
         stream.drain()
     except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError, ValueError):
         raise _damaged(source) from None
@@ -235,9 +235,9 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
                 if member.is_dir():
                     continue
                 name = checked_name(member.filename, source)
-                found = _inflated(archive, member, source)
+                data = _inflated(archive, member, source)
                 if not is_left_out(name):
-                    collected.add(name, found)
+                    collected.add(name, data)
     except (zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
         raise _damaged(source) from None
     except (NotImplementedError, RuntimeError):
@@ -247,10 +247,10 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
 
 def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:
     with archive.open(member) as stream:
-        found = stream.read(member.file_size + 1)
-    if len(found) != member.file_size:
+        data = stream.read(member.file_size + 1)
+    if len(data) != member.file_size:
         raise _damaged(source)
-    return found
+    return data
 
 
 def read_archive(path: Path, source: str, limits: Limits) -> bytes:
@@ -287,8 +287,8 @@ def read_folder(root: Path, limits: Limits) -> dict[str, bytes]:
 
 def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         text = f"cannot be read: {error.strerror}"
         raise InputError(text, Location(str(folder))) from None

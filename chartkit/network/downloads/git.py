@@ -64,7 +64,7 @@ class _Repository:
         """Return what the server can; raise InputError for one without version 2."""
         url = f"{self.url}/info/refs?service={_SERVICE}"
         body = self.ask(Request(url, _MOST_REFS, {"Git-Protocol": "version=2"}))
-        lines = [each.rstrip(b"\n").decode("utf-8", "replace") for each in self.packets(body)]
+        lines = [packet.rstrip(b"\n").decode("utf-8", "replace") for packet in self.packets(body)]
         if lines[:1] == [f"# service={_SERVICE}"]:
             lines = lines[1:]
         if lines[:1] != ["version 2"]:
@@ -82,11 +82,11 @@ class _Repository:
             "Accept": f"application/x-{_SERVICE}-result",
         }
         request = Request(f"{self.url}/{_SERVICE}", most, headers, "POST", body)
-        found = list(self.packets(self.ask(request)))
-        if found and found[0].startswith(b"ERR "):
-            said = found[0][4:].decode("utf-8", "replace").strip()
+        packets = list(self.packets(self.ask(request)))
+        if packets and packets[0].startswith(b"ERR "):
+            said = packets[0][4:].decode("utf-8", "replace").strip()
             raise InputError(f"the server answers: {said}", self.place)
-        return found
+        return packets
 
     def packets(self, body: bytes) -> Iterator[bytes]:
         """Yield the packets of an answer; raise InputError where they are broken."""
@@ -118,8 +118,8 @@ def fetch_revision(
     checked_url(url)
     with closing(Transport(limits, route, logins=True)) as transport:
         repository = _Repository(url.rstrip("/"), transport, limits)
-        known = repository.capabilities()
-        algorithm = known.get("object-format") or "sha1"
+        capabilities = repository.capabilities()
+        algorithm = capabilities.get("object-format") or "sha1"
         if algorithm not in ("sha1", "sha256"):
             message = f"the repository has objects of the kind '{algorithm}'"
             raise InputError(message, repository.place)
@@ -139,13 +139,13 @@ def _resolved(repository: _Repository, algorithm: str, ref: str) -> str:
         raise InputError("a ref has no line breaks", repository.place)
     asked_for = [f"ref-prefix {name}" for name in names]
     rows = repository.command("ls-refs", algorithm, asked_for, _MOST_REFS)
-    found: dict[str, str] = {}
+    commits: dict[str, str] = {}
     for row in rows:
         commit, _, rest = row.decode("utf-8", "replace").rstrip("\n").partition(" ")
-        found[rest.partition(" ")[0]] = commit
+        commits[rest.partition(" ")[0]] = commit
     for name in names:
-        if COMMIT.fullmatch(found.get(name, "")):
-            return found[name]
+        if COMMIT.fullmatch(commits.get(name, "")):
+            return commits[name]
     what = f"there is no branch or tag '{ref}' in it" if ref else "the repository is empty"
     raise InputError(what, repository.place, "?ref= names a branch, a tag or a whole commit ID")
 

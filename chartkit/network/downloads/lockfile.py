@@ -130,10 +130,10 @@ def _path(name: str) -> str:
 
 
 def _sha(text: Json) -> str:
-    algorithm, _, found = text.partition(":")
-    if algorithm != "sha256" or not _DIGEST.fullmatch(found):
+    algorithm, _, value = text.partition(":")
+    if algorithm != "sha256" or not _DIGEST.fullmatch(value):
         raise ValueError("no digest")
-    return str(found)
+    return str(value)
 
 
 def _damaged(file: Path) -> InputError:

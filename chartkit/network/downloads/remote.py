@@ -196,12 +196,12 @@ def download_object(url: str, folder: Path) -> Path:
             file = path_below(folder, PurePosixPath(path).name)
             system.get_file(path, str(file))
             return file
-        found = sorted(system.find(path))
-        for each in found:
-            file = path_below(folder, each.removeprefix(path.rstrip("/")).lstrip("/"))
+        sources = sorted(system.find(path))
+        for source in sources:
+            file = path_below(folder, source.removeprefix(path.rstrip("/")).lstrip("/"))
             file.parent.mkdir(parents=True, exist_ok=True)
-            system.get_file(each, str(file))
-    if not found:
+            system.get_file(source, str(file))
+    if not sources:
         raise InputError("no such file or folder", Location(url))
     return folder
 

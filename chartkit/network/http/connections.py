@@ -58,8 +58,8 @@ _SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
 
 def resolve(host: str, port: int) -> Sequence[str]:
     """Return the addresses of a name as the system resolves it; raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for _, _, _, _, address in found))
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for _, _, _, _, address in infos))
 
 
 @dataclass(slots=True)
@@ -197,19 +197,19 @@ def proxy_of(url: Url) -> str:
     from urllib.request import getproxies
 
     proxies = {} if _is_direct(url.host_port) else getproxies()
-    found = proxies.get(url.scheme) or proxies.get("all") or ""
-    return found if not found or "://" in found else f"http://{found}"
+    proxy = proxies.get(url.scheme) or proxies.get("all") or ""
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
-def _is_direct(place: HostPort) -> bool:
+def _is_direct(host_port: HostPort) -> bool:
     """Report whether `NO_PROXY` or the system's settings name a host, with its port or without, a
     domain above it, or a network that its address is in."""
     from ipaddress import ip_network
     from urllib.request import proxy_bypass
 
-    if proxy_bypass(place.host) or proxy_bypass(f"{place.host}:{place.port}"):
+    if proxy_bypass(host_port.host) or proxy_bypass(f"{host_port.host}:{host_port.port}"):
         return True
-    address = literal(place.host)
+    address = literal(host_port.host)
     named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     for network in named.split(",") if address is not None else ():
         with suppress(ValueError):
@@ -236,13 +236,13 @@ def login_of(url: Url) -> str:
 
     given = os.environ.get("NETRC")
     files = map(os.path.expanduser, ["~/.netrc", "~/_netrc"] if given is None else [given])
-    found = None
+    entry = None
     if (existing := next(filter(os.path.exists, files), None)) is not None:
         with suppress(NetrcParseError, OSError, ValueError):
-            found = netrc(existing).authenticators(url.host_port.host)
-    if not found or not any(found):
+            entry = netrc(existing).authenticators(url.host_port.host)
+    if not entry or not any(entry):
         return ""
-    login, account, password = found
+    login, account, password = entry
     return basic_authorization(f"{login or account or ''}:{password or ''}")
 
 

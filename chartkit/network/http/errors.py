@@ -170,16 +170,18 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     waiting = [error]
     while waiting:
-        each = waiting.pop(0)
-        if id(each) in seen:
+        cause = waiting.pop(0)
+        if id(cause) in seen:
             continue
-        seen.add(id(each))
-        yield each
-        inner = (*each.args, getattr(each, "reason", None), each.__cause__, each.__context__)
+        seen.add(id(cause))
+        yield cause
+        inner = (*cause.args, getattr(cause, "reason", None), cause.__cause__, cause.__context__)
         waiting += [other for other in inner if isinstance(other, BaseException)]
 
 
 def reason(error: BaseException) -> str:
     """Return why a server cannot be reached, in the system's words where it has any."""
-    said = [each.strerror for each in _causes(error) if isinstance(each, OSError) and each.strerror]
+    said = [
+        cause.strerror for cause in _causes(error) if isinstance(cause, OSError) and cause.strerror
+    ]
     return said[-1] if said else type(error).__name__

@@ -57,21 +57,21 @@ def within(seconds: float, work: Callable[[], Found]) -> Found:
     take its time: only another thread can be left behind. What the work raises is printed on
     standard error and is a RuntimeError here, so it gives its own failures as values.
     """
-    found: list[Found] = []
+    results: list[Found] = []
     done = threading.Event()
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         finally:
             done.set()
 
     threading.Thread(target=run, daemon=True).start()
     if not done.wait(seconds):
         raise TimeoutError(f"not done in {seconds:g} seconds")
-    if not found:
+    if not results:
         raise RuntimeError("the work ended without a word")
-    return found[0]
+    return results[0]
 
 
 class Memory(Generic[Key, Found]):

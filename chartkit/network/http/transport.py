@@ -202,8 +202,8 @@ class Transport:
         if not request.via:
             return []
         before = _read(request.via)
-        known = (dial for key, (dial, _) in self._pools.items() if key[:2] == before.origin)
-        return [Hop(before, next(known, Dial(before.host_port)))]
+        dials = (dial for key, (dial, _) in self._pools.items() if key[:2] == before.origin)
+        return [Hop(before, next(dials, Dial(before.host_port)))]
 
     def _connections(self, here: Url, dial: Dial) -> tuple[Dial, HTTPConnectionPool | ProxyManager]:
         """Return what leads to a URL, and the way that it was made for."""

@@ -69,8 +69,8 @@ def is_forbidden(address: Address) -> bool:
     """Tell whether an address is link-local, a metadata service's or no single machine's, or an
     IPv6 address that leads to such an IPv4 address by any way of transition."""
     return any(
-        each in _METADATA or each.is_link_local or each.is_multicast or each.is_unspecified
-        for each in _meant(address)
+        target in _METADATA or target.is_link_local or target.is_multicast or target.is_unspecified
+        for target in _meant(address)
     )
 
 
@@ -85,8 +85,8 @@ def is_forbidden_host(host: str) -> bool:
 def is_inside(address: Address) -> bool:
     """Tell whether an address is this machine itself or in a private network."""
     return any(
-        each.is_loopback or each.is_private or (each.version == 4 and each in _SHARED)
-        for each in _meant(address)
+        target.is_loopback or target.is_private or (target.version == 4 and target in _SHARED)
+        for target in _meant(address)
     )
 
 
@@ -94,7 +94,7 @@ def _meant(address: Address) -> Iterator[Address]:
     """Yield an address, and the IPv4 addresses embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
-        yield from (ipaddress.IPv4Address(each & 0xFFFFFFFF) for each in _embedded(address))
+        yield from (ipaddress.IPv4Address(number & 0xFFFFFFFF) for number in _embedded(address))
 
 
 def _embedded(address: ipaddress.IPv6Address) -> Iterator[int]:
@@ -112,7 +112,7 @@ def _embedded(address: ipaddress.IPv6Address) -> Iterator[int]:
             (number >> 64) << 16 | middle >> 8,
         )
         # Zeros are what the other lengths leave empty.
-        yield from (each for each in others if each & 0xFFFFFFFF)
+        yield from (other for other in others if other & 0xFFFFFFFF)
     elif any(address in network for network in _LAST_32):
         yield number
     if number >> 112 == 0x2002:  # 6to4 (RFC 3056)

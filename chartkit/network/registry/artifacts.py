@@ -116,11 +116,11 @@ class Artifacts:
         listed = index.get("manifests") if isinstance(index, dict) else ""
         if listed is None:
             return ()
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
             raise RegistryError(f"the list of what refers to {digest} holds no descriptors")
-        for one in listed:
+        for entry in listed:
             # Errors are in the words of Kyverno's client.
-            text = text_of(one.get("digest"))
+            text = text_of(entry.get("digest"))
             algorithm, _, digits = text.partition(":")
             if not algorithm or not digits:
                 raise RegistryError(f"cannot parse hash: {quote(printable(text))}")
@@ -171,14 +171,14 @@ def image_of(
 
 def _child(index: Json, name: str) -> str:
     """Return the digest of the platform's image in an index; raises RegistryError."""
-    for one in mappings_at(index, "manifests"):
-        platform = one.get("platform")
+    for manifest in mappings_at(index, "manifests"):
+        platform = manifest.get("platform")
         if platform is None:
             named: tuple[Json, Json] = _PLATFORM
         else:
             at = platform if isinstance(platform, dict) else {}
             named = (at.get("os"), at.get("architecture"))
-        digest = one.get("digest")
+        digest = manifest.get("digest")
         if named == _PLATFORM and isinstance(digest, str) and digest.startswith("sha256:"):
             return digest
     raise RegistryError(f"no child with platform {'/'.join(_PLATFORM)} in index {name}")

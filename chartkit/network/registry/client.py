@@ -194,11 +194,11 @@ class Client:
                     raise
                 lost = f"{error.message}; "
         try:
-            found = self._authorized(replace(repository, plain=True, private=False), wanted)
+            answer = self._authorized(replace(repository, plain=True, private=False), wanted)
         except RegistryError as error:
             raise error.worded(f"{lost}{error.message}") from None
         self._unencrypted.add(repository.host)
-        return found
+        return answer
 
     def _authorized(self, repository: _Repository, wanted: _Endpoint) -> tuple[Response, str]:
         url = f"{repository.base}/{repository.repository}/{wanted.kind}/{wanted.identifier}"
@@ -261,11 +261,11 @@ def check_blob(content: bytes, digest: str, size: int) -> None:
     """Require a blob to have its digest and size; raises RegistryError."""
     if len(content) != size:
         raise RegistryError(f"error verifying size; got {len(content)}, want {size}")
-    found = digest_of(content)
-    if found != digest:
+    actual = digest_of(content)
+    if actual != digest:
         raise RegistryError(
             f"error verifying sha256 checksum after reading {size} bytes; "
-            f'got "{found}", want "{digest}"'
+            f'got "{actual}", want "{digest}"'
         )
 
 
@@ -291,9 +291,9 @@ def is_deeper(value: Json, levels: int) -> bool:
     for _ in range(levels):
         level = [
             member
-            for each in level
-            if isinstance(each, dict | list)
-            for member in (each.values() if isinstance(each, dict) else each)
+            for node in level
+            if isinstance(node, dict | list)
+            for member in (node.values() if isinstance(node, dict) else node)
         ]
         if not level:
             return False
@@ -326,9 +326,9 @@ class Cache:
     def get(self, scope: str, digest: str) -> bytes | None:
         """Return a document, None if it is not cached. scope: registry and repository, so that a
         document is shown only to credentials that may read it."""
-        found = self._held.get(f"{scope}@{digest}")
-        if found is not None or self._folder is None:
-            return found
+        blob = self._held.get(f"{scope}@{digest}")
+        if blob is not None or self._folder is None:
+            return blob
         try:
             with self._path(scope, digest).open("rb") as file:
                 content = file.read(self._most + 1)

@@ -78,8 +78,8 @@ class Login:
     def secrets(self) -> tuple[str, ...]:
         """The texts that no message may have."""
         pair = base64.b64encode(self._pair).decode()
-        found = (self.password, self.identity, self.token, pair)
-        return tuple(text for text in found if len(text) > 3)
+        texts = (self.password, self.identity, self.token, pair)
+        return tuple(text for text in texts if len(text) > 3)
 
     @property
     def _pair(self) -> bytes:
@@ -116,8 +116,8 @@ class DockerConfig:
 
 def _listed(auths: Mapping[str, Body], registry: str, repository: str, source: str) -> Login | None:
     """Return the user's login in some `auths`; source: what holds them."""
-    found = (_login(auths, key, source) for key in _keys(registry, repository))
-    return next((login for login in found if login is not None), None)
+    logins = (_login(auths, key, source) for key in _keys(registry, repository))
+    return next((login for login in logins if login is not None), None)
 
 
 def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
@@ -150,27 +150,28 @@ def read_docker_config() -> DockerConfig:
     """Read the user's file; raises InputError for one that is wrong, and shows nothing of its
     content."""
     path = _path()
-    place = Location(str(path))
+    location = Location(str(path))
     try:
         with path.open("rb") as file:
             text = file.read(_MOST + 1)
     except (FileNotFoundError, NotADirectoryError):
         text = b"{}"
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", place) from None
+        raise InputError(f"cannot be read: {error.strerror or error}", location) from None
     if len(text) > _MOST:
-        raise InputError(f"is larger than {_MOST:,} bytes", place)
-    body = _json(text, place)
-    auths = _auths(body, place)
+        raise InputError(f"is larger than {_MOST:,} bytes", location)
+    body = _json(text, location)
+    auths = _auths(body, location)
     helpers = {
-        key: _helper(name, place) for key, name in _mapping(body, "credHelpers", place).items()
+        key: _helper(name, location)
+        for key, name in _mapping(body, "credHelpers", location).items()
     }
     store = body.get("credsStore") if isinstance(body, dict) else ""
     variable = Location(f"${_VARIABLE}")
     return DockerConfig(
         auths,
         helpers,
-        _helper(store, place) if store else "",
+        _helper(store, location) if store else "",
         path,
         _auths(_json((os.environ.get(_VARIABLE) or "{}").encode(), variable), variable),
     )
@@ -186,8 +187,8 @@ def _path() -> Path:
     settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     folders = (os.environ.get("XDG_RUNTIME_DIR"), settings)
     named = (os.environ.get("REGISTRY_AUTH_FILE"),)
-    others = (*named, *(Path(one, "containers", "auth.json") for one in folders if one))
-    return next((Path(one) for one in others if one and Path(one).is_file()), path)
+    others = (*named, *(Path(folder, "containers", "auth.json") for folder in folders if folder))
+    return next((Path(other) for other in others if other and Path(other).is_file()), path)
 
 
 def _json(text: bytes, location: Location) -> Json:
@@ -364,8 +365,8 @@ def _covers(name: str, target: str) -> bool:
     if slash and not rest.startswith(path):
         return False
     wanted, _, port = host.partition(":")
-    found, _, other = there.partition(":")
-    labels = zip_longest(wanted.split("."), found.split("."))
+    domain, _, other = there.partition(":")
+    labels = zip_longest(wanted.split("."), domain.split("."))
     return port == other and all(
         glob is not None and label is not None and compile_wildcard(glob)(label)
         for glob, label in labels

@@ -130,7 +130,7 @@ def _shape(struct: str, body: Json) -> Body:
 def _written(kind: str, value: Json) -> Any:
     """Return a decoded value as Go writes it again."""
     if kind.startswith("[]"):
-        return [_written(kind.removeprefix("[]"), one) for one in value]
+        return [_written(kind.removeprefix("[]"), item) for item in value]
     if kind == "Time":
         return _FRACTION.sub(lambda match: f".{match[1]}" if match[1] else "", value)
     if kind not in _FIELDS:
@@ -168,18 +168,17 @@ class Images:
     def image(self, reference: str) -> Body:
         """Return an image for a context entry; raises RegistryError in Kyverno's words."""
         try:
-            resolved_reference = self._found(reference)
+            resolved = self._found(reference)
         except RegistryError as error:
             text = f"failed to fetch image descriptor: {reference}, error: {error.message}"
             raise _within(error, text, reference) from None
-        image = self._image(reference, resolved_reference)
-        place = f"{resolved_reference.reference.registry}/{resolved_reference.reference.repository}"
+        image, parsed = self._image(reference, resolved), resolved.reference
         return {
             "image": reference,
-            "resolvedImage": f"{place}@{resolved_reference.document.digest}",
-            "registry": resolved_reference.reference.registry,
-            "repository": resolved_reference.reference.repository,
-            "identifier": _identifier(resolved_reference.reference),
+            "resolvedImage": f"{parsed.registry}/{parsed.repository}@{resolved.document.digest}",
+            "registry": parsed.registry,
+            "repository": parsed.repository,
+            "identifier": _identifier(parsed),
             "manifestList": image.index,
             "manifest": image.manifest,
             "configData": image.config,
@@ -187,14 +186,14 @@ class Images:
 
     def descriptor(self, reference: str) -> Body:
         """Return an image for CEL; raises RegistryError."""
-        resolved_reference = self._found(reference, bare=True)
-        image = self._image(reference, resolved_reference, bare=True)
-        parsed, digest = resolved_reference.reference, resolved_reference.document.digest
-        place = f"{parsed.registry}/{parsed.repository}"
+        resolved = self._found(reference, bare=True)
+        image = self._image(reference, resolved, bare=True)
+        parsed, digest = resolved.reference, resolved.document.digest
+        repository = f"{parsed.registry}/{parsed.repository}"
         tagged = f":{parsed.tag}" if parsed.tag else ""
         made: Body = {
             "image": reference,
-            "resolvedImage": f"{place}{tagged}@{digest}",
+            "resolvedImage": f"{repository}{tagged}@{digest}",
             "registry": parsed.registry,
             "repository": parsed.repository,
             "identifier": parsed.identifier,
@@ -218,9 +217,9 @@ class Images:
             text = f"failed to {what} image reference: {reference}, error: {error.message}"
             raise error.worded(text) from None
 
-    def _image(self, reference: str, found: ResolvedReference, bare: bool = False) -> _Image:
+    def _image(self, reference: str, resolved: ResolvedReference, bare: bool = False) -> _Image:
         try:
-            return self._images.once(reference, lambda: self._read(found))
+            return self._images.once(reference, lambda: self._read(resolved))
         except RegistryError as error:
             if bare:
                 raise
@@ -231,12 +230,12 @@ class Images:
             text = f"failed to {what} image reference: {reference}, error: {error.message}"
             raise _within(error, text, reference) from None
 
-    def _read(self, found: ResolvedReference) -> _Image:
+    def _read(self, resolved: ResolvedReference) -> _Image:
         index, document = image_of(
             self.artifacts,
-            found.reference,
-            found.document,
-            str(found.reference),
+            resolved.reference,
+            resolved.document,
+            str(resolved.reference),
             self._limits.depth,
         )
         try:
@@ -246,7 +245,7 @@ class Images:
         config = manifest.get("config") if isinstance(manifest, dict) else None
         if not isinstance(config, dict):
             raise _NoConfigError("the manifest names no config")
-        content = self._config(found.reference, config)
+        content = self._config(resolved.reference, config)
         try:
             return _Image(index, manifest, read_json(content, "the config"))
         except RegistryError as error:
@@ -297,8 +296,8 @@ class Registries:
 
     def learn(self, objects: Iterable[Body], /) -> None:
         """Remember the Secrets among objects, which policies name as credentials."""
-        found = filter(None, map(read_pull_secret, objects))
-        self._secrets.update({secret.place: secret for secret in found})
+        secrets = filter(None, map(read_pull_secret, objects))
+        self._secrets.update({secret.place: secret for secret in secrets})
 
     def artifacts(self, credentials: Credentials) -> Artifacts:
         """Return the artifacts of images as a policy's credentials can see them."""

@@ -170,8 +170,8 @@ def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, l
     """
     realm = wanted.challenge.parameters.get("realm", "")
     if not realm:
-        known = sorted(wanted.challenge.parameters.items())
-        named = " ".join(f"{key}:{value}" for key, value in known)
+        given = sorted(wanted.challenge.parameters.items())
+        named = " ".join(f"{key}:{value}" for key, value in given)
         raise RegistryError(printable(f"malformed www-authenticate, missing realm: map[{named}]"))
     # Require a realm that a password may be sent to: encrypted, or the host that is trusted
     # without.

@@ -20,10 +20,12 @@ def lint(subject: ChartValues, *stages: Stage) -> list[Diagnostic]:
     Of a place about which a rule knows more than that the schema refuses it or the chart has no
     such key, only that rule's finding.
     """
-    found = [each for stage in stages for rule in RULES for each in rule.check(stage, subject)]
-    explained = {each.location for each in found if each.rule_id not in _GENERAL}
+    findings = [fault for stage in stages for rule in RULES for fault in rule.check(stage, subject)]
+    explained = {fault.location for fault in findings if fault.rule_id not in _GENERAL}
     return [
-        each for each in found if each.rule_id not in _GENERAL or each.location not in explained
+        fault
+        for fault in findings
+        if fault.rule_id not in _GENERAL or fault.location not in explained
     ]
 
 

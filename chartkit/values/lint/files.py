@@ -119,15 +119,15 @@ def check_documents(
     only their deployer knows."""
     diagnostics = _check_documents(overlays, chart, highly_available)
     sections = {"/".join(map(str, path[:1])) for path in unknown}
-    return [each for each in diagnostics if not sections or not _depends_on(each, sections)]
+    return [row for row in diagnostics if not sections or not _depends_on(row, sections)]
 
 
-def _depends_on(found: Diagnostic, sections: Set[str]) -> bool:
+def _depends_on(finding: Diagnostic, sections: Set[str]) -> bool:
     """Report whether a finding may depend on values of these sections that are not known."""
-    if found.rule_id in OF_KEYS or found.severity is Severity.NOTE:
+    if finding.rule_id in OF_KEYS or finding.severity is Severity.NOTE:
         return False
-    path = high_availability.values_path(found)
-    steps = path or pointer_steps(found.location.path if found.location else "")
+    path = high_availability.values_path(finding)
+    steps = path or pointer_steps(finding.location.path if finding.location else "")
     return not steps or steps[0] in sections or not sections.isdisjoint(_EVERYWHERE)
 
 
@@ -143,7 +143,9 @@ def _check_documents(
     try:
         rendered = render_chart(
             source,
-            [_without(each, errors) for each in subject.overlays] if errors else subject.overlays,
+            [_without(overlay, errors) for overlay in subject.overlays]
+            if errors
+            else subject.overlays,
             release=source.name,
             namespace=engine_chart.NAMESPACE,
         )
@@ -169,16 +171,16 @@ def _check_documents(
 def _controllers_left_out(subject: ChartValues, errors: Sequence[Diagnostic]) -> Set[str | int]:
     """Return the sections of controllers that were rendered without values, and with defaults in
     their place: what comes of these says nothing about the values."""
-    paths = [pointer_steps(each.location.path) for each in errors if each.location is not None]
+    paths = [pointer_steps(error.location.path) for error in errors if error.location is not None]
     defaults = subject.defaults.body
     return {path[0] for path in paths if path and path[-1] in mapping_at(defaults, *path[:-1])}
 
 
-def _with_file(found: Diagnostic, file: Path) -> Diagnostic:
+def _with_file(finding: Diagnostic, file: Path) -> Diagnostic:
     """A finding that names the values file, where its place is in the chart's defaults."""
-    if found.location is not None and found.location.file == str(file):
-        return found
-    return replace(found, message=f"with {file}: {found.message}")
+    if finding.location is not None and finding.location.file == str(file):
+        return finding
+    return replace(finding, message=f"with {file}: {finding.message}")
 
 
 def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:
@@ -193,7 +195,7 @@ def _pruned(values: Body, path: str, wrong: Set[str]) -> Body:
     kept: Body = {}
     for key, value in values.items():
         pointer = path + pointer_of(key)
-        below = any(each.startswith(f"{pointer}/") for each in wrong)
+        below = any(other.startswith(f"{pointer}/") for other in wrong)
         if pointer in wrong or (below and not isinstance(value, dict)):
             continue
         kept[key] = _pruned(value, pointer, wrong) if below else value
@@ -251,10 +253,10 @@ def _one(documents: Sequence[Document], file: str) -> Document:
     return documents[0]
 
 
-def _in_values(subject: ChartValues, found: Diagnostic) -> Diagnostic:
+def _in_values(subject: ChartValues, finding: Diagnostic) -> Diagnostic:
     """A finding of what was rendered, at the value that decides it."""
-    path = high_availability.values_path(found)
-    return found if path is None else replace(found, location=subject.locate(path))
+    path = high_availability.values_path(finding)
+    return finding if path is None else replace(finding, location=subject.locate(path))
 
 
 def fix_values(

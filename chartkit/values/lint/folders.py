@@ -43,8 +43,8 @@ def part_of(document: Document, key: str) -> Document:
     """Return the values below a key of a document, with their places."""
     body = document.body if isinstance(document.body, dict) else {}
     part = body.get(key)
-    found = part if isinstance(part, dict) else {}
-    return embedded_mapping(found, document.source.file, document, (key,))
+    values = part if isinstance(part, dict) else {}
+    return embedded_mapping(values, document.source.file, document, (key,))
 
 
 def of_another_chart(chart: Body, overlays: Sequence[Document]) -> Diagnostic | None:
@@ -94,7 +94,7 @@ class FolderValues:
             return
         if self.declares(documents) or _has_values(file, documents):
             self.files.append(file)
-        elif any(isinstance(each.body, dict) and "apiVersion" in each.body for each in documents):
+        elif any(isinstance(item.body, dict) and "apiVersion" in item.body for item in documents):
             self.objects[file] = documents
         else:
             self.others.append(file)
@@ -123,9 +123,9 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
     for here, folders, names in os.walk(folder):
         passed = _OF_CHARTS if _CHART_FILE in names else frozenset()
         folders[:] = sorted(
-            each
-            for each in folders
-            if each[0] != "." and each not in passed and not excludes(Path(here, each), True)
+            name
+            for name in folders
+            if name[0] != "." and name not in passed and not excludes(Path(here, name), True)
         )
         for name in sorted(names):
             file = Path(here, name)

@@ -153,8 +153,8 @@ class Argument:
 @cache
 def rows(chart: str) -> Mapping[Path, Row]:
     """The table of a chart: `kyverno`, `kyverno-policies` or `policy-reporter`."""
-    found = [_row(key) for key in _read(f"{chart}.yaml")["keys"]]
-    return MappingProxyType({row.key: row for row in found})
+    table = [_row(key) for key in _read(f"{chart}.yaml")["keys"]]
+    return MappingProxyType({row.key: row for row in table})
 
 
 def parents(keys: Iterable[Path]) -> frozenset[Path]:
@@ -171,17 +171,17 @@ def keys_now(chart: str) -> Sequence[str]:
 @cache
 def arguments() -> Mapping[str, Argument]:
     """The table of command line arguments, by each name that a flag had."""
-    found: dict[str, Argument] = {}
-    for each in _read("arguments.yaml")["arguments"]:
+    by_flag: dict[str, Argument] = {}
+    for row in _read("arguments.yaml")["arguments"]:
         argument = Argument(
-            each["flag"],
-            each.get("value", "text"),
-            tuple(path(target) for target in each.get("to", ())),
-            each.get("why", "The chart has a key for it."),
-            each.get("do", ""),
+            row["flag"],
+            row.get("value", "text"),
+            tuple(path(target) for target in row.get("to", ())),
+            row.get("why", "The chart has a key for it."),
+            row.get("do", ""),
         )
-        found |= dict.fromkeys((argument.flag, *each.get("also", ())), argument)
-    return MappingProxyType(found)
+        by_flag |= dict.fromkeys((argument.flag, *row.get("also", ())), argument)
+    return MappingProxyType(by_flag)
 
 
 def path(text: str) -> Path:
@@ -189,21 +189,21 @@ def path(text: str) -> Path:
     return tuple(text.split("."))
 
 
-def _row(each: Body) -> Row:
+def _row(row: Body) -> Row:
     span = Span(
-        parse_version(each.get("since", str(OLDEST)), "the chart"),
-        parse_version(each.get("until", str(LAST_OF_TWO)), "the chart"),
+        parse_version(row.get("since", str(OLDEST)), "the chart"),
+        parse_version(row.get("until", str(LAST_OF_TWO)), "the chart"),
     )
-    targets: Sequence[str] = [each["to"]] if isinstance(each.get("to"), str) else each.get("to", [])
-    if "each" in each:
-        targets = [f"{controller}.{each['each']}" for controller in CONTROLLERS]
+    targets: Sequence[str] = [row["to"]] if isinstance(row.get("to"), str) else row.get("to", [])
+    if "each" in row:
+        targets = [f"{controller}.{row['each']}" for controller in CONTROLLERS]
     return Row(
-        path(each["key"]),
+        path(row["key"]),
         span,
         tuple(path(target) for target in targets),
-        each.get("as", "move" if targets else "remove"),
-        each["why"],
-        each.get("do", ""),
+        row.get("as", "move" if targets else "remove"),
+        row["why"],
+        row.get("do", ""),
     )
 
 
@@ -235,7 +235,7 @@ def _is_environment(value: Json) -> bool:
 
 def _is_texts(value: Json) -> bool:
     listed = value if isinstance(value, list) else [value or ""]
-    return all(isinstance(each, str) for each in listed)
+    return all(isinstance(item, str) for item in listed)
 
 
 _SINGLE: Final = Shape("A single value", _is_single)
@@ -276,13 +276,13 @@ class Known:
 
     def has(self, path: Path) -> bool:
         """Report whether the chart has a key, or leaves open what is below one."""
-        found = self._entry(path)
-        return found is not None or (self.catalogue is None and path[0] in self.names)
+        entry = self._entry(path)
+        return entry is not None or (self.catalogue is None and path[0] in self.names)
 
     def may_be_null(self, path: Path) -> bool:
         """Report whether null is a value there."""
-        found = self._entry(path)
-        return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
+        entry = self._entry(path)
+        return self.catalogue is None or (isinstance(entry, Value) and entry.type.endswith("?"))
 
     def is_value(self, path: Path) -> bool:
         """Report whether a key is one of the chart's and holds none of its keys."""
@@ -290,20 +290,20 @@ class Known:
 
     def rank(self, path: Path) -> int:
         """Return the position of a key among its siblings; unknown keys come last."""
-        found: Section | Value | None = self.catalogue
+        entry: Section | Value | None = self.catalogue
         for step in path[:-1]:
-            found = found.entries.get(step) if isinstance(found, Section) else None
-        if not isinstance(found, Section) or path[-1] not in found.entries:
+            entry = entry.entries.get(step) if isinstance(entry, Section) else None
+        if not isinstance(entry, Section) or path[-1] not in entry.entries:
             return 10**6
-        return list(found.entries).index(path[-1])
+        return list(entry.entries).index(path[-1])
 
     def _entry(self, path: Path) -> Section | Value | None:
-        found: Section | Value | None = self.catalogue
+        entry: Section | Value | None = self.catalogue
         for step in path:
-            if isinstance(found, Value):
-                return found
-            found = found.entries.get(step) if isinstance(found, Section) else None
-        return found
+            if isinstance(entry, Value):
+                return entry
+            entry = entry.entries.get(step) if isinstance(entry, Section) else None
+        return entry
 
 
 @cache
@@ -350,9 +350,9 @@ def _as_helm_has(values: Json, leave_out: Set[Path], parent: Path) -> Json:
     if not isinstance(values, dict):
         return values
     return {
-        key: _as_helm_has(each, leave_out, (*parent, key))
-        for key, each in values.items()
-        if each is not None and (*parent, key) not in leave_out
+        key: _as_helm_has(value, leave_out, (*parent, key))
+        for key, value in values.items()
+        if value is not None and (*parent, key) not in leave_out
     }
 
 

@@ -44,60 +44,60 @@ _PODS: Final = frozenset({"DaemonSet", "Deployment", "Job", "Pod", "StatefulSet"
 def fail_closed(subject: Subject) -> Iterator[Fault]:
     """Policies about everything that fail closed."""
     if _is_fail_closed(subject):
-        for each in _asked_of(subject):
-            if each.is_everything:
+        for asked in _asked_of(subject):
+            if asked.is_everything:
                 message = (
-                    f"{each.shown}without Kyverno, the API server refuses all objects of all "
+                    f"{asked.shown}without Kyverno, the API server refuses all objects of all "
                     "kinds: the policy is about everything and fails closed"
                 )
                 hint = "name the kinds, or set failurePolicy: Ignore"
-                yield Fault(each.path, message, hint)
+                yield Fault(asked.path, message, hint)
 
 
 @policy_rule("CK741")
 def bootstrap_kind(subject: Subject) -> Iterator[Fault]:
     """Policies that fail closed on what a cluster needs to start."""
     if _is_fail_closed(subject):
-        for each in _asked_of(subject):
+        for asked in _asked_of(subject):
             for (group, kind), outcome in _NEEDED.items():
-                if each.has_served(group, kind):
+                if asked.has_served(group, kind):
                     message = (
-                        f"{each.shown}without Kyverno, the API server refuses {kind} objects: "
+                        f"{asked.shown}without Kyverno, the API server refuses {kind} objects: "
                         f"{outcome}"
                     )
                     hint = "set failurePolicy: Ignore, or matchConditions of the webhook"
-                    yield Fault(each.path, message, hint)
+                    yield Fault(asked.path, message, hint)
 
 
 @policy_rule("CK742")
 def mutated_everything(subject: Subject) -> Iterator[Fault]:
     """Mutation of every object of every kind."""
-    for each in _asked_of(subject):
-        rule, one = each.rule, each.filter
-        if rule is None or one is None or not each.is_everything:
+    for asked in _asked_of(subject):
+        rule, block = asked.rule, asked.filter
+        if rule is None or block is None or not asked.is_everything:
             continue
-        if rule.kind is RuleKind.MUTATE and not rule.preconditions and not _is_narrow(one):
-            message = f"{each.shown}patches every object of every kind"
-            yield Fault(each.path, message, "name the kinds, or preconditions")
+        if rule.kind is RuleKind.MUTATE and not rule.preconditions and not _is_narrow(block):
+            message = f"{asked.shown}patches every object of every kind"
+            yield Fault(asked.path, message, "name the kinds, or preconditions")
 
 
-def _is_narrow(one: ResourceFilter) -> bool:
-    named = one.name or one.names or one.namespaces or one.annotations or one.has_user
-    return bool(named) or one.selector is not None or one.namespace_selector is not None
+def _is_narrow(block: ResourceFilter) -> bool:
+    named = block.name or block.names or block.namespaces or block.annotations or block.has_user
+    return bool(named) or block.selector is not None or block.namespace_selector is not None
 
 
 @policy_rule("CK743")
 def every_subresource(subject: Subject) -> Iterator[Fault]:
     """Policies about all subresources."""
-    for each in _asked_of(subject):
-        if each.name == _ANY and each.subresource in (_ANY, "status"):
-            what = "the status" if each.subresource == "status" else "all subresources"
+    for asked in _asked_of(subject):
+        if asked.name == _ANY and asked.subresource in (_ANY, "status"):
+            what = "the status" if asked.subresource == "status" else "all subresources"
             message = (
-                f"{each.shown}'{each.text}' is about {what} of all kinds: the requests of "
+                f"{asked.shown}'{asked.text}' is about {what} of all kinds: the requests of "
                 "kubelets and controllers wait for Kyverno"
             )
             hint = "name the subresources that are meant, such as Pod/exec"
-            yield Fault(each.path, message, hint)
+            yield Fault(asked.path, message, hint)
 
 
 @policy_rule("CK744")
@@ -123,7 +123,7 @@ def system_namespaces(subject: Subject) -> Iterator[Fault]:
         return
     for index, rule in enumerate(policy.rules):
         narrows = any(
-            one.namespaces or one.namespace_selector is not None for _, one in rule.filters()
+            block.namespaces or block.namespace_selector is not None for _, block in rule.filters()
         )
         if _enforces(policy, rule) and not narrows:
             message = f"rule {rule.name}: enforces in all namespaces, kube-system among them"
@@ -132,7 +132,7 @@ def system_namespaces(subject: Subject) -> Iterator[Fault]:
 
 
 def _enforces(policy: Policy, rule: Rule) -> bool:
-    kinds = {parse_kind_selector(each).kind for each in rule.match.kinds}
+    kinds = {parse_kind_selector(kind).kind for kind in rule.match.kinds}
     action = rule.validate.failure_action or policy.failure_action
     validates = bool(rule.body.get("validate"))
     return validates and action.lower() == ENFORCE.lower() and not _PODS.isdisjoint(kinds)
@@ -165,10 +165,8 @@ class _Asked:
         """Report whether a kind of Kubernetes' own is among these, in a version that is served."""
         if self.group not in (_ANY, group) or self.name not in (kind, resource_name(kind)):
             return False
-        served = (each for each in known_kinds() if (each.group, each.kind) == (group, kind))
-        return any(
-            compile_wildcard(text)(each.version) for each in served for text in self.versions
-        )
+        served = (row for row in known_kinds() if (row.group, row.kind) == (group, kind))
+        return any(compile_wildcard(text)(row.version) for row in served for text in self.versions)
 
     @property
     def shown(self) -> str:
@@ -212,11 +210,11 @@ def _is_fail_closed(subject: Subject) -> bool:
 
 def _of_rules(policy: Policy) -> Iterator[_Asked]:
     for index, rule in enumerate(policy.rules):
-        for path, each in rule.filters():
-            if path[0] != "match" or not _WRITES.intersection(each.operations or (_ANY,)):
+        for path, block in rule.filters():
+            if path[0] != "match" or not _WRITES.intersection(block.operations or (_ANY,)):
                 continue
-            for number, text in enumerate(each.kinds):
+            for number, text in enumerate(block.kinds):
                 selector = parse_kind_selector(text)
                 where: FieldPath = ("spec", "rules", index, *path, "resources", "kinds", number)
                 group, version, kind, subresource = selector
-                yield _Asked(where, text, group, kind, subresource, (version,), rule, each)
+                yield _Asked(where, text, group, kind, subresource, (version,), rule, block)

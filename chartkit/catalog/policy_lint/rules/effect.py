@@ -32,7 +32,9 @@ def excluded(subject: Subject) -> Iterator[Fault]:
     constraints = subject.cel_policy.constraints if subject.cel_policy is not None else None
     if constraints is None or not constraints.rules:
         return
-    if all(any(_takes(one, rule) for one in constraints.excluded) for rule in constraints.rules):
+    if all(
+        any(_takes(block, rule) for block in constraints.excluded) for rule in constraints.rules
+    ):
         message = "excludes everything that it matches: it does nothing"
         at = ("spec", "matchConstraints", "excludeResourceRules")
         yield Fault(at, message, "narrow the rules")
@@ -44,8 +46,8 @@ def _exclude_faults(rule: Rule, exclude: Match, path: FieldPath) -> Iterator[Fau
         yield Fault((*path, "exclude"), message, "narrow the exclude")
         return
     key = "any" if exclude.any else "all" if exclude.all else ""
-    for at, one in enumerate(_filters_of(exclude)):
-        if one == ResourceFilter():
+    for at, block in enumerate(_filters_of(exclude)):
+        if block == ResourceFilter():
             here = (*path, "exclude", key, at) if key else (*path, "exclude")
             message = f"rule {rule.name}: an exclude without a filter excludes nothing"
             yield Fault(here, message, "name kinds, names or namespaces")
@@ -74,10 +76,10 @@ def _match_covers(wide: Match, narrow: Match) -> bool:
     if narrow.all and not narrow.any and len(narrow.all) > 1:
         return False
     return all(
-        any(_covers(other, one) for other in _filters_of(wide))
+        any(_covers(other, block) for other in _filters_of(wide))
         if wide.any or not wide.all
-        else all(_covers(other, one) for other in wide.all)
-        for one in _filters_of(narrow)
+        else all(_covers(other, block) for other in wide.all)
+        for block in _filters_of(narrow)
     )
 
 
@@ -95,8 +97,8 @@ def _covers(wide: ResourceFilter, narrow: ResourceFilter) -> bool:
     )
 
 
-def _names(one: ResourceFilter) -> tuple[str, ...]:
-    return (one.name, *one.names) if one.name else one.names
+def _names(block: ResourceFilter) -> tuple[str, ...]:
+    return (block.name, *block.names) if block.name else block.names
 
 
 def _lists(wide: Sequence[str], narrow: Sequence[str], covers: Callable[[str, str], bool]) -> bool:
@@ -105,7 +107,7 @@ def _lists(wide: Sequence[str], narrow: Sequence[str], covers: Callable[[str, st
         return True
     if not 0 < len(narrow) * len(wide) < _MOST_PAIRS:
         return False
-    return all(any(covers(other, one) for other in wide) for one in narrow)
+    return all(any(covers(other, text) for other in wide) for text in narrow)
 
 
 def _text_covers(wide: str, narrow: str) -> bool:

@@ -83,8 +83,8 @@ def object_type(subject: Subject) -> Iterator[Fault]:
         faults: dict[int, _LiteralFault] = {}
         for literal in sorted(literals, key=lambda node: node.offset):
             if literal.name.partition(".")[0] == _ROOT:
-                found = _literal_faults(literal, types, text)
-                faults = {fault[0]: fault for fault in found} | faults
+                mistakes = _literal_faults(literal, types, text)
+                faults = {fault[0]: fault for fault in mistakes} | faults
         steps = tuple(path.replace("[", ".").replace("]", "").split("."))
         for offset, message, hint in faults.values():
             yield Fault(steps, message, hint, offset)
@@ -115,15 +115,15 @@ def _literal_faults(literal: StructLiteral, types: Types, text: str) -> Iterator
             yield from _value_faults(value, f"{literal.name}.{entry.field}", wanted)
 
 
-def _value_faults(value: Expr, place: str, wanted: Types) -> Iterator[_LiteralFault]:
+def _value_faults(value: Expr, field: str, wanted: Types) -> Iterator[_LiteralFault]:
     if isinstance(value, StructLiteral) and value.name.startswith(f"{_ROOT}."):
-        if value.name != place:
-            begin, hint = value.offset - len(value.name), f"write {place}{{}}"
-            yield begin, f"'{value.name}' is the type of another field than {place}", hint
+        if value.name != field:
+            begin, hint = value.offset - len(value.name), f"write {field}{{}}"
+            yield begin, f"'{value.name}' is the type of another field than {field}", hint
     elif isinstance(value, Literal) and isinstance(value.value, str | int | float):
         problems = [type_problem(value.value, name) for name in sorted(wanted & SCALARS)]
         if wanted <= SCALARS and all(problems):
-            yield value.offset, f"{place} {' or '.join(problems)}", None
+            yield value.offset, f"{field} {' or '.join(problems)}", None
 
 
 def _values(node: Expr) -> Iterator[Expr]:
@@ -145,25 +145,26 @@ def _element(types: Types) -> Types:
 @policy_rule("CK730")
 def call_mistake(subject: Subject) -> Iterator[Fault]:
     """Calls of functions that always fail."""
-    for each in expressions_of(subject.cluster_policy):
-        for mistake in call_mistakes(each.text, each.is_text):
-            message = f"rule {each.rule.name}: {mistake.problem}: the rule fails with an error"
-            offset = each.offset + max(each.text.find(f"{mistake.function}("), 0)
-            yield Fault(each.path, message, mistake.hint, offset)
+    for expression in expressions_of(subject.cluster_policy):
+        text, rule = expression.text, expression.rule
+        for mistake in call_mistakes(text, expression.is_text):
+            message = f"rule {rule.name}: {mistake.problem}: the rule fails with an error"
+            offset = expression.offset + max(text.find(f"{mistake.function}("), 0)
+            yield Fault(expression.path, message, mistake.hint, offset)
 
 
 @policy_rule("CK731")
 def undefined_name(subject: Subject) -> Iterator[Fault]:
     """Names in JMESPath that are not variables."""
-    for each in expressions_of(subject.cluster_policy):
-        for name in sorted(roots_of(each.text) - _MEANT):
-            if not each.has(name):
-                near = nearest(name, each.names, 1, 0.75)
+    for expression in expressions_of(subject.cluster_policy):
+        for name in sorted(roots_of(expression.text) - _MEANT):
+            if not expression.has(name):
+                near = nearest(name, expression.names, 1, 0.75)
                 hint = did_you_mean(near) or f"write '{name}' if it is a text"
-                found = re.search(rf"(?<![\w.'\"-]){re.escape(name)}(?![\w'\"-])", each.text)
-                offset = each.offset + (found.start() if found else 0)
-                message = f"rule {each.rule.name}: there is no variable '{name}'"
-                yield Fault(each.path, message, hint, offset)
+                match = re.search(rf"(?<![\w.'\"-]){re.escape(name)}(?![\w'\"-])", expression.text)
+                offset = expression.offset + (match.start() if match else 0)
+                message = f"rule {expression.rule.name}: there is no variable '{name}'"
+                yield Fault(expression.path, message, hint, offset)
 
 
 @policy_rule("CK732")
@@ -172,7 +173,7 @@ def helm_escape(subject: Subject) -> Iterator[Fault]:
     if not subject.resource.api_version.startswith("kyverno.io/"):
         return
     for path, text in texts_below(subject.resource.body.get("spec"), ("spec",)):
-        if found := _ESCAPE.search(text):
+        if match := _ESCAPE.search(text):
             message = "the variable has the escaping of a Helm template"
             hint = "write {{ … }} without the outer braces and the backticks"
-            yield Fault(path, message, hint, found.start())
+            yield Fault(path, message, hint, match.start())

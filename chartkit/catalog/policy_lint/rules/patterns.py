@@ -111,7 +111,7 @@ def _value_fault(value: PatternValue, is_overlay: bool) -> tuple[str, str] | Non
     if isinstance(given, dict):
         return None if any(map(is_object, types)) else (_named(value), "write no object here")
     if isinstance(given, list):
-        fits = any(each.startswith("[]") for each in types)
+        fits = any(name.startswith("[]") for name in types)
         return None if fits else (_named(value), "write no list here")
     if given is None or types - SCALARS:
         return None

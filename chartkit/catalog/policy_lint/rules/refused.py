@@ -82,9 +82,9 @@ def release_change(subject: Subject) -> Iterator[Fault | Diagnostic]:
         if fault.is_in(release) and fault.concerns(subject.resource):
             message = fault.message(release, subject.resource)
             yield fault.diagnostic(message, subject.resource.location, release)
-    of_versions = {**changes(), **{each.version: each.changes for each in announced().values()}}
-    for version, found in of_versions.items():
-        for change in found:
+    of_versions = {**changes(), **{row.version: row.changes for row in announced().values()}}
+    for version, listed in of_versions.items():
+        for change in listed:
             is_old = version < release.minor_version
             if version > release.minor_version or change.kind not in _NAMED:
                 continue
@@ -167,7 +167,7 @@ def _of_rule(rule: Body, path: FieldPath) -> Iterator[Fault]:
 
 def _has_others(resources: Sequence[Json]) -> bool:
     """Report whether all resources beside `*` are subresources, which it does not include."""
-    return all(each == "*" or "/" in str(each) for each in resources)
+    return all(resource == "*" or "/" in str(resource) for resource in resources)
 
 
 def _of_binding(spec: Body, kind: str) -> Iterator[Fault]:

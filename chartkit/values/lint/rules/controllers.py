@@ -78,7 +78,7 @@ def _unstated(subject: ChartValues) -> Iterator[Fault]:
     enabled = [
         path for path, value in leaves(subject.values) if path[-2:] in _SWITCHES and value is True
     ]
-    rendered = [each for each in subject.resources if each.api_version == _MONITORING]
+    rendered = [resource for resource in subject.resources if resource.api_version == _MONITORING]
     if not enabled and not rendered:
         return
     if rendered:

@@ -71,10 +71,10 @@ def unknown_key(subject: ChartValues) -> Iterator[Fault]:
     if subject.schema is not None or not isinstance(subject.defaults.body, dict):
         return
     for document in subject.overlays:
-        for path, known in _unknown(document.body, subject.defaults.body, ()):
+        for path, keys in _unknown(document.body, subject.defaults.body, ()):
             message = f"the chart's values.yaml has no key '{'.'.join(map(str, path))}'"
             hint = (
-                suggestion(str(path[-1]), known)
+                suggestion(str(path[-1]), keys)
                 or "Helm takes any key; a subchart's stand below its name"
             )
             yield Fault(message, document.locate(*path), hint)
@@ -148,11 +148,11 @@ def null_override(subject: ChartValues) -> Iterator[Fault]:
 @values_rule("CK007")
 def misplaced_feature(subject: ChartValues) -> Iterator[Fault]:
     """Features outside `features`."""
-    known = mapping_at(subject.defaults.body, "features")
+    features = mapping_at(subject.defaults.body, "features")
     for document in subject.overlays:
         body = document.body if isinstance(document.body, dict) else {}
         set_already: set[str | int] = set(mapping_at(body, "features"))
-        for path in _misplaced(body, subject.defaults.body or {}, known):
+        for path in _misplaced(body, subject.defaults.body or {}, features):
             name = path[-1]
             message = f"feature '{name}' is read below 'features' alone"
             hint = f"write it as features.{name}"
@@ -167,10 +167,10 @@ def misplaced_feature(subject: ChartValues) -> Iterator[Fault]:
 
 @misplaced_feature.fix
 def _moved_features(values: Body, defaults: Body) -> dict[FieldPath, tuple[str, ...]]:
-    known = mapping_at(defaults, "features")
+    features = mapping_at(defaults, "features")
     there: set[str | int] = set(mapping_at(values, "features"))
     moves: dict[FieldPath, tuple[str, ...]] = {}
-    for path in _misplaced(values, defaults, known) if _takes_features(values) else ():
+    for path in _misplaced(values, defaults, features) if _takes_features(values) else ():
         if path[-1] not in there:
             there.add(path[-1])
             moves[path] = ("features", str(path[-1]))

@@ -59,7 +59,7 @@ def run(command: Callable[[], Any]) -> int:
     except ChartkitError as error:
         _trace(error, isinstance(error, BugError))
         diagnostics = getattr(error, "diagnostics", ())
-        lines = [str(each) for each in diagnostics] or [shown(" ".join(str(error).split()))]
+        lines = [str(row) for row in diagnostics] or [shown(" ".join(str(error).split()))]
         for line in lines:
             click.echo(line, err=True)
         return error.exit_code
@@ -77,8 +77,8 @@ def run(command: Callable[[], Any]) -> int:
             _trace(error, is_bug=True)
             click.echo(f"chartkit: {bug_message(error)}", err=True)
             return BUG
-        place = shown(str(said.filename)) if said.filename else "the output"
-        click.echo(f"{place}: {said.strerror}", err=True)
+        file = shown(str(said.filename)) if said.filename else "the output"
+        click.echo(f"{file}: {said.strerror}", err=True)
         return USAGE
     return 0
 

@@ -66,6 +66,6 @@ def _subjects(
         location = None if path is None else Location(str(path))
         raise InputError("there is no version to check", location, hint)
     return [
-        compatibility.environment(replace(each, versions=read_matrix(matrix, each.versions)), day)
-        for each in read_project(project_path).environments.values()
+        compatibility.environment(replace(env, versions=read_matrix(matrix, env.versions)), day)
+        for env in read_project(project_path).environments.values()
     ]

@@ -101,7 +101,7 @@ def _between(project: Project, start: str, target: str, note: Notes) -> Comparis
 
 def _warn(note: Notes, *sides: Side) -> None:
     """Print Helm's warnings about the charts on disk, and what was not read of a folder."""
-    for warning in {str(each): each for side in sides for each in side.warnings}.values():
+    for warning in {str(item): item for side in sides for item in side.warnings}.values():
         note(warning)
 
 
@@ -119,7 +119,7 @@ def _live(project: Project, names: Sequence[str], context: str | None, note: Not
     if not any(there):
         hint = f"`chartkit install {environment.name}` installs them"
         raise InputError(f"the cluster {cluster.shown} has no release of the charts", hint=hint)
-    resources = [resource for each in there if each is not None for resource in each.resources]
+    resources = [resource for held in there if held is not None for resource in held.resources]
     before = Side(f"releases in {cluster.shown}", tuple(resources))
     after = of_environment(project, environment, environment.name, hooks=False)
     _warn(note, after)
@@ -130,7 +130,7 @@ def _against(project: Project, against: str, names: Sequence[str], note: Notes) 
     from chartkit.render.compare.report import comparison
     from chartkit.render.environment import earlier, of_environment, of_folder
 
-    chosen = {one.name: one for name in names for one in project.environments_of(name)}
+    chosen = {env.name: env for name in names for env in project.environments_of(name)}
     comparisons, warned = [], []
     with earlier(project, against) as there:
         for environment in (chosen or project.environments).values():
@@ -163,8 +163,8 @@ def merge(options: OutputOptions, files: Sequence[str]) -> None:
 
     options.parsed()
     named: dict[str, Path] = {}
-    for each in files:
-        name, equals, file = each.rpartition("=")
+    for text in files:
+        name, equals, file = text.rpartition("=")
         path = Path(file)
         name = name if equals else path.stem
         if name in named:

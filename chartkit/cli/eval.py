@@ -191,19 +191,19 @@ def _environment(name: str) -> Environment:
 
 def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[str, Json]:
     """Return the variables that the input and the options bind; raise InputError."""
-    found: dict[str, Json] = {}
+    variables: dict[str, Json] = {}
     if source is not None:
         body = _read(source)
         if name != "standard":
-            found["object"] = body
+            variables["object"] = body
         elif isinstance(body, dict):
-            found.update(body)
+            variables.update(body)
         else:
             hint = "its keys are the variables of the environment standard"
             raise InputError("must be a mapping", Location(source), hint)
     for setting in settings:
-        found.update([_variable(setting)])
-    return found
+        variables.update([_variable(setting)])
+    return variables
 
 
 def _variable(setting: str) -> tuple[str, Json]:

@@ -88,7 +88,7 @@ def check(
     with needs_of(given, environment, sys.stdin, notes) as (policies, needs):
         diagnostics = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
     show(check_report(filed, diagnostics), output)
-    raise SystemExit(notes.exit_code(any(each.severity == "error" for each in diagnostics)))
+    raise SystemExit(notes.exit_code(any(row.severity == "error" for row in diagnostics)))
 
 
 def _subjects(
@@ -108,7 +108,7 @@ def _subjects(
             raise InputError("no exceptions are named", hint="--exceptions FILE, or --env NAME")
         if any(map(is_remote, options.policies.exceptions)):
             raise InputError("files are checked, and a URL names none", hint="download it first")
-        named = [NamedFile(Path(each), Location(each)) for each in options.policies.exceptions]
+        named = [NamedFile(Path(file), Location(file)) for file in options.policies.exceptions]
         has_project = (path / FILE_NAME if path.is_dir() else path).is_file()
         none = ExceptionRules((), None, Location(FILE_NAME))
         rules = read_project(path).exception_rules if has_project else none
@@ -180,17 +180,17 @@ def write(
     today = datetime.now(UTC).date()
     if findings:
         until: date = today + timedelta(days=days)
-        found = of_findings(requests, reason or "violates the policy today", until, into)
+        written = of_findings(requests, reason or "violates the policy today", until, into)
     else:
         allowed = environment is None or environment.suppressions
         policies = requests.policies.policies
-        found = exceptions_of(requests.objects, policies, today, into, allowed)
-    for diagnostic in found.diagnostics:
+        written = exceptions_of(requests.objects, policies, today, into, allowed)
+    for diagnostic in written.diagnostics:
         notes(diagnostic)
-    if not found.bodies and not found.diagnostics:
+    if not written.bodies and not written.diagnostics:
         hint = "nothing fails" if findings else "the annotation chartkit.dev/suppress"
         what = "there is no finding" if findings else "no object has a suppression"
         raise InputError(what, hint=hint)
-    if found.bodies:
-        click.echo(dump_documents(annotated(found.bodies, annotations)), nl=False)
-    raise SystemExit(notes.exit_code(bool(found.diagnostics or requests.policies.diagnostics)))
+    if written.bodies:
+        click.echo(dump_documents(annotated(written.bodies, annotations)), nl=False)
+    raise SystemExit(notes.exit_code(bool(written.diagnostics or requests.policies.diagnostics)))

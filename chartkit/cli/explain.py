@@ -30,24 +30,24 @@ def explanations() -> Iterator[Explanation]:
 
     yield from (rule.explanation for rule in RULES)
     yield from (rule.explanation for rule in POLICY_RULES)
-    for each in read_file(_NAMED)[0].body:
-        yield Explanation(*each)
+    for row in read_file(_NAMED)[0].body:
+        yield Explanation(*row)
 
 
 def explanation(rule_id: str) -> Explanation:
     """Return the meaning of an id; raise InputError for one that is not known."""
-    known = []
+    ids = []
     for meaning in explanations():
         if meaning.rule_id.lower() == rule_id.lower():
             return meaning
-        known.append(meaning.rule_id)
-    hint = suggestion(rule_id, known) or "`chartkit explain` lists them"
+        ids.append(meaning.rule_id)
+    hint = suggestion(rule_id, ids) or "`chartkit explain` lists them"
     raise InputError(f"there is no finding '{rule_id}'", None, hint)
 
 
 def known_explanations() -> Mapping[str, Explanation]:
     """Return the meaning of every id."""
-    return {each.rule_id: each for each in explanations()}
+    return {meaning.rule_id: meaning for meaning in explanations()}
 
 
 def as_text(meaning: Explanation) -> str:

@@ -119,18 +119,18 @@ class _Commands(click.Group):
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in _CORE:
             # The name of no command, or of one whose add-on is missing.
-            known = commands()
-            if name not in known and name in _ADDONS:
+            names = commands()
+            if name not in names and name in _ADDONS:
                 raise MissingAddonError(_ADDONS[name], f"the command '{name}'")
-            if name not in known:
-                hint = suggestion(name, known) or f"known are {', '.join(known)}"
+            if name not in names:
+                hint = suggestion(name, names) or f"known are {', '.join(names)}"
                 ctx.fail(f"there is no command '{name}': {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        known = commands()
+        all_commands = commands()
         for title, names in _GROUPS.items():
-            if rows := [(name, known[name][1]) for name in names if name in known]:
+            if rows := [(name, all_commands[name][1]) for name in names if name in all_commands]:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 

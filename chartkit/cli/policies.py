@@ -202,20 +202,20 @@ def update(
     if name is None and (source or ref):
         raise click.UsageError("--source and --ref need the NAME of a library")
     left = False
-    for each in vendored_names(name, project):
-        planned = plan_update(each, project, source, ref, waiting(timeout))
+    for library in vendored_names(name, project):
+        planned = plan_update(library, project, source, ref, waiting(timeout))
         if planned.is_nothing:
-            click.echo(f"{each}: nothing changed")
+            click.echo(f"{library}: nothing changed")
             continue
-        click.echo(f"{each}: {source_text(planned.lock)} → {source_text(planned.taken.lock())}")
+        click.echo(f"{library}: {source_text(planned.lock)} → {source_text(planned.taken.lock())}")
         for line in as_text(changes(planned), diffs):
             click.echo(line)
         if yes or (sys.stdin.isatty() and click.confirm("take it?")):
             apply_update(planned, project)
-            click.echo(f"{each}: taken")
+            click.echo(f"{library}: taken")
         else:
             left = True
-            click.echo(f"{each}: nothing was taken; --yes takes it")
+            click.echo(f"{library}: nothing was taken; --yes takes it")
     raise SystemExit(1 if left else 0)
 
 
@@ -341,7 +341,7 @@ def lint(
         release = environment.release or release_of(str(environment.kyverno))
     result = lint_policies(paths, track("checking"), set_levels, release)
     show_report(report(result, known_explanations()), options)
-    warned = strict and any(each.severity is Severity.WARNING for each in result.diagnostics)
+    warned = strict and any(row.severity is Severity.WARNING for row in result.diagnostics)
     raise SystemExit(1 if result.failed or warned else 0)
 
 
@@ -396,8 +396,8 @@ def coverage(options: OutputOptions, standard: str, project: Path | None) -> Non
     from chartkit.project.project import read_project
 
     options.parsed()
-    found = coverage(read_standard(standard), None if project is None else read_project(project))
-    show_report(report(found), options)
+    covered = coverage(read_standard(standard), None if project is None else read_project(project))
+    show_report(report(covered), options)
 
 
 @policies.command(short_help="Write a page of Markdown for each policy.")
@@ -422,12 +422,12 @@ def docs(names: Sequence[str], output: Path, compare: bool, project: Path) -> No
     """
     from chartkit.catalog.pages import differences, documented, pages, publish
 
-    found = pages(documented(names, project))
+    written = pages(documented(names, project))
     if not compare:
-        publish(found, output)
-        click.echo(f"wrote {len(found)} pages to {output}")
+        publish(written, output)
+        click.echo(f"wrote {len(written)} pages to {output}")
         return
-    different = differences(found, output)
+    different = differences(written, output)
     for line in different:
         click.echo(line)
     raise SystemExit(1 if different else 0)

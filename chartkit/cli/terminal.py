@@ -161,10 +161,10 @@ def progress(label: str, total: int) -> Iterator[Callable[[], None]]:
 def track(label: str) -> Track:
     """Return a function that gives items one by one and shows progress as `progress` does."""
 
-    def items(found: Sequence[T], /) -> Iterator[T]:
-        with progress(label, len(found)) as step:
-            for each in found:
-                yield each
+    def items(sequence: Sequence[T], /) -> Iterator[T]:
+        with progress(label, len(sequence)) as step:
+            for item in sequence:
+                yield item
                 step()
 
     return items

@@ -187,17 +187,17 @@ def watched_files(paths: Sequence[Path], file_name: str) -> list[Path]:
     from chartkit.testing.inputs import named_files
     from chartkit.testing.reader import find_tests, read_test_file
 
-    found = dict.fromkeys(paths)
+    files = dict.fromkeys(paths)
     for path in paths:
         for file in find_tests(path, file_name):
             # A test that cannot be read is a file of its own.
             with suppress(ChartkitError):
-                found.update(
+                files.update(
                     dict.fromkeys(
-                        each for test in read_test_file(file) for each in named_files(test)
+                        name for test in read_test_file(file) for name in named_files(test)
                     )
                 )
-    return [*found]
+    return [*files]
 
 
 def _fetched(

@@ -172,7 +172,7 @@ def _is_kyvernos(release: ReleasedValues) -> bool:
         body = chart_of(release.chart, release.chart)
         names |= {
             body.get("name"),
-            *(each.get("name") for each in mappings_at(body, "dependencies")),
+            *(mapping.get("name") for mapping in mappings_at(body, "dependencies")),
         }
     return not names.isdisjoint(CHARTS)
 

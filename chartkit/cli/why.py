@@ -179,5 +179,5 @@ def preview(options: RequestOptions, outputs: OutputOptions, show_secrets: bool)
     for folder in folders:
         write_manifests(previews, Path(folder.removeprefix(_MANIFESTS)), show_secrets)
     show(report(previews), outputs)
-    broken = requests.policies.diagnostics or any(each.problems for each in previews)
+    broken = requests.policies.diagnostics or any(item.problems for item in previews)
     raise SystemExit(notes.exit_code(bool(broken)))

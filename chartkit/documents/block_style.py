@@ -89,9 +89,9 @@ def _by_parts(text: str, file: str) -> Iterator[BuiltDocument]:
         try:
             yield from reader.documents(part, start, line)
         except _UnusualError:
-            for each in build_documents(part, file):
-                if each.body is not None:
-                    yield _moved(each, start, line - 1)
+            for document in build_documents(part, file):
+                if document.body is not None:
+                    yield _moved(document, start, line - 1)
         line += part.count("\n")
 
 

@@ -217,12 +217,12 @@ class JsonFinder:
         """Return where each member of the container at an offset begins, key and value."""
         if self._text[at] not in "{[":
             return {}
-        found = self._containers.get(at)
-        if found is None:
+        members = self._containers.get(at)
+        if members is None:
             if len(self._containers) >= _CACHED_CONTAINERS:
                 self._containers.clear()
-            found = self._containers[at] = _container(self._text, at)
-        return found
+            members = self._containers[at] = _container(self._text, at)
+        return members
 
 
 def _container(text: str, at: int) -> dict[str, tuple[int, int]]:

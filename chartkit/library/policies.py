@@ -209,7 +209,7 @@ class Library:
         others = list(self._built_in(reference))
         with contextlib.suppress(InputError):  # A policy that is not used need not be usable.
             others += self._vendored(reference)
-        return replace(policy, instead_of=tuple(each.qualified for each in others))
+        return replace(policy, instead_of=tuple(other.qualified for other in others))
 
     def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
         """A policy that was named as a whole, with the vendored policy of the same name that it

@@ -212,7 +212,7 @@ class UpstreamLibrary:
     def _find(self, wanted: str) -> list[_Found]:
         steps = wanted.split("/")
         near = {folder: None for step in steps[-2:] for folder in self._by_step.get(step, ())}
-        found = [each for folder in near for each in self._policies(folder)]
+        found = [policy for folder in near for policy in self._policies(folder)]
         named = [each for each in found if f"/{self.name}/{each.reference}".endswith(f"/{wanted}")]
         exact = [each for each in named if each.reference == wanted]
         if not named and len(steps) == 1:
@@ -232,7 +232,7 @@ class UpstreamLibrary:
         found: list[str] = []
         for folder in self._folders:
             with contextlib.suppress(InputError):
-                found += [each.reference for each in self._policies(folder)]
+                found += [policy.reference for policy in self._policies(folder)]
         return found
 
     def below(self, folder: str) -> list[str]:
@@ -241,10 +241,10 @@ class UpstreamLibrary:
         return [each.reference for each in self._policies(name)] if name in self._folders else []
 
     def _policies(self, folder: str) -> list[_Found]:
-        found = self._read.get(folder)
-        if found is None:
-            found = self._read[folder] = _read_folder(self.root, folder, self._folders[folder])
-        return found
+        policies = self._read.get(folder)
+        if policies is None:
+            policies = self._read[folder] = _read_folder(self.root, folder, self._folders[folder])
+        return policies
 
     def _calling_themselves(self, name: str) -> Iterator[_Found]:
         if not _NAME.fullmatch(name):
@@ -252,9 +252,9 @@ class UpstreamLibrary:
         for folder, files in self._folders.items():
             # The name may stand in a variable of Helm's; that it is the policy's is seen below.
             if any(name in text for _, text in _texts(self.root / folder, files)):
-                for each in self._policies(folder):
-                    if _own_name(each.document.body) == name:
-                        yield each
+                for policy in self._policies(folder):
+                    if _own_name(policy.document.body) == name:
+                        yield policy
 
 
 def _folders(root: Path) -> Iterator[tuple[str, list[str]]]:

@@ -44,9 +44,9 @@ class _Annotations(FindingFormat):
         return part
 
     def append(self, part: tuple[bytes, int, Counter[Severity]]) -> None:
-        text, known, levels = part
+        text, accepted, levels = part
         self._spool.append(text)
-        self._known += known
+        self._known += accepted
         self._levels.update(levels)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
@@ -54,9 +54,9 @@ class _Annotations(FindingFormat):
         levels = {str(level): self._levels[level] for level in Severity}
         numbers = summary(counts) if counts else levels
         totals = ", ".join(f"{name}: {count}" for name, count in numbers.items())
-        known = f"; known: {self._known}" if self._known else ""
+        accepted = f"; known: {self._known}" if self._known else ""
         end = f"; {INCOMPLETE}" if self._options.course.is_incomplete else ""
-        yield f"chartkit: {totals}{known}{end}\n"
+        yield f"chartkit: {totals}{accepted}{end}\n"
 
     @abstractmethod
     def _line(self, finding: Finding, level: Severity) -> str:
@@ -105,7 +105,7 @@ def _text(finding: Finding) -> str:
     lines = [finding.message or finding.rule.id]
     if finding.subject:
         lines[0] = f"{finding.subject}: {lines[0]}"
-    lines += [each for each in (finding.field, finding.hint) if each]
+    lines += [text for text in (finding.field, finding.hint) if text]
     lines += [str(finding.acceptance)] if finding.acceptance else []
     return "\n".join(lines)
 

@@ -120,14 +120,14 @@ def _note(rows: str, row: Body) -> Finding:
     """Return a row for programs as a note: its title or message, or its texts and numbers."""
     name = next((row[key] for key in ("reference", "name", "id") if row.get(key)), rows)
     location = str(row.get("file") or row.get("location") or "")
-    place = Location(location, row.get("line") or 0) if location else None
+    where = Location(location, row.get("line") or 0) if location else None
     values = (
         f"{key}: {value}"
         for key, value in row.items()
         if value and isinstance(value, str | int) and key not in _PLACE
     )
     message = row.get("title") or row.get("message") or shortened(", ".join(values), _LONGEST)
-    return Finding(FindingRule(name, name), Severity.NOTE, "note", message, place)
+    return Finding(FindingRule(name, name), Severity.NOTE, "note", message, where)
 
 
 def _data(report: CommandReport, name: str) -> Iterator[str]:

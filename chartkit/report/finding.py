@@ -183,7 +183,7 @@ def diagnostic_findings(
     explanations: Mapping[str, Explanation],
 ) -> list[Finding]:
     """Return diagnostics as findings; explanations: by their ids."""
-    return [diagnostic_finding(each, explanations.get(each.rule_id)) for each in diagnostics]
+    return [diagnostic_finding(row, explanations.get(row.rule_id)) for row in diagnostics]
 
 
 def diagnostic_body(each: Diagnostic) -> Body:

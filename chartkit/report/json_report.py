@@ -49,12 +49,12 @@ def _in_lines(value: Json, step: str, newline: str) -> str:
     inner = newline + step
     parts: list[str] = []
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             name = _encode(key) if isinstance(key, str) else _encode({key: 0})[1:-4]
-            parts.append(f"{name}: {_in_lines(each, step, inner)}")
+            parts.append(f"{name}: {_in_lines(item, step, inner)}")
         return f"{{{inner}{f',{inner}'.join(parts)}{newline}}}"
-    for each in value:
-        parts.append(_in_lines(each, step, inner))
+    for item in value:
+        parts.append(_in_lines(item, step, inner))
     return f"[{inner}{f',{inner}'.join(parts)}{newline}]"
 
 
@@ -82,7 +82,7 @@ def rows_of(
             "location": location,
         }
         if result.fields:
-            places = [place.members for place in field_places(resource, result)]
+            places = [field.members for field in field_places(resource, result)]
             row |= places[0]
             if len(places) > 1:
                 row["fields"] = places
@@ -231,8 +231,8 @@ def _members(row: Body, indent: str) -> Iterator[str]:
             yield f"{indent}{key}: {_written(value, len(indent))}\n"
         elif key == "fields":
             yield f"{indent}{key}:\n"
-            for place in value:
-                lines = "".join(_members(place, f"{indent}{_INNER}"))
+            for field in value:
+                lines = "".join(_members(field, f"{indent}{_INNER}"))
                 yield f"{indent}-{lines[len(indent) + 1 :]}"
         else:
             yield _LINE_START.sub(indent, dump_yaml({key: value}))

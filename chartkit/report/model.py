@@ -309,17 +309,17 @@ class ResultCache(Generic[T]):
         if shared is not None and shared[0] is result:
             return shared[1]
         key = (result.kind, result.policy, result.rule, result.status, result.message)
-        found = self._made.get(key)
-        if found is None:
+        made = self._made.get(key)
+        if made is None:
             if len(self._made) >= self._LIMIT:
                 self._made.clear()
-            found = self._made[key] = self._make(result)
+            made = self._made[key] = self._make(result)
         if result.patched is None and not (result.generated or result.updated):
             # Objects with equal fields share results, each of which is found by its identity.
             if len(self._shared) >= self._LIMIT:
                 self._shared.clear()
-            self._shared[id(result)] = result, found
-        return found
+            self._shared[id(result)] = result, made
+        return made
 
 
 def resource_id(resource: Resource) -> str:

@@ -43,11 +43,11 @@ def parse_all(texts: Sequence[str], is_store: Callable[[str], bool] | None = Non
     for index, output in enumerate(outputs):
         if output.url and not (is_store is not None and is_store(output.url)):
             raise InputError(f"-o cannot write to {output.url}", hint="name a file")
-        before = [(each.file, each.url) for each in outputs[:index]]
+        before = [(other.file, other.url) for other in outputs[:index]]
         if (output.file, output.url) in before:
-            place = output.file or output.url or "standard output"
+            target = output.file or output.url or "standard output"
             hint = f"write another FILE: {output.format}=FILE"
-            raise InputError(f"{place} takes one report, not two", hint=hint)
+            raise InputError(f"{target} takes one report, not two", hint=hint)
     return outputs
 
 

@@ -150,9 +150,9 @@ class NamespaceReportWriter:
         return self._texts.part(), counts
 
     def append(self, part: tuple[SpoolPart[str], dict[str, Counter[Status]]]) -> None:
-        texts, found = part
+        texts, by_namespace = part
         self._texts.append(texts)
-        for namespace, counts in found.items():
+        for namespace, counts in by_namespace.items():
             self._counts.setdefault(namespace, Counter()).update(counts)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
@@ -190,9 +190,9 @@ class ObjectReportWriter:
         if all(map(is_left_out, results)):
             return
         counts = Counter([result.status for result in results if not is_left_out(result)])
-        order = sorted(range(len(results)), key=lambda each: self._rows.sort_key(results[each]))
+        order = sorted(range(len(results)), key=lambda index: self._rows.sort_key(results[index]))
         moved = {new: accepted[old] for new, old in enumerate(order) if old in accepted}
-        results = [results[each] for each in order]
+        results = [results[index] for index in order]
         self._spool.write(
             _SEPARATOR
             + _head(self._api, resource.namespace)

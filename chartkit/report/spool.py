@@ -116,10 +116,10 @@ class SortedSpool(Generic[K]):
 
     def append(self, part: SpoolPart[K]) -> None:
         """Append the texts of another one, as `part` gives them."""
-        text, found = part
+        text, by_key = part
         start = self._spool.size
         self._spool.append(text)
-        for key, places in found.items():
+        for key, places in by_key.items():
             for first, last in zip(places[::2], places[1::2], strict=True):
                 self._note(key, start + first, start + last)
 

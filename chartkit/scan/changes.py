@@ -84,10 +84,10 @@ class _Checkout:
     def removed(self, path: str) -> Iterator[str]:
         """Yield the files that only the revision has at a path or below it."""
         name = self._name(path)
-        for each in self._tree:
-            is_below = name in ("", each) or each.startswith(f"{name}/")
-            if is_below and _counts(Path(each), self._root):
-                file = self._start + each
+        for path_ in self._tree:
+            is_below = name in ("", path_) or path_.startswith(f"{name}/")
+            if is_below and _counts(Path(path_), self._root):
+                file = self._start + path_
                 if not os.path.lexists(file):
                     yield file
 
@@ -95,7 +95,7 @@ class _Checkout:
         """Report whether any of the files may have had a Namespace at the revision."""
         names = map(self._name, files)
         blobs = [self._tree[name] for name in names if name in self._tree]
-        return any(NAMESPACE.search(each) for each in blobs_of(self._root, blobs))
+        return any(NAMESPACE.search(blob) for blob in blobs_of(self._root, blobs))
 
     def _name(self, file: str) -> str:
         name = file[len(self._start) :]
@@ -137,8 +137,8 @@ class Changes:
         file = self._resolved(path)
         if path.is_dir() or not self._is_below(file):
             return bool(self.reason) or self._has_changed(file)
-        namespaces = (past.with_namespaces for past in self._checkouts.values())
-        return bool(self.reason) or file in self._changed or any(file in one for one in namespaces)
+        is_namespace = any(file in past.with_namespaces for past in self._checkouts.values())
+        return bool(self.reason) or file in self._changed or is_namespace
 
     def judges(self, resource: Resource) -> bool:
         """Report whether an object is judged."""
@@ -154,11 +154,11 @@ class Changes:
         """Report whether a file, or anything in a folder, has changed; true where it is reached
         through a link."""
         start = f"{path}{os.sep}"
-        is_changed = path in self._changed or any(each.startswith(start) for each in self._changed)
+        is_changed = path in self._changed or any(file.startswith(start) for file in self._changed)
         return is_changed or not self._is_below(path)
 
     def _is_below(self, path: str) -> bool:
-        return any(path == each or path.startswith(f"{each}{os.sep}") for each in self._looked_at)
+        return any(path == root or path.startswith(f"{root}{os.sep}") for root in self._looked_at)
 
     def _resolved(self, path: Path) -> str:
         folder, name = os.path.split(path)
@@ -172,7 +172,7 @@ class Changes:
             hint = "--changed-since compares files with a revision of it"
             raise InputError("is in no git checkout", Location(str(path)), hint)
         self._looked_at.append(str(path))
-        changed = [each for each in files_at(str(path)) if checkout.differs(each)]
+        changed = [file for file in files_at(str(path)) if checkout.differs(file)]
         self._changed.update(changed)
         for file in checkout.removed(str(path)):
             self.reason = self.reason or f"{file} was removed"
@@ -212,7 +212,7 @@ def files_at(path: str) -> Iterator[str]:
         yield path
         return
     for folder, folders, names in os.walk(path):
-        folders[:] = [each for each in folders if each != ".git"]
+        folders[:] = [name for name in folders if name != ".git"]
         whole = Path(folder)
         is_part = any(map(is_chart, (whole, *whole.parents)))
         for name in names:
@@ -252,16 +252,16 @@ class Since:
     def files(self) -> list[str]:
         """The files that changed, came or went."""
         both = dict.fromkeys((*self._now, *self._before))
-        return [each for each in both if self.differs(each)]
+        return [file for file in both if self.differs(file)]
 
     def differs(self, file: str) -> bool:
         before, now = self._before.get(file), self._now.get(file)
         return before is None or now is None or before.mark != now.mark
 
     def removed(self, path: str) -> Iterator[str]:
-        for each in self._before:
-            if each not in self._now and (each == path or each.startswith(f"{path}{os.sep}")):
-                yield each
+        for file in self._before:
+            if file not in self._now and (file == path or file.startswith(f"{path}{os.sep}")):
+                yield file
 
     def had_namespaces(self, files: Sequence[str]) -> bool:
         return any(file in self._before and self._before[file].has_namespace for file in files)
@@ -331,29 +331,29 @@ def repeat_on_changes(
 
 def _following(now: Seen, look: Callable[[Seen], Seen], sleep: Callable[[float], None]) -> Seen:
     """Return the files once they differ from those now, and no longer change."""
-    found = now
+    seen = now
     while True:
         start = time.monotonic()
-        later = look(found)
-        is_quiet = not Since(found, later).files
+        later = look(seen)
+        is_quiet = not Since(seen, later).files
         if is_quiet and Since(now, later).files:
             return later
-        found = later
+        seen = later
         sleep(max(_PAUSE, _SHARE * (time.monotonic() - start)))
 
 
 def _look(paths: Sequence[Path], before: Seen) -> Seen:
     """Return the files that a scan reads, as they are; the content of one that has not changed is
     not read again."""
-    found: dict[str, _Seen] = {}
+    seen: dict[str, _Seen] = {}
     for path in paths:
         for file in files_at(str(path.resolve())):
             try:
                 mark = file_state(file)
-                known = before.get(file)
-                if known is None or known.mark != mark:
+                old = before.get(file)
+                if old is None or old.mark != mark:
                     content = read_bytes(file)
-                    known = _Seen(
+                    old = _Seen(
                         mark,
                         NAMESPACE.search(content) is not None,
                         RELEASE.search(content) is not None,
@@ -361,5 +361,5 @@ def _look(paths: Sequence[Path], before: Seen) -> Seen:
             except (OSError, InputError):
                 # It went, or the scan says what is wrong with it.
                 continue
-            found[file] = known
-    return found
+            seen[file] = old
+    return seen

@@ -77,11 +77,11 @@ def open_cluster(source: ClusterSource) -> Iterator[Reader]:
     Raise InputError for a kubeconfig, recording or namespace that cannot be used, and SourceError
     where the cluster does not answer.
     """
-    found, namespace = answers(source)
+    source_, namespace = answers(source)
     if source.record is None:
-        yield Reader(found, namespace)
+        yield Reader(source_, namespace)
         return
-    with recorder(found, source.record, namespace) as recording:
+    with recorder(source_, source.record, namespace) as recording:
         yield Reader(recording, namespace)
 
 
@@ -143,7 +143,7 @@ class Survey:
         Raise SourceError once the cluster does not answer, be it a policy or the scan itself.
         """
         read = kinds_to_read(policies, self.reader.discovery)
-        others = (each for each in self.reader.discovery.all if each.kind in kinds)
+        others = (served for served in self.reader.discovery.all if served.kind in kinds)
         for served in track(list(dict.fromkeys((*read, *others)))):
             for resource in self.reader.objects(served):
                 yield resource
@@ -230,11 +230,12 @@ def _load_policies(options: RequestOptions, cluster: ClusterOptions, survey: Sur
     """Load the policies that are installed, if they are to be used, and those that are named."""
     if not cluster.cluster_policies:
         return load_named_policies(options, survey.around)
-    found = survey.policies()
+    policies = survey.policies()
     is_named = bool(options.policies.named_policies)
-    if not found and not is_named:
+    if not policies and not is_named:
         raise InputError("the cluster has no policy that can be read", hint="-p names others")
-    installed = replace(compile_all(found, survey.around), deprecations=tuple(deprecations(found)))
+    outdated = tuple(deprecations(policies))
+    installed = replace(compile_all(policies, survey.around), deprecations=outdated)
     if not is_named:
         if options.policies.parameters:
             message = "--param sets nothing: the cluster's policies have no parameters"
@@ -302,12 +303,12 @@ class Comparison:
         self._equal = 0
         self._in_no_report = 0
         # Each kind of reports in the version that the server prefers.
-        found: dict[tuple[str, str], ApiResource] = {}
+        preferred: dict[tuple[str, str], ApiResource] = {}
         for served in reader.discovery.all:
             group, _, kind = served.kind
             if (group, kind) in _KINDS:
-                found.setdefault((group, kind), served)
-        kinds = list(found.values())
+                preferred.setdefault((group, kind), served)
+        kinds = list(preferred.values())
         self._is_served = bool(kinds)
         for served in kinds:
             for report in reader.objects(served):
@@ -329,13 +330,13 @@ class Comparison:
             source = text_of(result.get("source")) or text_of(report.get("source"))
             said = _RuleKey(source, text_of(result.get("policy")), text_of(result.get("rule")))
             status = text_of(result.get("result"))
-            known = said[:2] in self._known
-            if known:
+            is_own = said[:2] in self._known
+            if is_own:
                 self._reported.add((said.source, said.policy))
             for subject in mappings_at(result, "resources") or [scope]:
                 there = _Object(*(text_of(subject.get(key)) for key in _Object._fields))
                 self._forms.add(source, said.policy, said.rule, str(there), status)
-                if known:
+                if is_own:
                     self._theirs.setdefault(there, {})[said] = status
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -348,13 +349,13 @@ class Comparison:
         for result in results:
             source = self._options.facts(result).source
             said = _RuleKey(source, result.policy, result.rule)
-            found = theirs.pop(said, None)
-            if found is not None:
-                self._compare(said, own, found, str(result.status))
+            status = theirs.pop(said, None)
+            if status is not None:
+                self._compare(said, own, status, str(result.status))
             elif (source, result.policy) in self._reported and _is_reported(result):
                 self._compare(said, own, _NONE, str(result.status))
-        for said, found in theirs.items():
-            self._compare(said, own, found, _NONE)
+        for said, status in theirs.items():
+            self._compare(said, own, status, _NONE)
 
     def _compare(self, said: _RuleKey, own: _Object, theirs: str, ours: str) -> None:
         if theirs == ours:

@@ -20,8 +20,8 @@ def parse_time(text: str, now: datetime) -> datetime:
     if text == "now":
         return now
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         hint = "write now, 2030-01-31 or 2030-01-31T12:00:00Z"
         raise InputError(f"--at '{text}' is not a time", hint=hint) from None

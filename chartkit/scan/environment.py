@@ -100,8 +100,8 @@ class UnsentObjects:
     def lines(self) -> Iterator[str]:
         """Yield a line for each reason."""
         for why, objects in self._objects.items():
-            place = f"not sent to Kyverno in {self._environment.name}"
-            line = f"{place}: {why}: {abridged(objects)}"
+            what = f"not sent to Kyverno in {self._environment.name}"
+            line = f"{what}: {why}: {abridged(objects)}"
             count = self._violations[why]
             if count:
                 noun = "violation does" if count == 1 else "violations do"
@@ -116,9 +116,10 @@ def configuration(rendered: Sequence[Resource]) -> tuple[Configuration, str]:
 
     controllers = kyverno_controllers.controllers(rendered)
     name = next((text for controller in controllers for text in config_names(controller)), None)
-    for each in rendered:
-        if each.kind == "ConfigMap" and each.name == name:
-            return read_configuration(mapping_at(each.body, "data")), in_namespace(each).namespace
+    for resource in rendered:
+        if resource.kind == "ConfigMap" and resource.name == name:
+            data = mapping_at(resource.body, "data")
+            return read_configuration(data), in_namespace(resource).namespace
     return Configuration(), ""
 
 

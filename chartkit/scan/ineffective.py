@@ -86,31 +86,31 @@ def overlooked(
     """Yield a note for each object that has no effect on the others; has_exceptions: whether
     exceptions are named, which may be these; policies: those that judge the objects, by kind,
     namespace and name."""
-    for each in objects:
-        group = group_of(each)
-        mode = mapping_at(each.body, "spec", "evaluation").get("mode")
-        annotations = mapping_at(each.body, "metadata", "annotations")
+    for item in objects:
+        group = group_of(item)
+        mode = mapping_at(item.body, "spec", "evaluation").get("mode")
+        annotations = mapping_at(item.body, "metadata", "annotations")
         for name in filter(_is_misspelt, annotations):
-            location = each.location.within(pointer_of("metadata", "annotations", name))
+            location = item.location.within(pointer_of("metadata", "annotations", name))
             said, meant = f"the annotation {name} has no effect", did_you_mean([ANNOTATION])
             yield Diagnostic(RULE, Severity.WARNING, said, location, meant)
-        if is_exception(each) and not has_exceptions:
-            message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
-            yield scan_note(message, each.location, f"--exceptions {each.location.file} honours it")
+        if is_exception(item) and not has_exceptions:
+            message = f"PolicyException '{item.name}' lets nothing off: it is only scanned"
+            yield scan_note(message, item.location, f"--exceptions {item.location.file} honours it")
         elif group == CEL_GROUP and mode in UNEVALUATED_MODES:
-            location = each.location.within("/spec/evaluation/mode")
-            message = f"{each.kind} '{each.name}' of mode {mode} is only scanned"
+            location = item.location.within("/spec/evaluation/mode")
+            message = f"{item.kind} '{item.name}' of mode {mode} is only scanned"
             hint = "Kyverno's authorization server asks such policies, its controllers do not"
             yield scan_note(message, location, hint)
-        elif each.kind == "Template" and isinstance(each.body.get("objects"), list):
-            message = f"Template '{each.name}': its objects are not scanned"
-            yield scan_note(message, each.location, "oc process --local -f FILE | chartkit scan -")
+        elif item.kind == "Template" and isinstance(item.body.get("objects"), list):
+            message = f"Template '{item.name}': its objects are not scanned"
+            yield scan_note(message, item.location, "oc process --local -f FILE | chartkit scan -")
         elif group == _CLI_GROUP:
-            message = f"{each.kind} of {_CLI_GROUP} has no effect here: it is only scanned"
-            yield scan_note(message, each.location, _CLI_OPTIONS.get(each.kind))
-        elif group == _KUSTOMIZE_GROUP and any(map(mapping_at(each.body, "spec").get, _CHANGING)):
-            message = f"{each.kind} '{each.name}': its patches and substitutions are not applied"
-            yield scan_note(message, each.location, "flux build kustomization … | chartkit scan -")
+            message = f"{item.kind} of {_CLI_GROUP} has no effect here: it is only scanned"
+            yield scan_note(message, item.location, _CLI_OPTIONS.get(item.kind))
+        elif group == _KUSTOMIZE_GROUP and any(map(mapping_at(item.body, "spec").get, _CHANGING)):
+            message = f"{item.kind} '{item.name}': its patches and substitutions are not applied"
+            yield scan_note(message, item.location, "flux build kustomization … | chartkit scan -")
     if policies is not None:
         yield from unused_note(unused_policies(objects, policies))
 
@@ -171,16 +171,16 @@ class ObjectFaults:
                 location = resource.location.within("/kind")
                 key = (api_version, kind, "", fault.problem)
                 self._keep({key: _Fault(fault.problem, fault.hint, location)})
-            found: dict[tuple[str, ...], _Fault] = {}
-            for each in (*field_faults(resource.body, self.minor), *self._unknown(resource)):
-                steps = pointer_of(*("*" if isinstance(at, int) else at for at in each.path))
-                key = (api_version, kind, steps, each.problem)
-                if key not in found:
-                    pointer, own = pointer_of(*each.path), resource.location
+            faults: dict[tuple[str, ...], _Fault] = {}
+            for wrong in (*field_faults(resource.body, self.minor), *self._unknown(resource)):
+                steps = pointer_of(*("*" if isinstance(at, int) else at for at in wrong.path))
+                key = (api_version, kind, steps, wrong.problem)
+                if key not in faults:
+                    pointer, own = pointer_of(*wrong.path), resource.location
                     location = own.value_of(pointer) or own.within(pointer)
-                    message = f"{kind}: {each.shown} {each.problem}"
-                    found[key] = _Fault(message, each.hint, location)
-            self._keep(found)
+                    message = f"{kind}: {wrong.shown} {wrong.problem}"
+                    faults[key] = _Fault(message, wrong.hint, location)
+            self._keep(faults)
 
     def join(self, other: ObjectFaults) -> None:
         """Add the faults of objects that come after these."""
@@ -189,31 +189,31 @@ class ObjectFaults:
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Yield a warning for each kind and field."""
         faults = list(self._faults.values())
-        for each in faults[:_MOST_FAULTS]:
-            more = f"; {each.objects} objects" if each.objects > 1 else ""
+        for fault in faults[:_MOST_FAULTS]:
+            more = f"; {fault.objects} objects" if fault.objects > 1 else ""
             yield Diagnostic(
-                OBJECT_RULE, Severity.WARNING, each.message + more, each.location, each.hint
+                OBJECT_RULE, Severity.WARNING, fault.message + more, fault.location, fault.hint
             )
         if left := len(faults[_MOST_FAULTS:]):
             text = f"{counted(left, 'more kind or field', 'more kinds and fields')} like these"
             yield Diagnostic(OBJECT_RULE, Severity.WARNING, text)
 
-    def _keep(self, found: dict[tuple[str, ...], _Fault]) -> None:
-        for key, fault in found.items():
-            known = self._faults.get(key)
-            if known is not None:
-                fault = replace(known, objects=known.objects + fault.objects)
+    def _keep(self, faults: dict[tuple[str, ...], _Fault]) -> None:
+        for key, fault in faults.items():
+            first = self._faults.get(key)
+            if first is not None:
+                fault = replace(first, objects=first.objects + fault.objects)
             self._faults[key] = fault
 
     def _unknown(self, resource: Resource) -> Iterator[FieldFault]:
         """Yield the fields of an object of a custom kind that its definition does not have."""
-        known = self.definitions.kinds.get(kind_of(resource)) if self.definitions else None
-        if known is None or known.schema is None:
+        custom = self.definitions.kinds.get(kind_of(resource)) if self.definitions else None
+        if custom is None or custom.schema is None:
             return
         from chartkit.scan.custom_resources.schema import unknown_fields
         from chartkit.scan.custom_resources.validation import field_name
 
-        problem = f"is not a field of {known.kind.group}/{known.kind.version}"
-        for unknown in unknown_fields(known.schema, resource.body):
+        problem = f"is not a field of {custom.kind.group}/{custom.kind.version}"
+        for unknown in unknown_fields(custom.schema, resource.body):
             shown, hint = field_name(unknown.path), suggestion(str(unknown.path[-1]), unknown.known)
             yield FieldFault(unknown.path, shown, problem, hint, is_unknown=True)

@@ -105,7 +105,7 @@ class OverlaidSource:
         if own is None or not _PAGING.issuperset(parse_qs(query, keep_blank_values=True)):
             return answer
         items = answer.get("items")
-        there = [each for each in items or () if _key(each) not in own]
+        there = [item for item in items or () if _key(item) not in own]
         if not mapping_at(answer, "metadata").get("continue"):
             there += own.values()
         return {**answer, "items": there}

@@ -149,7 +149,7 @@ def _scan_files(
     require_paths(request.inputs)
     with console.grouping() as note:
         judges = load_judges(request, note, environment)
-    is_whole = is_timed or any(each is not None for each in (installed, changes, time, fixer))
+    is_whole = is_timed or any(part is not None for part in (installed, changes, time, fixer))
     if not is_whole and (run.executor is not None or not _are_small(request.inputs.paths)):
         from chartkit.scan.parallel.scanning import scan_stream
         from chartkit.scan.parallel.streaming import Copies
@@ -318,8 +318,8 @@ class Interrupts:
         return error is not None and error is self.cause
 
     def _interrupt(self, number: int, _frame: FrameType | None) -> None:
-        for each, before in self._before.items():
-            signal.signal(each, before)
+        for number_, before in self._before.items():
+            signal.signal(number_, before)
         self.cause = _CODES[signal.Signals(number)]()
         self.exit_code = 128 + number
         if not self._is_shielded:

@@ -109,9 +109,9 @@ class PolicySet:
         compiled = replace(
             compiled, notes=self.notes, deprecations=self.deprecations, of_profiles=self.of_profiles
         )
-        known = {*self.diagnostics, *self.remarks}
+        earlier = {*self.diagnostics, *self.remarks}
         for diagnostic in (*compiled.diagnostics, *compiled.remarks):
-            if diagnostic not in known:
+            if diagnostic not in earlier:
                 note(diagnostic)
         return compiled
 
@@ -175,8 +175,8 @@ def load_policies(
     InputError for parameters if there are none of these. named: gives a policy the location that
     messages name.
     """
-    found = _read_among(given)
-    written = list(found)
+    policies = _read_among(given)
+    written = list(policies)
     profiled: set[int] = set()
     notes: list[Diagnostic] = []
     are_unused = bool(parameters)
@@ -188,17 +188,17 @@ def load_policies(
         if are_unused and (of_profile or any(_is_of_library(Path(r.location.file)) for r in here)):
             are_unused = False
         here = list(map(named, here))
-        found.extend(here)
+        policies.extend(here)
         written.extend(() if of_profile else here)
-        profiled.update(id(each) for each in here if of_profile)
+        profiled.update(id(policy) for policy in here if of_profile)
     location = Location(sources[0]) if sources else None
-    if not any(map(_is_judging, found)):
+    if not any(map(_is_judging, policies)):
         raise InputError("holds no policy", location, _profiles_hint())
     if are_unused:
         message = f"no policy here takes the parameter '{next(iter(parameters))}'"
         hint = "profiles and policies of a library have parameters; edit other policies"
         raise InputError(message, location, hint)
-    compiled = compile_all(found, around)
+    compiled = compile_all(policies, around)
     of_profiles = (
         policy.policy.id for policy in compiled.policies if id(policy.policy.resource) in profiled
     )
@@ -213,8 +213,8 @@ def load_policies(
 
 def compile_one(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:
     """Compile a policy, with the scopes of Kubernetes' own kinds. Raise CompileError."""
-    known = around if around.names is not None else replace(around, names=UNKNOWN)
-    return compile_any(resource, known)
+    complete = around if around.names is not None else replace(around, names=UNKNOWN)
+    return compile_any(resource, complete)
 
 
 def compile_all(
@@ -247,14 +247,14 @@ def compile_all(
     return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found), around=given)
 
 
-def _names(found: Sequence[Resource], known: CustomNames) -> CustomNames:
+def _names(objects: Sequence[Resource], names: CustomNames) -> CustomNames:
     """Return the names of custom kinds, of those too that are defined among resources."""
-    defined = [resource for resource in found if is_definition(resource)]
+    defined = [resource for resource in objects if is_definition(resource)]
     if not defined:
-        return known
+        return names
     from chartkit.scan.custom_resources.definitions import read_definitions
 
-    return known.joined(read_definitions(defined).names)
+    return names.joined(read_definitions(defined).names)
 
 
 def read_policies(
@@ -281,19 +281,19 @@ def read_policies(
         return _policies_of(documents), False
     from chartkit.scan.inputs.folders import is_test_file, render_inputs, unread_file, walk
 
-    found: list[Resource] = []
+    policies: list[Resource] = []
     for file in walk(path, note):
         try:
             if file.is_dir():
-                found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
+                policies.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
             elif _is_of_library(file):
                 if file.name == _POLICY_FILE:
-                    found.extend(_of_folder(file.parent, parameters, policy_type))
+                    policies.extend(_of_folder(file.parent, parameters, policy_type))
             elif not is_test_file(file):
-                found.extend(_policies_of(read_file(file)))
+                policies.extend(_policies_of(read_file(file)))
         except UNREADABLE as error:
             note(unread_file(file, error))
-    return found, False
+    return policies, False
 
 
 def _is_of_library(file: Path) -> bool:
@@ -334,13 +334,13 @@ def _policies_of(documents: Iterable[Document]) -> list[Resource]:
     return _read_among(resources(document for document in documents if is_object(document)))
 
 
-def _read_among(found: Iterable[Resource]) -> list[Resource]:
+def _read_among(objects: Iterable[Resource]) -> list[Resource]:
     """Return what is read of objects; raise InputError for a misspelt kind or group."""
-    found = list(found)
-    for resource in found:
+    objects = list(objects)
+    for resource in objects:
         if (error := misnamed(resource)) is not None:
             raise error
-    return list(filter(_is_read, found))
+    return list(filter(_is_read, objects))
 
 
 def _is_read(resource: Resource) -> bool:

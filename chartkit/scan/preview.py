@@ -59,13 +59,13 @@ def run_preview(
     objects finds those that the admission changed already as they are then. shows_secrets: whether
     Secrets have their values."""
     admissions = context.admissions(policies)
-    submitted = [as_submitted(each, custom=context.custom) for each in objects]
-    existing = {_key(one.body): one.body for one in submitted}
+    submitted = [as_submitted(item, custom=context.custom) for item in objects]
+    existing = {_key(item.body): item.body for item in submitted}
     seen: dict[tuple[str, str, str, str], list[Body]] = {}
     for resource in submitted:
         request = admissions.request(resource)
         responses = [
-            one for one in respond(policies, request, context.world) if one.phase in _PHASES
+            item for item in respond(policies, request, context.world) if item.phase in _PHASES
         ]
         said = [result for response in responses for result in response.results]
         results = with_refusals(resource, said)

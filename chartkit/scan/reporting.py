@@ -139,10 +139,10 @@ class ReportRecipe(NamedTuple):
 
     def guided(self, facts: Mapping[str, PolicyFacts]) -> Mapping[str, PolicyFacts]:
         """Return facts with what to change, pages and controls."""
-        known = self.guidance
+        about = self.guidance
         return {
-            policy: replace(each, **_members(known[each.name])) if each.name in known else each
-            for policy, each in facts.items()
+            policy: replace(own, **_members(about[own.name])) if own.name in about else own
+            for policy, own in facts.items()
         }
 
     def begin(
@@ -202,7 +202,7 @@ class ScanReport:
         traits = PolicyTraits(policies, facts)
         matcher = _matcher(reporting.gate, now.date())
         self._gate_options = reporting.gate
-        self.running = [each for each in policies if not selection or selection.runs(traits, each)]
+        self.running = [item for item in policies if not selection or selection.runs(traits, item)]
         self._context = requests.context(OFFLINE)
         self._begin = partial(self.recipe.begin, traits, facts)
         self._reports = self._begin(matcher, console.stdout, is_live)
@@ -366,7 +366,7 @@ def _reasons() -> ScanReasons:
 
 def _shown_places(formats: Collection[str]) -> Shown:
     """Return the places that reports in some formats show."""
-    all_of = [_PLACES.get(each, 0) for each in formats]
+    all_of = [_PLACES.get(format_, 0) for format_ in formats]
     return Shown(not _WITHOUT_EXCERPTS.issuperset(formats), max(all_of) if all(all_of) else None)
 
 
@@ -377,7 +377,7 @@ def _upload(url: str, pieces: Iterable[str]) -> None:
 
 
 def _members(guidance: Guidance) -> dict[str, Any]:
-    return {each.name: getattr(guidance, each.name) for each in fields(guidance)}
+    return {item.name: getattr(guidance, item.name) for item in fields(guidance)}
 
 
 def require_policies(policies: PolicySet, console: Console, is_json: bool = False) -> None:

@@ -98,8 +98,8 @@ class Requests:
     @property
     def names(self) -> CustomNames:
         """The names of the custom kinds that have definitions, or that a cluster serves."""
-        known = self.served.joined(self.policies.names)
-        return known if self.custom is None else known.joined(self.custom.names)
+        joined = self.served.joined(self.policies.names)
+        return joined if self.custom is None else joined.joined(self.custom.names)
 
     @classmethod
     def of(
@@ -182,8 +182,8 @@ class Judges:
     @property
     def identities(self) -> set[tuple[str, str, str]]:
         """The kinds, namespaces and names of the policies."""
-        found = {_identity(policy.policy.resource) for policy in self.policies.policies}
-        return found | {_identity(cleaner.resource) for cleaner in self.policies.cleanup}
+        own = {_identity(policy.policy.resource) for policy in self.policies.policies}
+        return own | {_identity(cleaner.resource) for cleaner in self.policies.cleanup}
 
 
 def load_judges(

@@ -181,13 +181,13 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
         return results
     from chartkit.engine.kubernetes.field_faults import type_faults
 
-    known = set(type_faults(resource.body))
+    before = set(type_faults(resource.body))
     rule_results: list[RuleResult] = []
     for result in results:
         made = _made(result) if result.status is Status.PASS else ()
-        faults = [fault for body in made for fault in type_faults(body) if fault not in known]
+        faults = [fault for body in made for fault in type_faults(body) if fault not in before]
         if faults and not result.unmade:
-            known.update(faults)
+            before.update(faults)
             text = f"an API server refuses the object: {'; '.join(faults)}"
             result = replace(result, unmade=text)
         rule_results.append(result)
@@ -216,15 +216,15 @@ class _SpanJudge:
     def __call__(self, span: range) -> list[Judged]:
         from chartkit.scan.parallel.judged import judged
 
-        found: list[Judged] = []
+        results_: list[Judged] = []
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = self.completed(resource, results)
-            given = self.objects[span.start + len(found)]
-            found.append(judged(resource, results, self.shown, given))
+            given = self.objects[span.start + len(results_)]
+            results_.append(judged(resource, results, self.shown, given))
 
         run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
-        return found
+        return results_
 
 
 class ObjectScan(NamedTuple):
@@ -266,10 +266,10 @@ class ObjectScan(NamedTuple):
         ]
         with closing(in_order(self.jobs, judge, spans)) as answers:
             for span, answer in zip(spans, answers, strict=True):
-                for at, each in zip(span, answer, strict=True):
-                    resource = each.restored(objects[at])
+                for at, item in zip(span, answer, strict=True):
+                    resource = item.restored(objects[at])
                     with whole():
-                        sink(resource, here(resource, each.results))
+                        sink(resource, here(resource, item.results))
                     step()
 
 

@@ -40,7 +40,7 @@ class RegistryOptions:
     @property
     def are_default(self) -> bool:
         """Report whether none of them is given."""
-        return not any(getattr(self, each.name) for each in fields(self))
+        return not any(getattr(self, field.name) for field in fields(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ class UserInputs:
 
 
 def read_exceptions(
-    paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda one: one
+    paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda r: r
 ) -> PolicyAttachments:
     """Return the PolicyExceptions of files and folders; raise InputError for a path without any,
     and CompileError for one that Kyverno refuses. note: called with a row for each file of a folder
@@ -156,7 +156,7 @@ def read_exceptions(
 
 
 def exception_objects(
-    paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda one: one
+    paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda r: r
 ) -> list[Resource]:
     """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
     without any."""

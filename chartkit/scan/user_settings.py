@@ -152,4 +152,4 @@ def context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
         read_global_context_entry,
     )
 
-    return [read_global_context_entry(one) for one in found if is_global_context_entry(one)]
+    return [read_global_context_entry(item) for item in found if is_global_context_entry(item)]

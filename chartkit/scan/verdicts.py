@@ -165,10 +165,10 @@ class ReportedForms:
 
     def lines(self) -> Iterator[str]:
         """Yield the comparison as text; nothing where no policy is reported in both forms."""
-        found = list(self._policies())
-        if found:
+        policies = list(self._policies())
+        if policies:
             yield "both forms, ClusterPolicy and ValidatingPolicy, as reported:"
-        for policy, names, differing, equal in found:
+        for policy, names, differing, equal in policies:
             if differing:
                 of = equal + len(differing)
                 yield f"  {policy}: {len(differing)} of {of} objects differ; keep the ClusterPolicy"
@@ -187,33 +187,33 @@ class ReportedForms:
         policies = {
             name: policy
             for policy in sorted(self._legacy, key=len)
-            for name in (policy, *(f"{policy}-{each}"[:_LONGEST] for each in self._parts[policy]))
+            for name in (policy, *(f"{policy}-{part}"[:_LONGEST] for part in self._parts[policy]))
         }
-        found: dict[str, list[str]] = {}
+        by_policy: dict[str, list[str]] = {}
         for name in sorted(self._cel.keys() & policies.keys()):
-            found.setdefault(policies[name], []).append(name)
-        for policy, names in sorted(found.items()):
+            by_policy.setdefault(policies[name], []).append(name)
+        for policy, names in sorted(by_policy.items()):
             legacy, cel = self._legacy[policy], dict[str, str]()
             for name in names:
                 for resource, result in self._cel[name].items():
                     _keep(cel, resource, result)
             pairs = {
-                each: (legacy.get(each, _NONE), cel.get(each, _NONE))
-                for each in legacy.keys() | cel.keys()
+                key: (legacy.get(key, _NONE), cel.get(key, _NONE))
+                for key in legacy.keys() | cel.keys()
             }
-            differing = {each: pair for each, pair in pairs.items() if _differs(*pair)}
+            differing = {key: pair for key, pair in pairs.items() if _differs(*pair)}
             yield policy, names, differing, len((legacy.keys() & cel.keys()) - differing.keys())
 
 
 def _named(policy: str, names: Sequence[str]) -> str:
     if list(names) == [policy]:
         return "the ValidatingPolicy"
-    one = "the ValidatingPolicy" if len(names) == 1 else "the ValidatingPolicies"
-    return f"{one} {', '.join(names)}"
+    noun = "the ValidatingPolicy" if len(names) == 1 else "the ValidatingPolicies"
+    return f"{noun} {', '.join(names)}"
 
 
-def _keep(known: dict[str, str], resource: str, result: str) -> None:
-    known[resource] = max(known.get(resource, _NONE), result, key=_GRAVITY.index)
+def _keep(results: dict[str, str], resource: str, result: str) -> None:
+    results[resource] = max(results.get(resource, _NONE), result, key=_GRAVITY.index)
 
 
 def _differs(legacy: str, cel: str) -> bool:

@@ -31,7 +31,7 @@ def with_defaults(before: Body, after: Body) -> tuple[Body, Body]:
     if before.get("apiVersion") != after.get("apiVersion") or before.get("kind") == "Secret":
         return before, after
     filled = [_filled(each) for each in (before, after)]
-    if any("failureAction" in each for body in filled for each in _validations(body)):
+    if any("failureAction" in validation for body in filled for validation in _validations(body)):
         filled = [_with_own_actions(each) for each in filled]
     return filled[0], filled[1]
 

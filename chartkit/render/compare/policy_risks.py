@@ -53,7 +53,7 @@ def refuses(body: Body | None) -> bool:
     # A policy's action without overrides: `Enforce`, `Audit`, `Warn`.
     spec = mapping_at(body or {}, "spec")
     whole = spec.get("validationFailureAction", "Audit")
-    found = {each for each in _items(spec, "validationActions") if isinstance(each, str)}
+    found = {item for item in _items(spec, "validationActions") if isinstance(item, str)}
     for rule in _items(spec, "rules"):
         checks = [mapping_at(rule, "validate"), *_items(rule, "verifyImages")]
         for check in checks:
@@ -124,7 +124,7 @@ def _overridden(body: Body, action: str) -> frozenset[str]:
 
 
 def _where(override: Body) -> str:
-    names = [str(each) for each in _items(override, "namespaces")]
+    names = [str(item) for item in _items(override, "namespaces")]
     return f"namespaces {', '.join(names)}" if names else "the namespaces of a selector"
 
 
@@ -151,7 +151,7 @@ def _generating(body: Body | None) -> dict[str, Body]:
     spec = mapping_at(body or {}, "spec")
     if "generate" in spec:
         return {"": mapping_at(spec, "evaluation")}
-    making = [each for each in mappings_at(spec, "rules") if each.get("generate")]
+    making = [mapping for mapping in mappings_at(spec, "rules") if mapping.get("generate")]
     return {str(each.get("name")): mapping_at(each, "generate") for each in making}
 
 

@@ -123,7 +123,7 @@ def exceptions(change: ObjectChange) -> Iterator[Risk]:
     if change.identity.kind == "PolicyException" and change.after is not None and is_other:
         spec = mapping_at(change.after, "spec")
         names = [str(exception.get("policyName")) for exception in mappings_at(spec, "exceptions")]
-        names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+        names += [str(mapping.get("name")) for mapping in mappings_at(spec, "policyRefs")]
         verb = "exempts" if change.what is What.ADDED else "now exempts other"
         yield Risk(Level.MEDIUM, f"{verb} objects from {', '.join(dict.fromkeys(names))}")
 

@@ -165,11 +165,11 @@ def _sync_policy(release: Release) -> Body:
 
 def flux_files(project: Project, repository: Repository) -> Mapping[str, str]:
     """Return the files by path: a folder for each environment or cluster."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for environment in project.environments.values():
         for name, text in _environment(project, environment, repository):
-            found[f"{environment.file_name}/{name}"] = HEADER + text
-    return found
+            files[f"{environment.file_name}/{name}"] = HEADER + text
+    return files
 
 
 def _environment(

@@ -49,8 +49,8 @@ QUERIED: Final = ("json", "yaml", "ndjson")
 """The formats that `--query` chooses a part of."""
 
 
-def _built_in(place: str) -> MakeWriter:
-    module, _, attribute = place.partition(":")
+def _built_in(writer_path: str) -> MakeWriter:
+    module, _, attribute = writer_path.partition(":")
 
     def make(options: ReportOptions) -> Writer:
         writer: Writer = getattr(import_module(module), attribute)(options)

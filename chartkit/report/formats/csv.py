@@ -48,7 +48,7 @@ class CsvWriter(FindingFormat):
 
     def write(self, finding: Finding) -> None:
         rule, resource, location = finding.rule, finding.resource, finding.location
-        place = location if location is not None and finding.file else None
+        written = location if location is not None and finding.file else None
         cells = (
             finding.result,
             rule.policy,
@@ -62,8 +62,8 @@ class CsvWriter(FindingFormat):
             resource.name if resource else "",
             finding.field,
             finding.file or (location.file if location else ""),
-            str(place.line) if place and place.line else "",
-            str(place.column) if place and place.column else "",
+            str(written.line) if written and written.line else "",
+            str(written.column) if written and written.column else "",
             f"{finding.message} ({finding.hint})" if finding.hint else finding.message,
             str(finding.acceptance or ""),
         )

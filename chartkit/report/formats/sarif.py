@@ -52,12 +52,12 @@ class SarifWriter(FindingFormat):
     def write(self, finding: Finding) -> None:
         rule, subject = finding.rule, finding.subject
         if rule.id == UNREAD:
-            place = _place(finding)
+            physical = _place(finding)
             notification: Body = {
                 "descriptor": {"id": UNREAD},
                 "level": _LEVELS[finding.level],
                 "message": {"text": _message(finding, "")},
-                **({"locations": [place]} if place else {}),
+                **({"locations": [physical]} if physical else {}),
             }
             self._unread.append(json_text(notification, None))
             return
@@ -76,10 +76,10 @@ class SarifWriter(FindingFormat):
         if finding.others and finding.file:
             result["relatedLocations"] = [
                 {
-                    **_physical(finding.repository_file, each.location),
-                    "message": {"text": each.field},
+                    **_physical(finding.repository_file, other.location),
+                    "message": {"text": other.field},
                 }
-                for each in finding.others
+                for other in finding.others
             ]
         if finding.acceptance is not None:
             body: Body = {"kind": _KINDS[finding.acceptance.state], "status": "accepted"}
@@ -96,9 +96,9 @@ class SarifWriter(FindingFormat):
         return self._spool.part(), rules
 
     def append(self, part: tuple[bytes, _Rules]) -> None:
-        text, found = part
+        text, rules = part
         indices: list[int] = []
-        for key, (_, rule, level) in found.items():
+        for key, (_, rule, level) in rules.items():
             indices.append(self._rules.setdefault(key, (len(self._rules), rule, level))[0])
         if indices != list(range(len(indices))):
             text = _INDEX.sub(lambda match: b"%s%d" % (match[1], indices[int(match[2])]), text)
@@ -106,7 +106,7 @@ class SarifWriter(FindingFormat):
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
         driver: Body = {"name": "chartkit", "semanticVersion": __version__}
-        rules = sorted(self._rules.values(), key=lambda each: each[0])
+        rules = sorted(self._rules.values(), key=lambda rule: rule[0])
         driver["rules"] = [_rule(rule, level) for _, rule, level in rules]
         head = json_text({"$schema": _SCHEMA, "version": "2.1.0"}, indent=None)
         tool = json_text({"driver": driver}, indent=None)

@@ -104,10 +104,10 @@ class HtmlWriter(FindingFormat):
             parts = self._shapes[shape] = _parts(*shape)
         start, after_subject, after_location, after_others, end = parts
         subject = escape(shown(finding.subject or str(location or "")))
-        place = escape(str(location)) if location is not None else ""
+        file = escape(str(location)) if location is not None else ""
         others = "".join(f"<br><code>{escape(shown(str(each)))}</code>" for each in finding.others)
         row = (
-            f"{start}{subject}{after_subject}{place}{after_location}{others}"
+            f"{start}{subject}{after_subject}{file}{after_location}{others}"
             f"{after_others}{source}{end}"
         )
         more = ""
@@ -150,7 +150,7 @@ class HtmlWriter(FindingFormat):
                 totals=heading.totals or _totals(tally, counts),
                 total=sum(rule_tally.total for rule_tally in rules),
                 counted=counted,
-                places=[shown(each) for each in tally.places],
+                places=[shown(name) for name in tally.places],
                 tables=tally.tables(),
                 pictures=_pictures(tally, counted) if rules else [],
                 legend=[(at, name) for at, name in enumerate(LEGEND) if by_severity[name]],
@@ -158,7 +158,7 @@ class HtmlWriter(FindingFormat):
                 rules=[self._section(rule_tally) for rule_tally in rules],
                 severities=list(dict.fromkeys(shown(rule.rule.severity) for rule in rules)),
                 kinds=[shown(kind) for kind in sorted(tally.kinds)],
-                all_places=[shown(each) for each in sorted(tally.all_places)],
+                all_places=[shown(name) for name in sorted(tally.all_places)],
                 states=list(tally.states),
                 # The findings of a rule stay on disk until the page is written.
                 rows=lambda key: map(Markup, self._texts.pieces(key)),
@@ -244,16 +244,16 @@ class _Sources:
             return ""
         if location.places is not self._places:
             self._places, self._known = location.places, {}
-        known = self._known.get(location.line)
-        if known is None:
-            known = self._known[location.line] = _source(location.places, location.line)
-        return known
+        source = self._known.get(location.line)
+        if source is None:
+            source = self._known[location.line] = _source(location.places, location.line)
+        return source
 
 
 def _source(places: Places, line: int) -> str:
     first, lines = places.excerpt(line)
     # Together, since a template takes most of a page's time with one line after the other.
-    texts = str(escape("\n".join(shown(each[:_WIDTH]) for each in lines))).split("\n")
+    texts = str(escape("\n".join(shown(line_[:_WIDTH]) for line_ in lines))).split("\n")
     numbered = enumerate(texts, first) if lines else ()
     return "".join(
         f'<span class="line here"><i>{number}</i><mark>{text}</mark></span>'

@@ -96,9 +96,9 @@ def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
 
 def _guided(findings: Sequence[Finding], guide: Guide) -> Iterator[Finding]:
     """Yield findings with what to change, pages and controls."""
-    known = guide({each.rule.policy for each in findings})
+    guidance = guide({finding.rule.policy for finding in findings})
     for finding in findings:
-        about = known.get(finding.rule.policy, _NO_GUIDANCE)
+        about = guidance.get(finding.rule.policy, _NO_GUIDANCE)
         rule = replace(
             finding.rule, remediation=about.remediation, url=about.url, controls=about.controls
         )
@@ -202,8 +202,8 @@ def _merged_body(reports: Sequence[StoredReport]) -> Body:
 def _compared_text(found: ReportChanges) -> Iterator[str]:
     for word, findings in (("new", found.new), ("fixed", found.fixed)):
         for finding in findings:
-            place = "  ".join(filter(None, (str(finding.location), shown(finding.field))))
-            yield f"{word}  {shown(finding.rule.id)}  {shown(finding.subject)}  {place}"
+            where = "  ".join(filter(None, (str(finding.location), shown(finding.field))))
+            yield f"{word}  {shown(finding.rule.id)}  {shown(finding.subject)}  {where}"
     yield f"new: {len(found.new)}, fixed: {len(found.fixed)}, unchanged: {found.unchanged}"
 
 

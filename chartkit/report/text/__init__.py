@@ -81,22 +81,22 @@ class TextWriter:
                         self._note(head, f"{shown(resource_id(Resource(body)))} {by}")
                 if result.unmade:
                     self._note("nothing would come of it:", f"{by}: {single_line(result.unmade)}")
-        self._accepted.update(each.state for each in accepted.values())
+        self._accepted.update(acceptance.state for acceptance in accepted.values())
         lines: list[str] = []
-        found: list[tuple[RuleResult, PolicyFacts]] = []
+        failures: list[tuple[RuleResult, PolicyFacts]] = []
         for position, result in enumerate(results):
             acceptance = accepted.get(position)
             is_found = result.status in self._shown and acceptance is None
             if is_found:
-                found.append((result, self._options.facts(result)))
+                failures.append((result, self._options.facts(result)))
             if is_found or self._options.detailed:
                 lines.extend(self._result(resource, result, acceptance))
             elif acceptance is not None and self._is_listed(acceptance):
                 lines.append(f"  {shown(rule_id(result))} {shown(str(acceptance))}")
         if not lines:
             return
-        self._totals.add(found)
-        is_failing = any(result.status in _FAILING for result, _ in found)
+        self._totals.add(failures)
+        is_failing = any(result.status in _FAILING for result, _ in failures)
         if resource.location.overlay:
             key = (str(resource.location), "failing" if is_failing else "", *lines)
             self._built.setdefault(key, []).append(resource)
@@ -107,12 +107,12 @@ class TextWriter:
 
     def _write(self, alike: Sequence[Resource], lines: Sequence[str], is_failing: bool) -> None:
         """Write the lines about an object, or about one of a base as several overlays build it."""
-        place = str(alike[0].location)
-        first = ", ".join(dict.fromkeys(shown(resource_id(each)) for each in alike))
+        location = str(alike[0].location)
+        first = ", ".join(dict.fromkeys(shown(resource_id(item)) for item in alike))
         head = [click.style(first, bold=True) if self._options.colour else first]
-        head += [place] if place != first else []
+        head += [location] if location != first else []
         if len(alike) > 1:
-            head.append(f"({', '.join(shown(each.location.overlay) for each in alike)})")
+            head.append(f"({', '.join(shown(item.location.overlay) for item in alike)})")
         spool = self._failing if is_failing else self._others
         spool.write(fold("\n".join(["  ".join(head), *lines, "", ""]), self._options.width))
 
@@ -190,9 +190,9 @@ class TextWriter:
         if result.status is Status.ERROR:
             hint = self._options.advice(message)
             message = single_line(message)
-        told = shown_lines(message) + ([f"→ {shown(hint)}"] if hint else [])
+        text = shown_lines(message) + ([f"→ {shown(hint)}"] if hint else [])
         rule = f"  {self._status(result.status)} {shown(rule_id(result))}"
-        return rule, severity, [f"        {line}" for line in told]
+        return rule, severity, [f"        {line}" for line in text]
 
     def _status(self, status: Status) -> str:
         text = f"{status:<5}"
@@ -207,7 +207,7 @@ def _place_lines(resource: Resource, result: RuleResult, lists_read: bool) -> li
     if not any(is_named[:1]):
         is_named = [True] * len(names)
     places = zip(field_places(resource, result, PLACES), is_named, strict=False)
-    lines = [shown(str(place)) for place, is_shown in places if is_shown]
+    lines = [shown(str(field)) for field, is_shown in places if is_shown]
     more = sum(is_named[PLACES:])
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines
 
@@ -264,7 +264,7 @@ class Totals:
                 *(str(counts[status]) for status in statuses),
                 str(self._objects[policy]),
             ]
-            for policy, counts in sorted(self._counts.items(), key=lambda each: self._rank(*each))
+            for policy, counts in sorted(self._counts.items(), key=lambda item: self._rank(*item))
         ]
         return table([heads, *rows], width)
 

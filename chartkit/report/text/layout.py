@@ -96,7 +96,7 @@ def table(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
     numeric = [_is_numeric([row[at] for row in rows[1:]]) for at in range(whole)]
     lines: list[str] = []
     for row in rows:
-        cells = [_aligned(*each) for each in zip(row, widths, numeric, strict=True)]
+        cells = [_aligned(*cell) for cell in zip(row, widths, numeric, strict=True)]
         if kept == whole:
             start = "".join(f"{cell}{_GAP}" for cell in cells[:-1])
             lines += _last(start, cells[-1] if numeric[-1] else row[-1], width)
@@ -162,8 +162,8 @@ def grouped(
 
 def _as_one(group: list[Diagnostic], more: str) -> Diagnostic:
     first, *others = group
-    located = dict.fromkeys(str(each.location) for each in others if each.location)
-    places = [place for place in located if place != str(first.location)][:2]
+    located = dict.fromkeys(str(other.location) for other in others if other.location)
+    places = [location for location in located if location != str(first.location)][:2]
     such_as = f", such as {' and '.join(places)}" if places else ""
     message = f"{first.message}; {len(others)} more of the kind{such_as}"
     hint = f"{first.hint}; {more}" if first.hint else more

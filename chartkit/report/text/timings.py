@@ -22,27 +22,27 @@ def timing_rows(times: Times) -> list[Body]:
 
     share: the part of the time of all policies; an entry's time is part of its rule's.
     """
-    found = dict(times)
+    spent = dict(times)
     policies: dict[str, dict[str, list[str]]] = {}
-    for policy, rule, entry in found:
+    for policy, rule, entry in spent:
         entries = policies.setdefault(policy, {}).setdefault(rule, [])
         entries += [entry] if entry else []
     totals = {
-        policy: sum(found[policy, rule, ""][1] for rule in rules)
+        policy: sum(spent[policy, rule, ""][1] for rule in rules)
         for policy, rules in policies.items()
     }
     whole = sum(totals.values()) or 1
     rows: list[Body] = []
-    for policy in sorted(policies, key=lambda each: -totals[each]):
+    for policy in sorted(policies, key=lambda name: -totals[name]):
         rules = policies[policy]
         head = {} if list(rules) == [""] else _row({"policy": policy}, 0, totals[policy], whole)
         rows += [head] if head else []
-        for rule in sorted(rules, key=lambda each: -found[policy, each, ""][1]):
+        for rule in sorted(rules, key=lambda name: -spent[policy, name, ""][1]):
             names = {"policy": policy, "rule": rule} if rule else {"policy": policy}
-            rows.append(_row(names, *found[policy, rule, ""], whole))
+            rows.append(_row(names, *spent[policy, rule, ""], whole))
             rows += [
-                _row({**names, "entry": entry}, *found[policy, rule, entry], whole)
-                for entry in sorted(rules[rule], key=lambda each: -found[policy, rule, each][1])
+                _row({**names, "entry": entry}, *spent[policy, rule, entry], whole)
+                for entry in sorted(rules[rule], key=lambda name: -spent[policy, rule, name][1])
             ]
     return rows
 

@@ -53,7 +53,7 @@ def requests_of_limits(pod: Body) -> None:
                 continue
             requests = resources.setdefault("requests", {})
             if isinstance(requests, dict):
-                requests.update({key: one for key, one in limits.items() if key not in requests})
+                requests.update({**limits, **requests})
 
 
 def ports_of_host(pod: Body) -> None:
@@ -98,7 +98,7 @@ def tolerations(pod: Body) -> None:
         added = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-            if not any(_tolerates(one, key) for one in given)
+            if not any(_tolerates(own, key) for own in given)
         ]
         if added:
             spec["tolerations"] = [*copied(tolerations), *added]
@@ -115,8 +115,8 @@ def _tolerates(toleration: Body, key: str) -> bool:
 def _texts(pod: Body, name: str) -> Body:
     """Return the labels or annotations of a Pod."""
     metadata = pod.get("metadata")
-    found = metadata.get(name) if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    texts = metadata.get(name) if isinstance(metadata, dict) else None
+    return texts if isinstance(texts, dict) else {}
 
 
 def _profile(annotation: Json) -> Body | None:
@@ -134,9 +134,9 @@ def apparmor(pod: Body) -> None:
     """Set fields from legacy annotations, unless the Pod has a field of its own."""
     annotations = _texts(pod, "annotations")
     for spec in at(pod, "spec"):
-        if any(one.get("name") == "windows" for one in at(spec, "os")):
+        if any(system.get("name") == "windows" for system in at(spec, "os")):
             continue
-        own = [one.get("appArmorProfile") for one in at(spec, "securityContext")]
+        own = [settings.get("appArmorProfile") for settings in at(spec, "securityContext")]
         for name in _CONTAINER_LISTS:
             for container in at(spec, f"{name}[]"):
                 profile = _profile(annotations.get(f"{_APPARMOR}{container.get('name')}"))
@@ -186,7 +186,7 @@ def accounts_among(found: Iterable[Resource]) -> Accounts:
 def mount_token(pod: Resource, accounts: Accounts) -> None:
     """Add to a Pod's body what the admission plugin ServiceAccount takes from its account, such as
     the volume with its token, which both may disable; an unknown account has no fields."""
-    if any("kubernetes.io/config.mirror" in one for one in at(pod.body, "metadata.annotations")):
+    if "kubernetes.io/config.mirror" in _texts(pod.body, "annotations"):
         return
     for spec in at(pod.body, "spec"):
         name = spec.get("serviceAccountName")
@@ -228,7 +228,7 @@ def _mount(spec: Body) -> None:
 def _mounted(container: Body, mount: Body) -> bool:
     mounts: Json = container.get("volumeMounts", [])
     if not isinstance(mounts, list) or any(
-        isinstance(one, dict) and one.get("mountPath") == _PATH for one in mounts
+        isinstance(other, dict) and other.get("mountPath") == _PATH for other in mounts
     ):
         return False
     container["volumeMounts"] = [*mounts, dict(mount)]

@@ -71,22 +71,22 @@ def fill(shape: Shape, body: Body) -> None:
             body[name] = canonical(body[name])
     for name in shape.resources:
         if isinstance(amounts := body.get(name), dict):
-            amounts.update((key, canonical(one, _MILLI)) for key, one in amounts.items())
+            amounts.update((key, canonical(amount, _MILLI)) for key, amount in amounts.items())
     for name in filter(body.__contains__, shape.parts):
         for path, part in shape.parts[name]:
-            for found in at(body, path):
-                fill(part, found)
+            for below in at(body, path):
+                fill(part, below)
 
 
 def at(value: Json, path: str) -> Iterator[Body]:
     """Yield the objects at a path (`containers[].env[]`) below a value."""
     name, is_list, rest = first_step(path)
-    found = value.get(name) if isinstance(value, dict) else None
-    for one in found if is_list and isinstance(found, list) else [found]:
+    below = value.get(name) if isinstance(value, dict) else None
+    for item in below if is_list and isinstance(below, list) else [below]:
         if rest:
-            yield from at(one, rest)
-        elif isinstance(one, dict):
-            yield one
+            yield from at(item, rest)
+        elif isinstance(item, dict):
+            yield item
 
 
 @cache
@@ -122,28 +122,28 @@ def canonical(value: Json, least_exponent: int | None = None) -> Json:
 def tidy(value: Json) -> Json:
     """Return a copy of a typed value without what Go omits: nulls, empty lists, empty maps."""
     if isinstance(value, list):
-        return [tidy(one) for one in value]
+        return [tidy(item) for item in value]
     if not isinstance(value, dict):
         return value
     kept: Body = {}
-    for key, one in value.items():
-        if one is None or (one == [] and key not in _KEPT_LISTS):
+    for key, item in value.items():
+        if item is None or (item == [] and key not in _KEPT_LISTS):
             continue
-        if key in _MAPS and isinstance(one, dict):
-            if one:
+        if key in _MAPS and isinstance(item, dict):
+            if item:
                 kept[key] = {
                     name: _MAPS[key] if member is None else copied(member)
-                    for name, member in one.items()
+                    for name, member in item.items()
                 }
             continue
-        kept[key] = tidy(one)
+        kept[key] = tidy(item)
     return kept
 
 
 def copied(value: Json) -> Json:
     """Return a deep copy of a value's containers."""
     if isinstance(value, dict):
-        return {key: copied(one) for key, one in value.items()}
+        return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [copied(one) for one in value]
+        return [copied(item) for item in value]
     return value

@@ -60,7 +60,7 @@ def rolling(name: str, defaults: Mapping[str, Json]) -> Callable[[Body], None]:
         if strategy["type"] == "RollingUpdate":
             update = strategy.setdefault("rollingUpdate", {})
             if isinstance(update, dict):
-                update.update({key: one for key, one in defaults.items() if key not in update})
+                update.update({**defaults, **update})
 
     return step
 
@@ -108,7 +108,7 @@ def data_of_texts(secret: Body) -> None:
     if isinstance(data, dict):
         del secret["stringData"]
         as_bytes = {key: text.encode("utf-8", "surrogatepass") for key, text in texts.items()}
-        encoded = {key: b64encode(one).decode() for key, one in as_bytes.items()}
+        encoded = {key: b64encode(raw).decode() for key, raw in as_bytes.items()}
         if data or encoded:
             secret["data"] = {**data, **encoded}
 
@@ -156,7 +156,7 @@ def limits_step(item: Body) -> None:
         for source in sources:
             values = item.get(source)
             if isinstance(filled, dict) and isinstance(values, dict):
-                filled.update({key: one for key, one in values.items() if key not in filled})
+                filled.update({**values, **filled})
     for target in ("default", "defaultRequest"):
         if item[target] == {}:
             del item[target]
@@ -179,12 +179,12 @@ def fill_behavior(spec: Body) -> None:
     for direction, defaults in _RULES.items():
         rules = behavior.setdefault(direction, {})
         if isinstance(rules, dict):
-            rules.update({key: copied(one) for key, one in defaults.items() if key not in rules})
+            rules.update({**copied(defaults), **rules})
 
 
 def fill_target(scaler: Body) -> None:
     """Fill in an object of autoscaling/v1, which keeps other metrics in an annotation."""
-    if any(_METRICS_ANNOTATION in one for one in at(scaler, "metadata.annotations")):
+    if any(_METRICS_ANNOTATION in texts for texts in at(scaler, "metadata.annotations")):
         return
     for spec in at(scaler, "spec"):
         spec.setdefault("targetCPUUtilizationPercentage", 80)
@@ -196,7 +196,7 @@ def affinity(spec: Body) -> None:
     if spec["sessionAffinity"] == "None":
         spec.pop("sessionAffinityConfig", None)
     elif spec["sessionAffinity"] == "ClientIP" and not any(
-        "timeoutSeconds" in one for one in at(spec, "sessionAffinityConfig.clientIP")
+        "timeoutSeconds" in config for config in at(spec, "sessionAffinityConfig.clientIP")
     ):
         spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
@@ -297,8 +297,8 @@ def _fill(spec: Body, resources: Body) -> None:
             if key in _OVERCOMMITTED
         }
         of_limits = {
-            key: one
-            for key, one in limits.items()
+            key: amount
+            for key, amount in limits.items()
             if key in _OVERCOMMITTED or key.startswith(_HUGE_PAGES)
         }
         resources["limits"] = limits

@@ -49,12 +49,12 @@ class Definitions:
     def names(self) -> CustomNames:
         """The scopes and plurals of the kinds."""
         scoped = {(kind.group, kind.kind): self.kinds[kind].namespaced for kind in self.kinds}
-        plurals = {each: kind.plural for each, kind in self.kinds.items() if kind.plural}
+        plurals = {key: kind.plural for key, kind in self.kinds.items() if kind.plural}
         return CustomNames(scoped, plurals)
 
     def versions(self, group: str, kind: str) -> list[str]:
         """Return the versions of a kind that are served."""
-        return [each.version for each in self.kinds if (each.group, each.kind) == (group, kind)]
+        return [key.version for key in self.kinds if (key.group, key.kind) == (group, kind)]
 
 
 def read_definitions(found: Iterable[Resource]) -> Definitions:
@@ -127,8 +127,10 @@ def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]
         compiled = compile_rule(rule.rule, rule.shape, rule.is_root)
         for key, fault in (("rule", compiled.fault), ("messageExpression", compiled.message_fault)):
             if fault:
-                place = pointer_of(*where, *rule.path, key)
-                faults.append(_fault(resource, f"a {_NAMES[key]} does not compile: {fault}", place))
+                pointer = pointer_of(*where, *rule.path, key)
+                faults.append(
+                    _fault(resource, f"a {_NAMES[key]} does not compile: {fault}", pointer)
+                )
     return schema
 
 

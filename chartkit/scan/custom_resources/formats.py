@@ -90,7 +90,7 @@ def _is_cidr(text: str) -> bool:
 def _is_hostname(text: str) -> bool:
     size = len(text.encode("utf-8", "replace"))
     parts = text.split(".")
-    labels = all(len(each.encode("utf-8", "replace")) <= 63 for each in parts)
+    labels = all(len(part.encode("utf-8", "replace")) <= 63 for part in parts)
     return size <= 255 and labels and compile_regex(_HOSTNAME).matches(text)
 
 
@@ -106,14 +106,14 @@ def read_duration(text: str) -> int | None:
         return parse_duration(text)
     except GoError:
         pass
-    total, known = 0, False
+    total, has_unit = 0, False
     for amount, written in _AMOUNT.findall(text):
         unit = written.lower()
         for names, size in _TIME_UNITS.items():
             if unit in names or unit.startswith(names[-1]):
-                known = True
+                has_unit = True
                 total += int(amount[:_DIGITS]) * size
-    return total if known else None
+    return total if has_unit else None
 
 
 def _is_isbn10(text: str) -> bool:
@@ -121,7 +121,7 @@ def _is_isbn10(text: str) -> bool:
     if not re.fullmatch(r"[0-9]{9}(?:X|[0-9])", digits, re.ASCII):
         return False
     values = [_DECIMAL if digit == "X" else int(digit) for digit in digits]
-    return sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
+    return sum(weight * value for weight, value in enumerate(values, 1)) % 11 == 0
 
 
 def _is_isbn13(text: str) -> bool:
@@ -137,7 +137,7 @@ def _is_card(text: str) -> bool:
     if not _CARD.fullmatch(digits):
         return False
     doubled = [int(digit) * (2 if at % 2 else 1) for at, digit in enumerate(reversed(digits))]
-    return sum(each // _DECIMAL + each % _DECIMAL for each in doubled) % _DECIMAL == 0
+    return sum(number // _DECIMAL + number % _DECIMAL for number in doubled) % _DECIMAL == 0
 
 
 def _is_ssn(text: str) -> bool:

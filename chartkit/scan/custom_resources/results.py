@@ -72,36 +72,36 @@ class CustomResources:
         """Return the failures of an object, or one result that it passes; none for an object of
         another kind."""
         kind = kind_of(resource)
-        known = self.definitions.kinds.get(kind)
-        if known is None:
+        custom = self.definitions.kinds.get(kind)
+        if custom is None:
             # The failure of an object whose definition has no such version.
             others = self.definitions.versions(kind.group, kind.kind)
             if not others:
                 return []
-            known = self.definitions.kinds[GroupVersionKind(kind.group, others[0], kind.kind)]
+            custom = self.definitions.kinds[GroupVersionKind(kind.group, others[0], kind.kind)]
             text = f'no matches for kind "{kind.kind}" in version "{kind.group}/{kind.version}"'
-            return [_failure(known, SCHEMA_RULE, text, ("/apiVersion",))]
-        if known.schema is None:
+            return [_failure(custom, SCHEMA_RULE, text, ("/apiVersion",))]
+        if custom.schema is None:
             return []
         if "metadata" not in resource.body:
-            return [_result(known.definition, SCHEMA_RULE, Status.SKIP, _NO_METADATA, ())]
+            return [_result(custom.definition, SCHEMA_RULE, Status.SKIP, _NO_METADATA, ())]
         failures: list[RuleResult] = []
-        for rule, fault, fields in _problems(known, known.schema, resource.body):
+        for rule, fault, fields in _problems(custom, custom.schema, resource.body):
             if len(failures) == MOST:
                 text = f"more than {MOST} errors: the others are not listed"
-                failures.append(_failure(known, rule, text, ()))
+                failures.append(_failure(custom, rule, text, ()))
                 break
             # A default is in no file: fields that are written come first.
             ordered = sorted(fields, key=lambda path: not _has(resource.body, path))
             pointers = tuple(dict.fromkeys(pointer_of(*path) for path in ordered))
-            result = _failure(known, rule, fault.text, pointers)
+            result = _failure(custom, rule, fault.text, pointers)
             skipped = replace(result, status=Status.SKIP, fields=())
             failures.append(skipped if fault.text == _UNCHECKED else result)
-        return failures or [_result(known.definition, SCHEMA_RULE, Status.PASS, "", ())]
+        return failures or [_result(custom.definition, SCHEMA_RULE, Status.PASS, "", ())]
 
     def undefined(self, found: Sequence[Resource]) -> Iterator[Diagnostic]:
         """Yield a note for each custom kind among objects that no definition is known of."""
-        defined = {(each.group, each.kind) for each in self.definitions.kinds}
+        defined = {(known.group, known.kind) for known in self.definitions.kinds}
         seen: set[tuple[str, str]] = set()
         for resource in found:
             kind = kind_of(resource)
@@ -150,12 +150,12 @@ def _result(
     )
 
 
-def _failure(known: CustomKind, rule: str, message: str, fields: tuple[str, ...]) -> RuleResult:
-    return _result(known.definition, rule, Status.FAIL, message, fields)
+def _failure(custom: CustomKind, rule: str, message: str, fields: tuple[str, ...]) -> RuleResult:
+    return _result(custom.definition, rule, Status.FAIL, message, fields)
 
 
 def _problems(
-    known: CustomKind, schema: Schema, body: Body
+    custom: CustomKind, schema: Schema, body: Body
 ) -> Iterator[tuple[str, Problem, tuple[FieldPath, ...]]]:
     """Yield the errors of an object, each with its rule and fields, in an API server's order."""
     stored, unknown = decoded(schema, body)
@@ -163,7 +163,7 @@ def _problems(
         name = field_name(path)
         text = f'strict decoding error: unknown field "{name}"'
         yield SCHEMA_RULE, Problem(path, text, Reason.INVALID), (path,)
-    if known.drops_status:
+    if custom.drops_status:
         stored.pop("status", None)
     try:
         values = value_problems(schema, stored)
@@ -176,7 +176,7 @@ def _problems(
         yield SCHEMA_RULE, fault, (fault.path,)
     if not has_rules(schema):
         return
-    if any(each.is_blocking for each in problems):
+    if any(fault.is_blocking for fault in problems):
         yield VALIDATIONS_RULE, Problem((), _UNCHECKED, Reason.INVALID), ((),)
         return
     for fault, fields in rule_problems(schema, stored):
@@ -194,8 +194,8 @@ def metadata_problems(body: Body) -> Iterator[Problem]:
         detail = "name or generateName is required"
         yield problem(path, field_name(path), Reason.REQUIRED, detail)
     elif isinstance(name, str) and name:
-        for each in subdomain(name):
-            yield problem(path, field_name(path), Reason.INVALID, each, name)
+        for fault in subdomain(name):
+            yield problem(path, field_name(path), Reason.INVALID, fault, name)
 
 
 def member_problems(schema: Schema, body: Body) -> Iterator[Problem]:
@@ -211,14 +211,14 @@ def _members(
     if isinstance(value, dict):
         if schema.embeds and not is_root:
             yield from _embedded(value, path, keys)
-        for key, each in value.items():
+        for key, below in value.items():
             is_key = key not in schema.properties
             here = keys | {len(path)} if is_key else keys
-            yield from _members(member(schema, key), each, (*path, key), here)
+            yield from _members(member(schema, key), below, (*path, key), here)
     elif isinstance(value, list):
         yield from _repeated(schema, value, path, keys)
-        for at, each in enumerate(value):
-            yield from _members(schema.items, each, (*path, at), keys)
+        for at, below in enumerate(value):
+            yield from _members(schema.items, below, (*path, at), keys)
 
 
 def _embedded(body: Body, path: FieldPath, keys: frozenset[int]) -> Iterator[Problem]:
@@ -233,11 +233,11 @@ def _embedded(body: Body, path: FieldPath, keys: frozenset[int]) -> Iterator[Pro
         elif not given:
             yield problem(here, name, Reason.INVALID, "must not be empty", given)
         elif key == "kind" and (faults := label_1035(given.lower())):
-            told = f"may have mixed case, but should otherwise match: {','.join(faults)}"
-            yield problem(here, name, Reason.INVALID, told, given)
+            detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield problem(here, name, Reason.INVALID, detail, given)
         elif key == "apiVersion" and given.count("/") > 1:
-            told = f"unexpected GroupVersion string: {given}"
-            yield problem(here, name, Reason.INVALID, told, given)
+            detail = f"unexpected GroupVersion string: {given}"
+            yield problem(here, name, Reason.INVALID, detail, given)
 
 
 def _repeated(
@@ -247,10 +247,10 @@ def _repeated(
         for at, value in enumerate(values):
             if value is not None and not isinstance(value, dict):
                 here = (*path, at)
-                told = "must be an object for an array of list-type map"
-                yield problem(here, field_name(here, keys), Reason.INVALID, told, value)
+                detail = "must be an object for an array of list-type map"
+                yield problem(here, field_name(here, keys), Reason.INVALID, detail, value)
                 return
-        compared = [_key(schema.list_keys, each or {}) for each in values]
+        compared = [_key(schema.list_keys, value or {}) for value in values]
     elif schema.list_type == "set":
         compared = values
     else:

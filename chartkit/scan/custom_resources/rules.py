@@ -120,12 +120,12 @@ def _environment(optional_old: bool) -> Environment:
 def _typed(shape: Schema, is_root: bool, optional_old: bool) -> Environment | None:
     """Return the environment in which rules about a schema's values are checked; None where there
     is none, for rules see no values of it."""
-    found = self_type(shape, is_root)
-    if found is None:
+    own = self_type(shape, is_root)
+    if own is None:
         return None
-    old = optional_of(found.type) if optional_old else found.type
-    variables = {"self": Variable(found.type), "oldSelf": Variable(old)}
-    return _environment(optional_old).extend(variables, structs=found.structs)
+    old = optional_of(own.type) if optional_old else own.type
+    variables = {"self": Variable(own.type), "oldSelf": Variable(old)}
+    return _environment(optional_old).extend(variables, structs=own.structs)
 
 
 @lru_cache(maxsize=4096)
@@ -148,7 +148,7 @@ def compile_rule(rule: Rule, shape: Schema, is_root: bool) -> CompiledRule:
     if rule.message_expression:
         message = _program(rule.message_expression, typed, rule, STRING)
     reads_old = any(
-        isinstance(each, Ident) and each.name == "oldSelf" for each in nodes(program.root)
+        isinstance(node, Ident) and node.name == "oldSelf" for node in nodes(program.root)
     )
     if isinstance(message, str):
         return CompiledRule(rule, program, None, transition=reads_old, message_fault=message)
@@ -176,13 +176,13 @@ def rules_of(schema: Schema) -> Iterator[PlacedRule]:
     while waiting:
         node, shape, is_root, path = waiting.pop()
         for at, rule in enumerate(node.rules):
-            place = (*path, "x-kubernetes-validations", at)
-            yield PlacedRule(rule, node if shape is None else shape, is_root, place)
+            here = (*path, "x-kubernetes-validations", at)
+            yield PlacedRule(rule, node if shape is None else shape, is_root, here)
         for at, branch in enumerate(node.all_of):
             waiting.append((branch, shape, is_root, (*path, "allOf", at)))
-        for key, each in node.properties.items():
+        for key, schema_ in node.properties.items():
             below = member(shape, key)
-            waiting.append((each, below, _embeds(below), (*path, "properties", key)))
+            waiting.append((schema_, below, _embeds(below), (*path, "properties", key)))
         if node.items is not None:
             below = shape.items if shape else None
             waiting.append((node.items, below, _embeds(below), (*path, "items")))
@@ -220,16 +220,16 @@ class _Run:
             if has_rules(branch):
                 yield from self.visit(branch, shape, value, path, keys)
         if isinstance(value, dict):
-            for key, each in value.items():
+            for key, item in value.items():
                 below, kind = member(rules, key), member(shape, key)
                 if below is not None and kind is not None and has_rules(below):
                     here = keys if key in shape.properties else keys | {len(path)}
-                    yield from self.visit(below, kind, each, (*path, key), here)
+                    yield from self.visit(below, kind, item, (*path, key), here)
         elif isinstance(value, list):
             below, kind = rules.items, shape.items
             if below is not None and kind is not None and has_rules(below):
-                for at, each in enumerate(value):
-                    yield from self.visit(below, kind, each, (*path, at), keys)
+                for at, item in enumerate(value):
+                    yield from self.visit(below, kind, item, (*path, at), keys)
 
     def _judge(
         self, rules: Schema, shape: Schema, value: Json, path: FieldPath, keys: frozenset[int]
@@ -243,8 +243,8 @@ class _Run:
         for rule in rules.rules:
             compiled = compile_rule(rule, shape, not path or shape.embeds)
             if compiled.fault:
-                told = f"rule compile error: {compiled.fault}"
-                yield problem(path, name, Reason.INVALID, told, kind), (path,)
+                detail = f"rule compile error: {compiled.fault}"
+                yield problem(path, name, Reason.INVALID, detail, kind), (path,)
             if compiled.program is None or (compiled.transition and not rule.optional_old):
                 continue
             variables = {"self": given, "oldSelf": NONE}
@@ -253,8 +253,8 @@ class _Run:
             if outcome is True and self._left >= 0:
                 continue
             if isinstance(outcome, CelError) or self._left < 0:
-                told = self._stopped(outcome, rule)
-                yield problem(path, name, Reason.INVALID, told, kind), (path,)
+                detail = self._stopped(outcome, rule)
+                yield problem(path, name, Reason.INVALID, detail, kind), (path,)
                 if self._left < 0:
                     return
                 continue
@@ -301,9 +301,9 @@ class _Run:
         if reason in (Reason.FORBIDDEN, Reason.REQUIRED):
             shown = OMITTED
         detail = "" if reason is Reason.DUPLICATE else detail
-        found = problem(here, name, reason, detail, shown)
+        failure = problem(here, name, reason, detail, shown)
         fields = (here,) if rule.field_path else self._read(compiled, variables, path)
-        return found, fields
+        return failure, fields
 
     def _message(self, compiled: CompiledRule, variables: Mapping[str, Value]) -> str:
         """Return the text of a message expression; empty without one, and where it fails."""
@@ -323,8 +323,8 @@ class _Run:
             return (path,)
         roots = {"self": Datum(variables["self"], ()), "oldSelf": Datum(NONE)}
         causes = causes_of(compiled.program, roots, RepeatHost(OFFLINE))
-        found = () if causes is None else pointers(causes, variables["self"])
-        return tuple((*path, *unescaped(pointer_steps(each))) for each in found) or (path,)
+        read = () if causes is None else pointers(causes, variables["self"])
+        return tuple((*path, *unescaped(pointer_steps(pointer))) for pointer in read) or (path,)
 
 
 def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> Value:
@@ -334,20 +334,20 @@ def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> V
         return value
     if isinstance(value, dict):
         is_resource = is_root or schema.embeds
-        found: dict[str, Value] = {}
-        for key, each in value.items():
+        members: dict[str, Value] = {}
+        for key, item in value.items():
             below = member(schema, key)
             if is_resource and key in ("apiVersion", "kind"):
-                found[key] = each
-            elif is_resource and key == "metadata" and isinstance(each, dict):
+                members[key] = item
+            elif is_resource and key == "metadata" and isinstance(item, dict):
                 named = ("name", "generateName")
-                found[key] = {name: each[name] for name in named if name in each}
+                members[key] = {name: item[name] for name in named if name in item}
             else:
                 names = spellings(key) if key in schema.properties else (key,)
-                found |= dict.fromkeys(names, cel_value(below, each))
-        return found
+                members |= dict.fromkeys(names, cel_value(below, item))
+        return members
     if isinstance(value, list):
-        return [cel_value(schema.items, each) for each in value]
+        return [cel_value(schema.items, item) for item in value]
     if isinstance(value, str):
         return _cel_text(schema, value)
     if schema.types == ("number",) and isinstance(value, int) and not isinstance(value, bool):
@@ -384,8 +384,8 @@ def self_type(schema: Schema, is_root: bool) -> SelfType | None:
     is_root: whether these are whole objects, custom or embedded ones.
     """
     structs: list[StructType] = []
-    found = _type(schema, _SELF, is_root, structs)
-    return None if found is None else SelfType(found, tuple(structs))
+    type_ = _type(schema, _SELF, is_root, structs)
+    return None if type_ is None else SelfType(type_, tuple(structs))
 
 
 def _type(schema: Schema, name: str, is_root: bool, structs: list[StructType]) -> Type | None:
@@ -398,10 +398,10 @@ def _type(schema: Schema, name: str, is_root: bool, structs: list[StructType]) -
             return None if values is None else map_of(STRING, values)
         members = {**schema.properties, **(_ROOT if is_root else {})}
         fields: dict[str, Type] = {}
-        for key, each in members.items():
-            found = _type(each, f"{name}.{key}", each.embeds, structs)
-            if found is not None and _NAME.fullmatch(key):
-                fields |= dict.fromkeys(spellings(key), found)
+        for key, property_ in members.items():
+            type_ = _type(property_, f"{name}.{key}", property_.embeds, structs)
+            if type_ is not None and _NAME.fullmatch(key):
+                fields |= dict.fromkeys(spellings(key), type_)
         structs.append(declared(struct(name), fields))
         return struct(name)
     if kind == "array" and schema.items is not None:

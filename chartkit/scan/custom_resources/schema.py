@@ -159,20 +159,20 @@ def _schemas(given: Body, key: str, path: tuple[str | int, ...]) -> Mapping[str,
     if value is None:
         return _NOTHING
     members = _mapping(value, (*path, key))
-    return {name: read_schema(each, (*path, key, name)) for name, each in members.items()}
+    return {name: read_schema(schema, (*path, key, name)) for name, schema in members.items()}
 
 
 def _branches(given: Body, key: str, path: tuple[str | int, ...]) -> tuple[Schema, ...]:
     branches = enumerate(_list(given, key, path))
-    return tuple(read_schema(each, (*path, key, at)) for at, each in branches)
+    return tuple(read_schema(branch, (*path, key, at)) for at, branch in branches)
 
 
 def _rules(given: Body, path: tuple[str | int, ...]) -> tuple[Rule, ...]:
     key = "x-kubernetes-validations"
     rules = []
-    for at, each in enumerate(_list(given, key, path)):
+    for at, item in enumerate(_list(given, key, path)):
         here = (*path, key, at)
-        rule = _mapping(each, here)
+        rule = _mapping(item, here)
         rules.append(
             Rule(
                 _text(rule, "rule", here),
@@ -200,10 +200,10 @@ def _list(given: Body, key: str, path: tuple[str | int, ...]) -> Sequence[Json]:
 
 
 def _texts(given: Body, key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    found = _list(given, key, path)
-    if not all(isinstance(each, str) for each in found):
+    texts = _list(given, key, path)
+    if not all(isinstance(text, str) for text in texts):
         raise SchemaError((*path, key), "must be a list of strings")
-    return tuple(found)
+    return tuple(texts)
 
 
 def _text(given: Body, key: str, path: tuple[str | int, ...]) -> str:
@@ -234,7 +234,7 @@ def unknown_fields(schema: Schema, body: Body) -> Iterator[UnknownField]:
 
 def decoded(schema: Schema, body: Body) -> tuple[Body, list[FieldPath]]:
     """Return a copy of an object as it is stored, and the paths of the fields that are dropped."""
-    unknown = [each.path for each in unknown_fields(schema, body)]
+    unknown = [item.path for item in unknown_fields(schema, body)]
     kept = _copied(body)
     for path in unknown:
         owner: Json = kept
@@ -248,18 +248,18 @@ def decoded(schema: Schema, body: Body) -> tuple[Body, list[FieldPath]]:
 def _copied(value: Json) -> Json:
     """Return a copy in which nothing is shared, as aliases in YAML share what they name."""
     if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
-    return [_copied(each) for each in value] if isinstance(value, list) else value
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def member(schema: Schema | None, key: str) -> Schema | None:
     """Return the schema of a member of an object; None where none is known."""
     if schema is None:
         return None
-    found = schema.properties.get(key)
-    if found is None and isinstance(schema.additional, Schema):
+    property_ = schema.properties.get(key)
+    if property_ is None and isinstance(schema.additional, Schema):
         return schema.additional
-    return found
+    return property_
 
 
 def _unknown(
@@ -275,19 +275,19 @@ def _unknown(
     if isinstance(value, list):
         items = schema.items if schema is not None else None
         if items is not None or not kept:
-            for at, each in enumerate(value):
-                yield from _unknown(items, each, (*path, at), kept=kept)
+            for at, item in enumerate(value):
+                yield from _unknown(items, item, (*path, at), kept=kept)
     elif isinstance(value, dict):
         embeds = is_root or (schema is not None and schema.embeds)
-        for key, each in value.items():
+        for key, item in value.items():
             if embeds and key in _OWN:
-                if key == "metadata" and isinstance(each, dict):
-                    for name in each:
+                if key == "metadata" and isinstance(item, dict):
+                    for name in item:
                         if name not in _METADATA:
                             yield UnknownField((*path, key, name), _METADATA)
             elif schema is not None and (key in schema.properties or schema.additional is not None):
                 # Below a value of `additionalProperties: true` every field is unknown.
-                yield from _unknown(member(schema, key), each, (*path, key))
+                yield from _unknown(member(schema, key), item, (*path, key))
             elif not kept:
                 yield UnknownField((*path, key), schema.properties if schema is not None else ())
 
@@ -295,15 +295,15 @@ def _unknown(
 def _drop_nulls(schema: Schema | None, value: Json) -> None:
     """Remove the nulls of fields that take none and have no default."""
     if isinstance(value, dict):
-        for key, each in list(value.items()):
+        for key, item in list(value.items()):
             below = member(schema, key)
-            if each is None and below is not None and not (below.nullable or below.has_default):
+            if item is None and below is not None and not (below.nullable or below.has_default):
                 del value[key]
             else:
-                _drop_nulls(below, each)
+                _drop_nulls(below, item)
     elif isinstance(value, list):
-        for each in value:
-            _drop_nulls(schema.items if schema is not None else None, each)
+        for item in value:
+            _drop_nulls(schema.items if schema is not None else None, item)
 
 
 def with_defaults(schema: Schema, body: Body) -> Body:
@@ -326,9 +326,9 @@ def _fill(schema: Schema | None, value: Json) -> None:
     if schema is None:
         return
     if isinstance(value, dict):
-        for key, each in schema.properties.items():
-            if each.has_default and (key not in value or _is_replaced(each, value[key])):
-                value[key] = each.default
+        for key, property_ in schema.properties.items():
+            if property_.has_default and (key not in value or _is_replaced(property_, value[key])):
+                value[key] = property_.default
         for key in value:
             below = member(schema, key)
             if below is None:
@@ -338,8 +338,8 @@ def _fill(schema: Schema | None, value: Json) -> None:
             if value[key] is not below.default:
                 _fill(below, value[key])
     elif isinstance(value, list):
-        for at, each in enumerate(value):
-            if schema.items is not None and _is_replaced(schema.items, each):
+        for at, item in enumerate(value):
+            if schema.items is not None and _is_replaced(schema.items, item):
                 value[at] = schema.items.default
             _fill(schema.items, value[at])
 

@@ -153,17 +153,17 @@ _Keyword = Callable[[Any, Any, Any, Any], _Errors]
 def value_problems(schema: Schema, body: Body) -> list[Problem]:
     """Return the errors of an object; raise TooMuchWork."""
     token = _WORK.set(Work())
-    found: dict[Problem, None] = {}
+    problems: dict[Problem, None] = {}
     try:
         for error in _VALIDATOR(schema.body).iter_errors(body):
             # Of alternatives, the error is shown that is most likely meant.
-            for each in (error, best_match([error])) if error.context else (error,):
-                found.setdefault(_problem(each))
+            for cause in (error, best_match([error])) if error.context else (error,):
+                problems.setdefault(_problem(cause))
     except RecursionError:
         raise TooMuchWork from None
     finally:
         _WORK.reset(token)
-    return list(found)
+    return list(problems)
 
 
 def _types(schema: Body) -> tuple[str, ...]:
@@ -207,8 +207,8 @@ def _type(_validator: Any, _keyword: Any, value: Json, schema: Body) -> _Errors:
         yield ValidationError(message, validator=_RANGE)
 
 
-def _wrong_type(expected: str, found: str) -> str:
-    return f"must be of type {expected}: {quote(found)}"
+def _wrong_type(expected: str, value: str) -> str:
+    return f"must be of type {expected}: {quote(value)}"
 
 
 def _is_whole(number: float) -> bool:
@@ -259,8 +259,8 @@ def _limit(sign: int, exclusive: str, words: str) -> _Keyword:
         edge = math.trunc(limit) if isinstance(value, int) else float(limit)
         beyond = (value - edge) * sign
         if beyond > 0 or (schema.get(exclusive) and beyond == 0):
-            told = words if schema.get(exclusive) else f"{words} or equal to"
-            yield ValidationError(f"should be {told} {_figure(edge)}")
+            edge_words = words if schema.get(exclusive) else f"{words} or equal to"
+            yield ValidationError(f"should be {edge_words} {_figure(edge)}")
 
     return check
 
@@ -289,7 +289,7 @@ def _figure(number: float) -> str:
 
 def _enum(validator: Any, allowed: list[Json], value: Json, schema: Body) -> _Errors:
     if allowed and (value is None or any(_own("enum")(validator, allowed, value, schema))):
-        listed = [each if isinstance(each, str) else shown(each) for each in allowed]
+        listed = [item if isinstance(item, str) else shown(item) for item in allowed]
         yield ValidationError(f"supported values: {', '.join(map(quote, listed))}")
 
 

@@ -71,31 +71,32 @@ def check(
     policies: those that they may be from, compiled without exceptions; needs: of the objects that
     there are, None where there are none; soon_days: see `lifetime`.
     """
-    known = {name for policy in policies for name in (policy.policy.key, policy.policy.name)}
-    for each in exceptions:
-        yield from lifetime(each, rules, now, soon_days)
-        yield from _unknown(each, policies)
-        idle = list(_without_effect(each, policies))
+    names = {name for policy in policies for name in (policy.policy.key, policy.policy.name)}
+    for exception in exceptions:
+        yield from lifetime(exception, rules, now, soon_days)
+        yield from _unknown(exception, policies)
+        idle = list(_without_effect(exception, policies))
         yield from idle
-        if not idle and needs is not None and each.forms and not known.isdisjoint(each.policies):
-            yield from _need(each, needs)
+        is_known = not names.isdisjoint(exception.policies)
+        if not idle and needs is not None and exception.forms and is_known:
+            yield from _need(exception, needs)
 
 
 def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
     """Yield the policies and rules that an exception names and that there are not."""
     resource = exception.resource
-    known = {name: one for one in policies for name in (one.policy.key, one.policy.name)}
+    by_name = {name: other for other in policies for name in (other.policy.key, other.policy.name)}
     for name in exception.policies:
-        if name not in known:
+        if name not in by_name:
             message = f"exception {resource.name} names policy '{name}', which there is not"
-            hint = suggestion(name, known) or "take it out, or correct the name"
+            hint = suggestion(name, by_name) or "take it out, or correct the name"
             yield Diagnostic(UNKNOWN, Severity.ERROR, message, resource.location, hint)
-    for index, one in enumerate(mappings_at(resource.body["spec"], "exceptions")):
-        policy = known.get(str(one.get("policyName")))
+    for index, entry in enumerate(mappings_at(resource.body["spec"], "exceptions")):
+        policy = by_name.get(str(entry.get("policyName")))
         if policy is None or not isinstance(policy.policy, Policy):
             continue
         names = rule_names(policy)
-        for at, rule in enumerate(one.get("ruleNames") or ()):
+        for at, rule in enumerate(entry.get("ruleNames") or ()):
             if not any(map(compile_wildcard(str(rule)), names)):
                 location = resource.location.within(f"/spec/exceptions/{index}/ruleNames/{at}")
                 message = f"exception {resource.name} names rule '{rule}' of {policy.policy.key}, "
@@ -126,9 +127,10 @@ def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:
         return
     if exception.forms != (resource,):
         return  # What is installed is narrowed where it is as the file has it.
-    found = narrower(resource, lifted, needs)
-    if found is not None:
-        message = f"exception {resource.name} is wider than what needs it: {'; '.join(found.steps)}"
+    narrowed = narrower(resource, lifted, needs)
+    if narrowed is not None:
+        steps = "; ".join(narrowed.steps)
+        message = f"exception {resource.name} is wider than what needs it: {steps}"
         hint = "a narrower one lets the same objects off"
         yield Diagnostic(WIDE, Severity.WARNING, message, resource.location, hint)
 
@@ -197,20 +199,22 @@ def listed_exceptions(
     """
     if project is None:
         named = [NamedFile(file, Location(str(file))) for file in files]
-        return [ListedException(filed(each), (), {}) for each in read_files(named, note)]
-    chosen = [one for name in names for one in project.environments_of(name)]
-    found: dict[tuple[str, int, str], tuple[FiledException, list[str]]] = {}
+        return [ListedException(filed(resource), (), {}) for resource in read_files(named, note)]
+    chosen = [item for name in names for item in project.environments_of(name)]
+    by_place: dict[tuple[str, int, str], tuple[FiledException, list[str]]] = {}
     for environment in chosen or project.environments.values():
         for resource in read_files(environment.exceptions, note):
             location = resource.location
             key = (location.file, location.line, location.path)
-            found.setdefault(key, (filed(resource), []))[1].append(environment.name)
+            by_place.setdefault(key, (filed(resource), []))[1].append(environment.name)
     wanted = project.exception_rules.annotations
     return [
         ListedException(
-            each, tuple(names), {name: each.marked([name]).get(name, "") for name in wanted}
+            exception,
+            tuple(names),
+            {name: exception.marked([name]).get(name, "") for name in wanted},
         )
-        for each, names in found.values()
+        for exception, names in by_place.values()
     ]
 
 
@@ -231,22 +235,22 @@ def _list_text(found: Sequence[ListedException], now: datetime) -> Iterator[Bloc
     yield Table(head, [_cells(listed, now) for listed in found])
 
 
-def _cells(each: ListedException, now: datetime) -> list[str]:
-    exception = each.exception
+def _cells(listed: ListedException, now: datetime) -> list[str]:
+    exception = listed.exception
     end = exception.expires
     said = "never" if end is None else f"{end.date()}{' (ended)' if end <= now else ''}"
     return [
         shown(exception.resource.name),
         shown(", ".join(exception.policies)),
         said,
-        *(shown(value or "-") for value in each.marks.values()),
-        ", ".join(each.environments) or "-",
+        *(shown(value or "-") for value in listed.marks.values()),
+        ", ".join(listed.environments) or "-",
         str(exception.resource.location),
     ]
 
 
-def _list_body(each: ListedException, now: datetime) -> Body:
-    exception = each.exception
+def _list_body(listed: ListedException, now: datetime) -> Body:
+    exception = listed.exception
     end = exception.expires
     return {
         "name": exception.resource.name,
@@ -255,8 +259,8 @@ def _list_body(each: ListedException, now: datetime) -> Body:
         "policies": list(exception.policies),
         "ends": end.isoformat() if end else None,
         "ended": end is not None and end <= now,
-        "marks": each.marks,
-        "environments": list(each.environments),
+        "marks": listed.marks,
+        "environments": list(listed.environments),
         "location": str(exception.resource.location),
     }
 
@@ -273,8 +277,8 @@ def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) 
 
 def _check_text(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> Iterator[str]:
     for finding in found:
-        place = f"{finding.location}: " if finding.location else ""
-        yield f"{finding.severity}  {place}{shown(finding.message)} [{finding.rule_id}]"
+        start = f"{finding.location}: " if finding.location else ""
+        yield f"{finding.severity}  {start}{shown(finding.message)} [{finding.rule_id}]"
         if finding.hint:
             yield f"  → {shown(finding.hint)}"
     counts = Counter(finding.severity for finding in found)
@@ -305,9 +309,9 @@ class Needs:
     ) -> None:
         """policies: compiled without exceptions."""
         own = [
-            each
-            for each in policies
-            if group_of(each.policy.resource) in (KYVERNO_GROUP, CEL_GROUP)
+            policy
+            for policy in policies
+            if group_of(policy.policy.resource) in (KYVERNO_GROUP, CEL_GROUP)
         ]
         self._policies = {policy.policy.id: policy for policy in own}
         self._objects = objects
@@ -320,14 +324,14 @@ class Needs:
         Raise CompileError for an exception that Kyverno refuses.
         """
         around = read_exceptions(forms)
-        named = [each for each in self._policies.values() if _names(around, each)]
+        named = [policy for policy in self._policies.values() if _names(around, policy)]
         ids = {runnable_policy.policy.id for runnable_policy in named}
         before = [violation for violation in self._violations if violation[1] in ids]
-        places = sorted({each[0] for each in before})
+        places = sorted({violation[0] for violation in before})
         if not places:
             return ()
         compiled = [_with(runnable_policy, around) for runnable_policy in named]
-        after = set(self._failing([each for each in compiled if each is not None], places))
+        after = set(self._failing([policy for policy in compiled if policy is not None], places))
         return tuple(
             Lifted(self._objects[at], self._policies[policy].policy.key, rule)
             for at, policy, rule in before
@@ -336,24 +340,24 @@ class Needs:
 
     def _failing(self, policies: Sequence[RunnablePolicy], places: Iterable[int]) -> list[Key]:
         """Return the violations of the objects at some places, by place, policy and rule."""
-        found: list[Key] = []
+        keys: list[Key] = []
         at = list(places)
         order = iter(at)
 
         def take(_: Resource, results: Sequence[RuleResult]) -> None:
-            place = next(order)
+            index = next(order)
             failing = (result for result in results if result.status in _VIOLATIONS)
-            found.extend((place, result.policy_id, result.rule) for result in failing)
+            keys.extend((index, result.policy_id, result.rule) for result in failing)
 
-        run_scan(policies, [self._objects[each] for each in at], take, self._context)
-        return found
+        run_scan(policies, [self._objects[index] for index in at], take, self._context)
+        return keys
 
 
 def _names(around: PolicyAttachments, policy: RunnablePolicy) -> bool:
     parsed = policy.policy
     if group_of(parsed.resource) == KYVERNO_GROUP:
-        excepted = (one for exception in around.exceptions for one in exception.excepted)
-        return any(one.policy == parsed.key for one in excepted)
+        excepted = (entry for exception in around.exceptions for entry in exception.excepted)
+        return any(entry.policy == parsed.key for entry in excepted)
     names = (name for exception in around.cel_exceptions for _, name in exception.references)
     return parsed.name in names
 
@@ -384,10 +388,10 @@ def narrower(resource: Resource, lifted: Sequence[Lifted], needs: Needs) -> Narr
         if narrowed == body:
             continue
         try:
-            found = set(map(_key, needs.lifted([Resource(narrowed, resource.location)])))
+            lifts = set(map(_key, needs.lifted([Resource(narrowed, resource.location)])))
         except CompileError:
             continue
-        if found >= wanted:
+        if lifts >= wanted:
             body = narrowed
             steps.append(text)
     return Narrower(body, tuple(steps)) if steps else None
@@ -403,24 +407,24 @@ Change = tuple[str, object]
 def _candidates(body: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Change]]:
     """Yield what may be left out, in words, with the change."""
     spec = mapping_at(body, "spec")
-    policies = {each.policy.rpartition("/")[2] for each in lifted}
-    for name in dict.fromkeys(str(each.get("name")) for each in mappings_at(spec, "policyRefs")):
+    policies = {item.policy.rpartition("/")[2] for item in lifted}
+    for name in dict.fromkeys(str(ref.get("name")) for ref in mappings_at(spec, "policyRefs")):
         if name not in policies:
             yield f"policy {name} is not needed", ("policyRef", name)
     for exception in mappings_at(spec, "exceptions"):
         name = str(exception.get("policyName"))
-        if name not in {one.policy for one in lifted}:
+        if name not in {item.policy for item in lifted}:
             yield f"policy {name} is not needed", ("policy", name)
             continue
-        rules = {written_rule(one.rule) for one in lifted if one.policy == name}
+        rules = {written_rule(item.rule) for item in lifted if item.policy == name}
         for rule in exception.get("ruleNames") or ():
             fits = compile_wildcard(str(rule))
-            if not any(fits(one) or fits(f"autogen-{one}") for one in rules):
+            if not any(fits(own) or fits(f"autogen-{own}") for own in rules):
                 yield f"rule {rule} of {name} is not needed", ("rule", (name, rule))
     if "match" in spec:
         yield from _of_filters(mapping_at(spec, "match"), lifted)
     elif not spec.get("matchConditions"):
-        spaces = sorted({each.resource.namespace for each in lifted})
+        spaces = sorted({item.resource.namespace for item in lifted})
         if all(spaces):
             yield f"namespaces {', '.join(spaces)} suffice", ("condition", spaces)
 
@@ -435,8 +439,8 @@ def _of_filters(match: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Ch
         ]
         shown = "; ".join(parts) or "any object"
         yield f"a filter is not needed ({shown})", ("filter", filter_)
-    spaces = sorted({each.resource.namespace for each in lifted})
-    wide = [each for each in filters if _is_wide(mapping_at(each, "resources"))]
+    spaces = sorted({item.resource.namespace for item in lifted})
+    wide = [filter_ for filter_ in filters if _is_wide(mapping_at(filter_, "resources"))]
     if wide and all(spaces):
         yield f"namespaces {', '.join(spaces)} suffice", ("namespaces", spaces)
 
@@ -454,19 +458,19 @@ def _apply(body: Body, change: Change) -> Body:
     made = copy.deepcopy(body)
     spec: Body = made["spec"]
     if kind == "policyRef":
-        spec["policyRefs"] = [one for one in spec["policyRefs"] if one.get("name") != value]
+        spec["policyRefs"] = [ref for ref in spec["policyRefs"] if ref.get("name") != value]
     elif kind == "policy":
-        spec["exceptions"] = [one for one in spec["exceptions"] if one.get("policyName") != value]
+        spec["exceptions"] = [ref for ref in spec["exceptions"] if ref.get("policyName") != value]
     elif kind == "rule" and isinstance(value, tuple):
-        for one in spec["exceptions"]:
-            if one.get("policyName") == value[0]:
-                one["ruleNames"] = [rule for rule in one["ruleNames"] if rule != value[1]]
+        for entry in spec["exceptions"]:
+            if entry.get("policyName") == value[0]:
+                entry["ruleNames"] = [rule for rule in entry["ruleNames"] if rule != value[1]]
     elif kind == "filter":
-        spec["match"]["any"] = [one for one in spec["match"]["any"] if one != value]
+        spec["match"]["any"] = [filter_ for filter_ in spec["match"]["any"] if filter_ != value]
     elif kind == "namespaces":
-        for one in spec["match"]["any"]:
-            if _is_wide(mapping_at(one, "resources")):
-                one.setdefault("resources", {})["namespaces"] = value
+        for filter_ in spec["match"]["any"]:
+            if _is_wide(mapping_at(filter_, "resources")):
+                filter_.setdefault("resources", {})["namespaces"] = value
     elif kind == "condition":
         expression = f"object.metadata.?namespace.orValue('') in {json.dumps(value)}"
         spec["matchConditions"] = [{"name": "namespaces", "expression": expression}]

@@ -54,7 +54,7 @@ class FiledException:
         """Return the names of the policies that it names."""
         spec = mapping_at(self.resource.body, "spec")
         names = [str(exception.get("policyName")) for exception in mappings_at(spec, "exceptions")]
-        names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+        names += [str(mapping.get("name")) for mapping in mappings_at(spec, "policyRefs")]
         return tuple(dict.fromkeys(names))
 
     @property
@@ -123,7 +123,7 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
     Raise InputError for a path that is not there or has no exception, and for an exception that
     Kyverno refuses.
     """
-    found: dict[tuple[str, str, str], Resource] = {}
+    by_name: dict[tuple[str, str, str], Resource] = {}
     for file in files:
         if not file.path.exists():
             hint = "paths start at the folder of chartkit.yaml"
@@ -138,13 +138,13 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
             except CompileError as error:
                 first = error.diagnostics[0] if error.diagnostics else None
                 message = first.message if first else error.message
-                place = first.location if first and first.location else resource.location
+                at = first.location if first and first.location else resource.location
                 raise InputError(
-                    f"Kyverno refuses the exception: {message}", place, error.hint
+                    f"Kyverno refuses the exception: {message}", at, error.hint
                 ) from None
             key = (resource.api_version.partition("/")[0], resource.namespace, resource.name)
-            found[key] = resource
-    return list(found.values())
+            by_name[key] = resource
+    return list(by_name.values())
 
 
 def exceptions_at(path: Path, note: Note | None) -> list[Resource]:
@@ -153,18 +153,18 @@ def exceptions_at(path: Path, note: Note | None) -> list[Resource]:
     if not path.is_dir():
         return list(_exceptions(path))
     rows: list[Diagnostic] = []
-    found: list[Resource] = []
+    exceptions: list[Resource] = []
     for file in filter(Path.is_file, walk(path, rows.append)):
         try:
-            found += _exceptions(file)
+            exceptions += _exceptions(file)
         except UNREADABLE as error:
             rows.append(unread_file(file, error))
-    if note is None or not found:
+    if note is None or not exceptions:
         require_read(rows)
     else:
         for row in rows:
             note(row)
-    return found
+    return exceptions
 
 
 def _exceptions(file: Path) -> Iterator[Resource]:

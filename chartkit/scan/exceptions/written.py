@@ -65,12 +65,12 @@ def exceptions_of(
     for resource in filter(has_suppressions, objects):
         suppressions, warnings = read_suppressions(resource, today, are_allowed)
         diagnostics += warnings
-        for each in suppressions:
-            named = [one for one in policies if each.policy in (one.policy.key, one.policy.id)]
-            made = [exception_of(resource, each, policy, namespace) for policy in named]
-            bodies += [one for one in made if one is not None]
+        for wanted in suppressions:
+            named = [p for p in policies if wanted.policy in (p.policy.key, p.policy.id)]
+            made = [exception_of(resource, wanted, policy, namespace) for policy in named]
+            bodies += [body for body in made if body is not None]
             if None in made or not made:
-                diagnostics.append(_without(each, is_known=bool(made)))
+                diagnostics.append(_without(wanted, is_known=bool(made)))
     return Exceptions(tuple(bodies), tuple(diagnostics))
 
 
@@ -108,7 +108,7 @@ def exception_of(
 
 def _spec(resource: Resource, suppression: Suppression, policy: RunnablePolicy) -> Body:
     wanted = written_rule(suppression.rule)
-    named = [each for each in rule_names(policy) if not wanted or wanted == written_rule(each)]
+    named = [name for name in rule_names(policy) if not wanted or wanted == written_rule(name)]
     blocks = [
         {"resources": _resources(resource, [_own_kind(resource)], resource.name)},
         *(
@@ -133,7 +133,7 @@ def _own_kind(resource: Resource) -> str:
 
 
 def _cel_spec(resource: Resource, policy: RunnablePolicy) -> Body:
-    is_one = " || ".join(f"({each})" for each in _conditions(resource))
+    is_one = " || ".join(f"({condition})" for condition in _conditions(resource))
     where = f"object.metadata.?namespace.orValue('') == {_quoted(resource.namespace)}"
     return {
         "policyRefs": [{"name": policy.policy.name, "kind": policy.policy.resource.kind}],
@@ -146,12 +146,12 @@ def _conditions(resource: Resource) -> Iterator[str]:
     server may still have to generate."""
     kind, name = _quoted(resource.kind), _quoted(resource.name)
     yield f"object.kind == {kind} && object.metadata.?name.orValue('') == {name}"
-    made = [each.rpartition("/")[2] for each in _MADE.get(resource.kind, ())]
+    made = [own.rpartition("/")[2] for own in _MADE.get(resource.kind, ())]
     if made:
         kinds = ", ".join(map(_quoted, made))
-        names = (f"object.metadata.?{each}.orValue('')" for each in ("name", "generateName"))
+        names = (f"object.metadata.?{field}.orValue('')" for field in ("name", "generateName"))
         start = _quoted(f"{resource.name}-")
-        starts = " || ".join(f"{each}.startsWith({start})" for each in names)
+        starts = " || ".join(f"{field}.startsWith({start})" for field in names)
         yield f"object.kind in [{kinds}] && ({starts})"
 
 
@@ -162,7 +162,7 @@ def _quoted(text: str) -> str:
 def of_findings(requests: Requests, reason: str, until: date, namespace: str) -> Exceptions:
     """Return an exception for each object, policy and rule that fails; until: the last day on which
     they hold; namespace: of the exceptions."""
-    by_id = {each.policy.id: each for each in requests.policies.policies}
+    by_id = {policy.policy.id: policy for policy in requests.policies.policies}
     bodies: dict[str, Body] = {}
     without: dict[str, Diagnostic] = {}
 
@@ -199,5 +199,5 @@ def annotated(bodies: Sequence[Body], annotations: Sequence[str]) -> Iterator[Bo
         given[name] = value
     for body in bodies:
         metadata = body["metadata"]
-        known = {**metadata.get("annotations", {}), **given}
-        yield {**body, "metadata": {**metadata, "annotations": known}}
+        merged = {**metadata.get("annotations", {}), **given}
+        yield {**body, "metadata": {**metadata, "annotations": merged}}

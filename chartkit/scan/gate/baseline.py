@@ -158,11 +158,11 @@ class BaselineMatcher:
     def match(self, violations: Sequence[Violation]) -> KnownViolation | None:
         """Return the entry that accepts violations of one result, the first of several; None if
         any of them is not known, or no longer accepted."""
-        known_violations = [self._covering(each) for each in violations]
+        known_violations = [self._covering(violation) for violation in violations]
         for violation, entry in zip(violations, known_violations, strict=True):
             if entry is None:
                 self._new[violation] += 1
-        entries = {each.violation: each for each in known_violations if each is not None}
+        entries = {entry.violation: entry for entry in known_violations if entry is not None}
         self._used.update(entries.keys())
         if any(map(self.is_expired, entries.values())):
             return None
@@ -194,18 +194,20 @@ class BaselineMatcher:
         """Return the entries of the updated baseline, sorted. Those that the run did not look at
         stay."""
         kept = [
-            replace(each, count=self._used[each.violation]) if looked_at(each.violation) else each
-            for each in self._entries.values()
-            if self._used[each.violation] or not looked_at(each.violation)
+            replace(entry, count=self._used[entry.violation])
+            if looked_at(entry.violation)
+            else entry
+            for entry in self._entries.values()
+            if self._used[entry.violation] or not looked_at(entry.violation)
         ]
         new = [KnownViolation(violation, count) for violation, count in self._new.items()]
         return sorted((*kept, *new), key=lambda known_violation: known_violation.violation)
 
     def _covering(self, violation: Violation) -> KnownViolation | None:
         """Return the entry for a violation that has room for one more."""
-        for each in (violation, replace(violation, field="")):
-            entry = self._entries.get(each)
-            if entry is not None and (self.updates or self._used[each] < entry.count):
+        for wanted in (violation, replace(violation, field="")):
+            entry = self._entries.get(wanted)
+            if entry is not None and (self.updates or self._used[wanted] < entry.count):
                 return entry
         return None
 
@@ -296,25 +298,25 @@ def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> 
 
 
 def _stale(
-    baseline: Baseline, found: Sequence[tuple[KnownViolation, int]], fails: bool
+    baseline: Baseline, gone: Sequence[tuple[KnownViolation, int]], fails: bool
 ) -> Iterator[Diagnostic]:
     severity = Severity.ERROR if fails else Severity.WARNING
-    for entry, left in found[:_LISTED]:
+    for entry, left in gone[:_LISTED]:
         message = f"no longer found: {entry.violation}"
         if left:
             message = f"found {left} times, not {entry.count}: {entry.violation}"
         hint = "--update-baseline removes it" if not left else "--update-baseline counts again"
         yield Diagnostic(STALE, severity, message, baseline.locate(entry), hint)
-    yield from _others(STALE, severity, len(found), baseline)
+    yield from _others(STALE, severity, len(gone), baseline)
 
 
-def _expired(baseline: Baseline, found: Sequence[KnownViolation]) -> Iterator[Diagnostic]:
-    for entry in found[:_LISTED]:
+def _expired(baseline: Baseline, entries: Sequence[KnownViolation]) -> Iterator[Diagnostic]:
+    for entry in entries[:_LISTED]:
         ended = entry.until.isoformat() if entry.until else ""
         message = f"accepted until {ended}: {entry.violation}"
         hint = "fix it, or write a later day"
         yield Diagnostic(EXPIRED, Severity.WARNING, message, baseline.locate(entry), hint)
-    yield from _others(EXPIRED, Severity.WARNING, len(found), baseline)
+    yield from _others(EXPIRED, Severity.WARNING, len(entries), baseline)
 
 
 def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> Iterator[Diagnostic]:

@@ -53,34 +53,36 @@ class Acceptor:
 
     def accepted(self, resource: Resource, results: Sequence[RuleResult]) -> Accepted:
         """Return the accepted ones among the results of an object."""
-        found: dict[int, Acceptance] = {}
+        entries: dict[int, Acceptance] = {}
         if has_suppressions(resource):
-            found.update(self._suppressed(resource, results))
+            entries.update(self._suppressed(resource, results))
         if self.matcher is None:
-            return found or NONE_ACCEPTED
+            return entries or NONE_ACCEPTED
         from chartkit.scan.gate.violation import violations_of
 
         for position, result in enumerate(results):
-            if result.status in VIOLATIONS and position not in found:
-                known = self.matcher.match(list(violations_of(resource, result)))
-                if known is not None:
-                    found[position] = _acceptance(AcceptedAs.KNOWN, known.reason, known.until)
-        return found or NONE_ACCEPTED
+            if result.status in VIOLATIONS and position not in entries:
+                entry = self.matcher.match(list(violations_of(resource, result)))
+                if entry is not None:
+                    entries[position] = _acceptance(AcceptedAs.KNOWN, entry.reason, entry.until)
+        return entries or NONE_ACCEPTED
 
     def _suppressed(
         self, resource: Resource, results: Sequence[RuleResult]
     ) -> Iterator[tuple[int, Acceptance]]:
         from chartkit.scan.gate.suppressions import read_suppressions, unneeded
 
-        known, warnings = read_suppressions(resource, self._today, self._allows_suppressions)
+        suppressions, warnings = read_suppressions(resource, self._today, self._allows_suppressions)
         self.notes += warnings
         used: list[Suppression] = []
         for position, result in enumerate(results):
-            each = next((suppression for suppression in known if suppression.covers(result)), None)
-            if each is not None and result.status in VIOLATIONS:
-                used.append(each)
-                yield position, _acceptance(AcceptedAs.SUPPRESSED, each.reason, each.until)
-        self.notes += unneeded(known, used, self._policies)
+            by = next(
+                (suppression for suppression in suppressions if suppression.covers(result)), None
+            )
+            if by is not None and result.status in VIOLATIONS:
+                used.append(by)
+                yield position, _acceptance(AcceptedAs.SUPPRESSED, by.reason, by.until)
+        self.notes += unneeded(suppressions, used, self._policies)
 
 
 def _acceptance(state: AcceptedAs, reason: str, until: date | None) -> Acceptance:
@@ -102,8 +104,8 @@ class Tally:
 
     def see(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Note whether a policy says anything of an object."""
-        if self.is_empty and all(each.kind == DEFINITION for each in results):
-            alike = sum(each.kind == resource.kind for each in self.unmatched)
+        if self.is_empty and all(result.kind == DEFINITION for result in results):
+            alike = sum(other.kind == resource.kind for other in self.unmatched)
             if len(self.unmatched) < _MOST_UNMATCHED and alike < _MOST_ALIKE:
                 self.unmatched.append(resource)
         elif self.is_empty:
@@ -235,13 +237,13 @@ def conclude(
     """
     tally, matcher = gate.tally, gate.acceptor.matcher
     looked_at = partial(gate.looked_at, is_partial=is_partial)
-    found: list[Diagnostic] = []
+    rows: list[Diagnostic] = []
     if matcher is not None:
         from chartkit.scan.gate.baseline import about_baseline, update
 
         if options.update_baseline:
             update(matcher, looked_at)
-        found += about_baseline(matcher, looked_at, options.fail_on_stale)
+        rows += about_baseline(matcher, looked_at, options.fail_on_stale)
     is_nothing = tally.is_empty and not is_partial
     # What is broken may be why nothing matched.
     if is_nothing and (options.fail_on_nothing or not is_broken):
@@ -249,14 +251,14 @@ def conclude(
         message = "no policy matched any object"
         miss = nearest(tally.unmatched)
         hint = f"the nearest is {miss}" if miss else "compare the policies' match with the objects"
-        found.append(Diagnostic(NOTHING, severity, message, None, hint))
+        rows.append(Diagnostic(NOTHING, severity, message, None, hint))
     if tally.below:
         least = options.fail_on or Threshold.NONE
         many = counted(tally.below, "violation", "violations")
         what = f"{many} below {least}" if least != Threshold.NONE else many
         message = f"{what} {'does' if tally.below == 1 else 'do'} not fail the run"
-        found.append(Diagnostic(THRESHOLD, Severity.NOTE, message, None, f"--fail-on {least}"))
-    fails = is_broken or tally.failing or any(each.severity is Severity.ERROR for each in found)
+        rows.append(Diagnostic(THRESHOLD, Severity.NOTE, message, None, f"--fail-on {least}"))
+    fails = is_broken or tally.failing or any(row.severity is Severity.ERROR for row in rows)
     warns = tally.statuses[Status.WARN] or tally.below
     code = 1 if fails else (options.warn_exit_code or 0) if warns else 0
-    return Outcome(tuple(found), code)
+    return Outcome(tuple(rows), code)

@@ -63,10 +63,10 @@ class PolicyTraits:
 
     def of_policy(self, identity: str, key: str) -> tuple[str, ...]:
         """Return the values of a policy for a key other than `rule`; identity: its ID."""
-        known = self._values.get((identity, key))
-        if known is None:
-            known = self._values[identity, key] = tuple(self._find(identity, key))
-        return known
+        values = self._values.get((identity, key))
+        if values is None:
+            values = self._values[identity, key] = tuple(self._find(identity, key))
+        return values
 
     def _find(self, identity: str, key: str) -> Iterator[str]:
         facts = self._facts.get(identity)
@@ -93,7 +93,7 @@ class PolicyTraits:
                 found.update(self.of_policy(policy.policy.id, key))
         if key == "policy":
             # Definitions of custom kinds give results, too.
-            for identity in self._facts.keys() - {each.policy.id for each in self.policies}:
+            for identity in self._facts.keys() - {policy.policy.id for policy in self.policies}:
                 found.update(self.of_policy(identity, key))
         return found - {""}
 
@@ -107,7 +107,7 @@ class Selection:
         for selector in select:
             self._select.setdefault(selector.key, []).append(selector)
         self._skip = tuple(skip)
-        self._unseen = {each for each in (*select, *skip) if each.key in _OF_OBJECTS}
+        self._unseen = {selector for selector in (*select, *skip) if selector.key in _OF_OBJECTS}
         self._seen: dict[str, set[str]] = {key: set() for key in _OF_OBJECTS}
 
     def __bool__(self) -> bool:
@@ -116,17 +116,17 @@ class Selection:
     @property
     def selectors(self) -> Iterator[Selector]:
         """All selectors."""
-        for each in self._select.values():
-            yield from each
+        for group in self._select.values():
+            yield from group
         yield from self._skip
 
     def has_object(self, api_version: str, kind: str, namespace: str) -> bool:
         """Report whether objects of a kind and namespace are selected."""
         values = {"kind": (kind, f"{api_version}/{kind}"), "namespace": (namespace,)}
         if self._unseen:
-            for key, each in values.items():
-                self._seen[key].add(each[0])
-            self._unseen -= {each for each in self._unseen if each.matches(values[each.key])}
+            for key, names in values.items():
+                self._seen[key].add(names[0])
+            self._unseen -= {item for item in self._unseen if item.matches(values[item.key])}
         return self._has(_OF_OBJECTS, values.__getitem__)
 
     def has_rule(self, traits: PolicyTraits, identity: str, rule: str) -> bool:
@@ -136,7 +136,7 @@ class Selection:
         def values(key: str) -> tuple[str, ...]:
             if key in ("policy", "rule"):
                 rules = dict.fromkeys((rule, written_rule(rule))) if rule else ()
-                full = tuple(f"{name}/{each}" for name in names for each in rules)
+                full = tuple(f"{name}/{text}" for name in names for text in rules)
                 return (*names, *full) if key == "policy" else (*rules, *full)
             return traits.of_policy(identity, key if key in _OF_POLICIES else "policy")
 
@@ -152,7 +152,7 @@ class Selection:
             if is_asked(key) and not any(_matches(selector, values(key)) for selector in selectors):
                 return False
         return not any(
-            _matches(each, values(each.key)) for each in self._skip if is_asked(each.key)
+            _matches(skip, values(skip.key)) for skip in self._skip if is_asked(skip.key)
         )
 
     def runs(self, traits: PolicyTraits, policy: RunnablePolicy) -> bool:
@@ -169,11 +169,11 @@ class Selection:
         for selector in self.selectors:
             if selector.key in _OF_OBJECTS:
                 continue
-            known = traits.known(selector.key if selector.key in _OF_POLICIES else "policy")
-            if not _matches(selector, known):
+            values = traits.known(selector.key if selector.key in _OF_POLICIES else "policy")
+            if not _matches(selector, values):
                 from chartkit.scan.gate.selectors import selects_nothing
 
-                raise selects_nothing(selector, known)
+                raise selects_nothing(selector, values)
 
     def require_objects(self) -> None:
         """Raise InputError for a selector of objects that matched none of those seen."""
@@ -196,4 +196,6 @@ def selected(
     """Return the selected results of an object."""
     if not selection.has_object(resource.api_version, resource.kind, resource.namespace):
         return []
-    return [each for each in results if selection.has_rule(traits, each.policy_id, each.rule)]
+    return [
+        result for result in results if selection.has_rule(traits, result.policy_id, result.rule)
+    ]

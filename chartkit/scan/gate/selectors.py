@@ -49,8 +49,8 @@ class SelectorReader:
             return Selector(option, key, pattern.lower() if key == "severity" else pattern)
         if key in self.standards.names():
             return Selector(option, key, pattern, self._policies(option, key, pattern))
-        known = (*KEYS, *self.standards.names())
-        hint = suggestion(key, known) or f"known are {', '.join(known)}"
+        keys = (*KEYS, *self.standards.names())
+        hint = suggestion(key, keys) or f"known are {', '.join(keys)}"
         raise InputError(f"{option} '{text}': there is no key '{key}'", hint=hint)
 
     def _policies(self, option: str, standard: str, pattern: str) -> frozenset[str]:
@@ -58,11 +58,11 @@ class SelectorReader:
             self.known[standard] = self.standards.controls(standard)
         controls = self.known[standard]
         matches = compile_wildcard(pattern)
-        found = [policies for control, policies in controls.items() if matches(control)]
-        if not found:
+        matching = [policies for control, policies in controls.items() if matches(control)]
+        if not matching:
             hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:_SHOWN])} …"
             raise InputError(f"{option} {standard}:{pattern} is not a control", hint=hint)
-        return frozenset(name for policies in found for name in policies)
+        return frozenset(name for policies in matching for name in policies)
 
 
 def selects_nothing(selector: Selector, known: Collection[str]) -> InputError:
@@ -71,6 +71,6 @@ def selects_nothing(selector: Selector, known: Collection[str]) -> InputError:
         listed = ", ".join(sorted(selector.policies))
         hint = f"its policies are not among those of this scan: {listed}" if listed else None
         return InputError(f"{selector} selects nothing", hint=hint or "no policy covers it")
-    found = ", ".join(sorted(known)[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
-    hint = suggestion(selector.pattern, known) or (f"there are {found}" if known else None)
+    values = ", ".join(sorted(known)[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
+    hint = suggestion(selector.pattern, known) or (f"there are {values}" if known else None)
     return InputError(f"{selector} selects nothing", hint=hint)

@@ -46,11 +46,11 @@ def violations_of(resource: Resource, result: RuleResult) -> Iterator[Violation]
 
 def object_name(resource: Resource) -> str:
     """Return the identity of an object, without a line number."""
-    place = PurePath(resource.location.file).as_posix() + resource.location.path
+    path = PurePath(resource.location.file).as_posix() + resource.location.path
     if not resource.kind:
-        return place
+        return path
     parts = (resource.api_version, resource.kind, resource.namespace, resource.name)
-    return "/".join(parts) + ("" if resource.name else f"{_WITHOUT_NAME}{place}")
+    return "/".join(parts) + ("" if resource.name else f"{_WITHOUT_NAME}{path}")
 
 
 def kind_and_namespace(name: str) -> tuple[str, str, str]:
@@ -80,7 +80,7 @@ def _item_name(items: list[Json], item: Json) -> str:
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not name:
         return ""
-    same = [each for each in items if isinstance(each, dict) and each.get("name") == name]
+    same = [other for other in items if isinstance(other, dict) and other.get("name") == name]
     return f"name={name}" if len(same) == 1 else ""
 
 

@@ -85,9 +85,9 @@ def read_helm_release(
         resource, release=text_of(spec.get("releaseName")) or name, namespace=target or own
     )
     _add_chart(release, spec, repository)
-    for at, each in enumerate(list_of(spec.get("valuesFrom"))):
-        if isinstance(each, dict):
-            _add_reference(release, each, at, configs, repository.room)
+    for at, reference in enumerate(list_of(spec.get("valuesFrom"))):
+        if isinstance(reference, dict):
+            _add_reference(release, reference, at, configs, repository.room)
     release.values += [] if given is None else [given]
     if has_variables:
         _fill(release)
@@ -96,50 +96,50 @@ def read_helm_release(
     return release
 
 
-def _fill(found: DeclaredRelease) -> None:
+def _fill(release: DeclaredRelease) -> None:
     """Fill the defaults of variables into the values that objects hold; note what has none."""
     unknown: list[FieldPath] = []
-    for at, value in enumerate(found.values):
+    for at, value in enumerate(release.values):
         if isinstance(value, Document):
-            found.values[at] = replace(value, body=filled(value.body, unknown))
+            release.values[at] = replace(value, body=filled(value.body, unknown))
         elif isinstance(value, dict):
-            found.values[at] = filled(value, unknown) or {}
-    found.unknown = tuple(unknown)
+            release.values[at] = filled(value, unknown) or {}
+    release.unknown = tuple(unknown)
     if unknown:
         message = f"variables of its values have no default ({len(unknown)}): {_UNJUDGED}"
-        found.note(message, "/spec/values")
+        release.note(message, "/spec/values")
 
 
-def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> None:
+def _add_chart(release: DeclaredRelease, spec: Body, repository: Repository) -> None:
     reference = mapping_at(spec, "chartRef")
     if reference:
-        found.pointer = "/spec/chartRef"
-        found.chart = text_of(reference.get("name"))
-        found.origin = f"{text_of(reference.get('kind'))} '{found.chart}'"
+        release.pointer = "/spec/chartRef"
+        release.chart = text_of(reference.get("name"))
+        release.origin = f"{text_of(reference.get('kind'))} '{release.chart}'"
         return
     chart = mapping_at(spec, "chart", "spec")
-    found.pointer = "/spec/chart/spec/chart"
-    found.chart, found.version = text_of(chart.get("chart")), str(chart.get("version") or "")
+    release.pointer = "/spec/chart/spec/chart"
+    release.chart, release.version = text_of(chart.get("chart")), str(chart.get("version") or "")
     source = mapping_at(chart, "sourceRef")
     kind = text_of(source.get("kind"))
     if kind not in ("GitRepository", "Bucket"):
-        found.origin = f"{kind} '{text_of(source.get('name'))}'"
+        release.origin = f"{kind} '{text_of(source.get('name'))}'"
         return
     # Named files stand in the place of the chart's own values.
     files = [*texts_of(chart.get("valuesFiles")), *filter(None, [text_of(chart.get("valuesFile"))])]
     for name in files:
-        file = repository.find(found.owner, name)
+        file = repository.find(release.owner, name)
         if file is not None and file.is_file():
-            found.values.append(file)
+            release.values.append(file)
         elif chart.get("ignoreMissingValuesFiles") is not True:
-            found.fault(f"there is no file '{name}'", "/spec/chart/spec/valuesFiles")
+            release.fault(f"there is no file '{name}'", "/spec/chart/spec/valuesFiles")
 
 
 def _add_reference(
-    found: DeclaredRelease, reference: Body, at: int, configs: Configs, room: Room
+    release: DeclaredRelease, reference: Body, at: int, configs: Configs, room: Room
 ) -> None:
     kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))
-    namespace = found.owner.namespace or "default"
+    namespace = release.owner.namespace or "default"
     key = text_of(reference.get("valuesKey")) or _DEFAULT_KEY
     pointer = f"/spec/valuesFrom/{at}"
     config = configs.get((kind, namespace, name))
@@ -148,12 +148,12 @@ def _add_reference(
         if reference.get("optional") is not True:
             what = f"{kind} '{name}'" if config is None else f"key '{key}' of {kind} '{name}'"
             hint = "scan it together with this object"
-            found.fault(f"the {what} of its valuesFrom is not among the inputs", pointer, hint)
+            release.fault(f"the {what} of its valuesFrom is not among the inputs", pointer, hint)
         return
     room.take(len(text))
     path = text_of(reference.get("targetPath"))
     if path:
-        found.values.append(_at_path(found, path, text, pointer))
+        release.values.append(_at_path(release, path, text, pointer))
         return
     # A text of a ConfigMap or Secret as values; None for an empty one.
     if config.kind == "Secret" and key not in mapping_at(config.body, "stringData"):
@@ -164,15 +164,15 @@ def _add_reference(
         section = "stringData" if config.kind == "Secret" else "data"
         values = text_document(config, text, section, key)
     if values is not None:
-        found.values.append(values)
+        release.values.append(values)
 
 
-def _at_path(found: DeclaredRelease, path: str, text: str, pointer: str) -> Body:
+def _at_path(release: DeclaredRelease, path: str, text: str, pointer: str) -> Body:
     named = NamedValues()
     try:
         named.set(path, typed(text.strip()))
     except ValueNameError:
-        found.fault(f"its targetPath '{path}' is not a path of values", pointer)
+        release.fault(f"its targetPath '{path}' is not a path of values", pointer)
     return named.values
 
 
@@ -205,7 +205,7 @@ def read_applications(resource: Resource, repository: Repository) -> Iterator[De
     for generator in mappings_at(resource.body, "spec", "generators"):
         given = mapping_at(generator, "list").get("elements")
         if isinstance(given, list):
-            elements += [each for each in given if isinstance(each, dict)]
+            elements += [element for element in given if isinstance(element, dict)]
             if len(elements) > _MOST_ELEMENTS:
                 others.append(f"list (elements beyond {_MOST_ELEMENTS})")
         others += [name for name in generator if name not in ("list", "selector")]
@@ -233,17 +233,17 @@ def _filled(value: Json, element: Body, room: Room) -> Json:
     room.take(len(value) + 1 if isinstance(value, str) else 1)
 
     def replaced(match: re.Match[str]) -> str:
-        found: Json = element
+        field: Json = element
         for step in match[1].split("."):
-            found = found.get(step) if isinstance(found, dict) else None
-        text = str(found) if isinstance(found, str | int) else match[0]
+            field = field.get(step) if isinstance(field, dict) else None
+        text = str(field) if isinstance(field, str | int) else match[0]
         room.take(len(text))
         return text
 
     if isinstance(value, dict):
-        return {key: _filled(each, element, room) for key, each in value.items()}
+        return {key: _filled(item, element, room) for key, item in value.items()}
     if isinstance(value, list):
-        return [_filled(each, element, room) for each in value]
+        return [_filled(item, element, room) for item in value]
     return _PARAMETER.sub(replaced, value) if isinstance(value, str) else value
 
 
@@ -254,11 +254,11 @@ def _of_application(
     sources = [(mapping_at(spec, "source"), (*prefix, "spec", "source"))]
     several = mappings_at(spec, "sources")
     if several:
-        sources = [(each, (*prefix, "spec", "sources", str(at))) for at, each in enumerate(several)]
+        sources = [(part, (*prefix, "spec", "sources", str(at))) for at, part in enumerate(several)]
     namespace = text_of(mapping_at(spec, "destination").get("namespace")) or "default"
     metadata = mapping_at(body, "metadata")
     name = text_of(metadata.get("name")) or resource.name
-    references = {text_of(each.get("ref")): each for each in several if text_of(each.get("ref"))}
+    references = {text_of(part.get("ref")): part for part in several if text_of(part.get("ref"))}
     for source, path in sources:
         if not source or (
             text_of(source.get("ref")) and not (source.get("path") or source.get("chart"))
@@ -310,7 +310,7 @@ def _of_source(
 
 
 def _add_files(
-    found: DeclaredRelease,
+    release: DeclaredRelease,
     helm: Body,
     path: tuple[str, ...],
     references: dict[str, Body],
@@ -319,26 +319,26 @@ def _add_files(
     for at, name in enumerate(texts_of(helm.get("valueFiles"))):
         pointer = pointer_of(*path, "helm", "valueFiles", at)
         if "://" in name:
-            found.fault(f"its values file '{name}' is not fetched", pointer)
+            release.fault(f"its values file '{name}' is not fetched", pointer)
             continue
         start, _, rest = name.partition("/")
-        inside = f"{found.chart}/{name}" if not name.startswith("/") else name
+        inside = f"{release.chart}/{name}" if not name.startswith("/") else name
         if start.startswith("$") and start[1:] in references:
             inside = rest
-        elif found.origin:
+        elif release.origin:
             # A values file of a chart that is elsewhere is there, too.
             continue
-        file = repository.find(found.owner, inside)
+        file = repository.find(release.owner, inside)
         if file is not None and file.is_file():
-            found.values.append(file)
+            release.values.append(file)
         elif helm.get("ignoreMissingValueFiles") is not True:
-            found.fault(f"there is no values file '{name}'", pointer)
+            release.fault(f"there is no values file '{name}'", pointer)
 
 
-def _add_parameters(found: DeclaredRelease, helm: Body, path: tuple[str, ...]) -> None:
+def _add_parameters(release: DeclaredRelease, helm: Body, path: tuple[str, ...]) -> None:
     named = NamedValues()
-    for at, each in enumerate(list_of(helm.get("parameters"))):
-        given = mapping_at(each)
+    for at, item in enumerate(list_of(helm.get("parameters"))):
+        given = mapping_at(item)
         name, value = given.get("name"), given.get("value")
         if not isinstance(name, str) or not isinstance(value, str):
             continue
@@ -346,6 +346,6 @@ def _add_parameters(found: DeclaredRelease, helm: Body, path: tuple[str, ...]) -
             named.set(name, value if given.get("forceString") is True else typed(value))
         except ValueNameError:
             pointer = pointer_of(*path, "helm", "parameters", at)
-            found.fault(f"'{name}' is not a name of a value", pointer)
+            release.fault(f"'{name}' is not a name of a value", pointer)
     if named.values:
-        found.values.append(named.values)
+        release.values.append(named.values)

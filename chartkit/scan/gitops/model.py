@@ -209,7 +209,7 @@ def add_faults(release: DeclaredRelease) -> None:
             hint = "write ServerSideApply=true in its place under spec.syncPolicy.syncOptions"
         release.fault(message, f"{top}/spec", hint, SERVER_SIDE)
     compared = str(mapping_at(body, "metadata", "annotations").get(_COMPARING) or "")
-    kinds = {text_of(each.get("kind")) for each in mappings_at(body, "spec", "ignoreDifferences")}
+    kinds = {text_of(entry.get("kind")) for entry in mappings_at(body, "spec", "ignoreDifferences")}
     missing = [] if "ServerSideDiff=true" in compared else [f"{_COMPARING}: ServerSideDiff=true"]
     missing += [] if kinds & {"ClusterRole", "*"} else ["ClusterRole in ignoreDifferences"]
     if missing:
@@ -224,13 +224,13 @@ def add_faults(release: DeclaredRelease) -> None:
 def _preserve(release: DeclaredRelease) -> Json:
     """Return the value of config.preserve that a release gives its chart; None if there is none,
     and False where values are not known."""
-    found: Json = None
+    preserve: Json = None
     for value in release.values:
         body = value.body if isinstance(value, Document) else value
         if not isinstance(body, dict):
             return False
-        found = mapping_at(body, "config").get("preserve", found)
-    return found
+        preserve = mapping_at(body, "config").get("preserve", preserve)
+    return preserve
 
 
 class _UnknownError(Exception):
@@ -250,15 +250,15 @@ def filled(value: Json, unknown: list[FieldPath]) -> Json:
 def _filled(value: Json, unknown: list[FieldPath], path: FieldPath) -> Json:
     if isinstance(value, dict):
         members: Body = {}
-        for key, each in value.items():
+        for key, item in value.items():
             try:
-                members[key] = _filled(each, unknown, (*path, key))
+                members[key] = _filled(item, unknown, (*path, key))
             except _UnknownError:
                 unknown.append((*path, key))
         return members
     if isinstance(value, list):
         inside: list[FieldPath] = []
-        items = [_filled(each, inside, ()) for each in value]
+        items = [_filled(item, inside, ()) for item in value]
         if inside:
             raise _UnknownError
         return items
@@ -268,18 +268,18 @@ def _filled(value: Json, unknown: list[FieldPath], path: FieldPath) -> Json:
 def _text(text: str) -> Json:
     """Return a text with its variables replaced, of the type that YAML then gives it; raise
     _UnknownError."""
-    found = text
+    expanded = text
     for _ in range(_DEEPEST):
-        before, found = found, _VARIABLE.sub(_default, found)
-        if found == before:
+        before, expanded = expanded, _VARIABLE.sub(_default, expanded)
+        if expanded == before:
             break
-    found = found.replace(_ESCAPED, "${")
-    if found == text or "\n" in found:
-        return found
+    expanded = expanded.replace(_ESCAPED, "${")
+    if expanded == text or "\n" in expanded:
+        return expanded
     try:
-        documents = read_text(found)
+        documents = read_text(expanded)
     except InputError:
-        return found
+        return expanded
     return documents[0].body if len(documents) == 1 else None
 
 
@@ -317,7 +317,7 @@ def steps_of(name: str) -> list[str | int]:
 def typed(text: str) -> Json:
     """Return the value of a text: true, false, null, a number, a list, or itself."""
     if text.startswith("{") and text.endswith("}"):
-        return [_scalar(each) for each in text[1:-1].split(",")] if text != "{}" else []
+        return [_scalar(part) for part in text[1:-1].split(",")] if text != "{}" else []
     return _scalar(text)
 
 

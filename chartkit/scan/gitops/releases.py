@@ -73,8 +73,8 @@ def release_objects(
             note(fault)
         if len(release.values) > _MOST_SOURCES:
             release.faults.clear()
-            told = f"has more than {_MOST_SOURCES} sources of values: it is not rendered"
-            release.fault(told, release.pointer)
+            message = f"has more than {_MOST_SOURCES} sources of values: it is not rendered"
+            release.fault(message, release.pointer)
             note(release.faults[0])
             continue
         if count >= MOST:
@@ -113,8 +113,8 @@ def _rendered(
         if folder is None or not folder.is_dir():
             _name_chart(release)
         elif not any(folder.resolve().is_relative_to(path.resolve()) for path in folders):
-            told = f"its folder '{release.chart}' is not among the inputs: it is not scanned"
-            release.note(told, release.pointer, f"chartkit scan {folder}")
+            message = f"its folder '{release.chart}' is not among the inputs: it is not scanned"
+            release.note(message, release.pointer, f"chartkit scan {folder}")
         for diagnostic in release.faults:
             note(diagnostic)
         return []
@@ -142,11 +142,11 @@ def _name_chart(release: DeclaredRelease) -> None:
     where = f"is {'of ' if ' ' in release.origin else 'at '}{release.origin}"
     if not release.origin:
         where = "is not in this repository"
-    told = f"its chart '{release.chart}' {where}: its objects are not scanned"
+    message = f"its chart '{release.chart}' {where}: its objects are not scanned"
     if not release.chart:
-        told = "it names no chart, as a patch may: no object is scanned"
+        message = "it names no chart, as a patch may: no object is scanned"
     hint = "helm template … | chartkit scan -" if release.chart else "scan the kustomization"
-    release.note(told, release.pointer, hint)
+    release.note(message, release.pointer, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def released_values(
     """Yield the values of the releases that documents declare; files: in which ConfigMaps and
     Secrets are looked for, too; note is called for what cannot be found."""
     own = objects_of(documents)
-    others = [resource for each in files.values() for resource in objects_of(each)]
+    others = [resource for held in files.values() for resource in objects_of(held)]
     configs = [resource for resource in others if not declares_release(resource)]
     repository = Repository(sorted({file.parent for file in files}), checkout_of)
     for release in declared_releases([*own, *configs], repository, note):
@@ -192,15 +192,15 @@ def released_values(
         is_engine = release.is_engine and folder is None
         for fault in release.faults if is_engine or folder is not None else ():
             note(fault)
-        found = values_documents(release)
-        if release.chart or found:
-            yield ReleasedValues(release, tuple(found), folder, is_engine or folder is not None)
+        values = values_documents(release)
+        if release.chart or values:
+            yield ReleasedValues(release, tuple(values), folder, is_engine or folder is not None)
 
 
 def values_documents(release: DeclaredRelease) -> list[Document]:
     """Return the values of a release as documents, of which the last one wins."""
     return [
-        each if isinstance(each, Document) else _document(release, each) for each in release.values
+        item if isinstance(item, Document) else _document(release, item) for item in release.values
     ]
 
 

@@ -51,17 +51,17 @@ def matching(paths: Iterable[str]) -> list[str]:
     A path that exists is not a pattern, whatever its name. Raise InputError for a pattern without a
     match.
     """
-    return [each for path in paths for each in _matching(path)]
+    return [match for path in paths for match in _matching(path)]
 
 
 def _matching(path: str) -> list[str]:
     if path == STDIN or not glob.has_magic(path) or is_there(path):
         return [path]
-    found = sorted(glob.iglob(path, recursive=True))
-    if not found:
+    matches = sorted(glob.iglob(path, recursive=True))
+    if not matches:
         hint = "hidden files are left out; ** stands for any folders"
         raise InputError("no file or folder matches the pattern", Location(path), hint)
-    return found
+    return matches
 
 
 def included(paths: Sequence[str], excluded: Sequence[str]) -> Sequence[str]:
@@ -121,7 +121,7 @@ def read_inputs(
     """
     paths = included(matching(paths), excluded)
     options = chart or ChartOptions()
-    found = read_each(
+    inputs = read_each(
         paths,
         lambda path, rows: _read_input(path, stdin, rows, options, reads, excluded),
         no_object if reads is None else None,
@@ -134,7 +134,7 @@ def read_inputs(
         first = chart.values[0]
         location = first.location if isinstance(first, Document) else Location(str(first))
         raise InputError("no chart is scanned that takes it", location, hint)
-    return found
+    return inputs
 
 
 def _has_chart(paths: Sequence[str]) -> bool:
@@ -151,14 +151,14 @@ def read_each(
 ) -> list[Resource]:
     """Return what is read at each path; note: called with a row for one of several that cannot be
     read; empty: the error of a path that holds nothing, None where that is none."""
-    found: list[Resource] = []
+    objects: list[Resource] = []
     for path in paths:
         rows: list[Diagnostic] = []
         try:
             here = read(path, rows.append)
             if not here and empty is not None and not any_unread(rows):
                 raise empty(path)
-            found += here
+            objects += here
         except UNREADABLE as error:
             if len(paths) == 1:
                 raise
@@ -166,7 +166,7 @@ def read_each(
         finally:
             for row in rows:
                 note(row)
-    return found
+    return objects
 
 
 def no_object(path: str) -> InputError:
@@ -207,11 +207,11 @@ def _read_input(
 
 def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents that the user names; raise InputError for anything else."""
-    for each in documents:
-        file = Path(each.source.file)
-        if file.name == CHART_FILE and isinstance(each.body, dict) and "kind" not in each.body:
+    for document in documents:
+        file, body = Path(document.source.file), document.body
+        if file.name == CHART_FILE and isinstance(body, dict) and "kind" not in body:
             hint = f"scan its folder, {file.parent}"
-            raise InputError("is a chart's metadata", each.location, hint)
+            raise InputError("is a chart's metadata", document.location, hint)
     for gap in incomplete_lists(documents):
         note(gap)
     return without_answers(resources(documents), is_named=True, note=note)
@@ -242,12 +242,12 @@ def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
 
         where, options = existing(Path(path)), ChartOptions()
         if where.is_dir() and not is_chart(where):
-            found = objects_below(where, rows, options, None)
+            objects = objects_below(where, rows, options, None)
         elif where.is_dir():
-            found = render_inputs(where, options, rows)
+            objects = render_inputs(where, options, rows)
         else:
-            found = objects_of(read_file(where))
-        return list(filter(is_definition, found))
+            objects = objects_of(read_file(where))
+        return list(filter(is_definition, objects))
 
     return read_each(
         matching(paths),

@@ -141,15 +141,15 @@ def kustomized(
     reads: Callable[[Path], bool] | None,
 ) -> list[Resource]:
     """Return the objects of files, those of kustomizations as they are built."""
-    found: list[Resource] = []
+    objects: list[Resource] = []
     for file in (*files, *tree.others()):
         if tree.takes(file) or (reads is not None and not reads(file)):
             continue
         try:
             if file.is_dir():
-                found.extend(render_inputs(file, chart, note))
+                objects.extend(render_inputs(file, chart, note))
             else:
-                found.extend(folder_objects(read_file(file), note))
+                objects.extend(folder_objects(read_file(file), note))
         except UNREADABLE as error:
             note(unread_file(file, error))
     if tree.taken:
@@ -158,8 +158,8 @@ def kustomized(
         built, rows = build(tree, None if reads is None else _wanted(reads))
         for row in rows:
             note(row)
-        found += built
-    return found
+        objects += built
+    return objects
 
 
 def _wanted(reads: Callable[[Path], bool]) -> Callable[[Path], bool]:
@@ -216,28 +216,28 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
         raise type(error)(error.message, error.location, hint) from None
     for warning in rendered.warnings:
         note(warning)
-    found = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    if not found:
+    objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
+    if not objects:
         location = Location(str(folder))
         note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", location))
-    return [in_namespace(resource, options.namespace) for resource in found]
+    return [in_namespace(resource, options.namespace) for resource in objects]
 
 
 def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
     """Yield a note for each kind of file below a folder of which another program makes manifests,
     for each link to a folder, which is not followed, and for hidden folders with manifests; charts
     have templates of their own."""
-    found: dict[str, list[str]] = {}
+    by_suffix: dict[str, list[str]] = {}
     hidden: list[str] = []
     for here, folders, names in os.walk(folder):
         if "Chart.yaml" in names:
             folders.clear()
             continue
-        there = [each for each in sorted(folders) if not excludes(Path(here, each), True)]
-        hidden += [os.path.join(here, each) for each in there if each[0] == "." and each != ".git"]
-        folders[:] = [each for each in there if each[0] != "."]
-        for each in folders:
-            path = os.path.normpath(os.path.join(here, each))
+        there = [name for name in sorted(folders) if not excludes(Path(here, name), True)]
+        hidden += [os.path.join(here, name) for name in there if name[0] == "." and name != ".git"]
+        folders[:] = [name for name in there if name[0] != "."]
+        for name in folders:
+            path = os.path.normpath(os.path.join(here, name))
             if os.path.islink(path) and not os.path.exists(os.path.join(path, "Chart.yaml")):
                 yield scan_note(
                     "links to folders are not followed", Location(path), "name it as PATH"
@@ -250,8 +250,8 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
                 hint = "helmfile template | chartkit scan -"
                 yield scan_note("the releases of Helmfile are not rendered", Location(path), hint)
             elif name[0] != "." and _makes_manifests(path):
-                found.setdefault(os.path.splitext(name)[1], []).append(path)
-    for suffix, paths in found.items():
+                by_suffix.setdefault(os.path.splitext(name)[1], []).append(path)
+    for suffix, paths in by_suffix.items():
         language, command = _PROGRAMS[suffix]
         more = _and_more(len(paths) - 1, suffix)
         message = f"is {language} and is not read{more}"
@@ -306,7 +306,7 @@ def _expected_files(folder: Path) -> frozenset[str]:
         with suppress(*UNREADABLE):
             for document in read_file(test):
                 steps = mappings_at(document.body, "spec", "steps")
-                operations = (one for step in steps for one in mappings_at(step, "try"))
+                operations = (mapping for step in steps for mapping in mappings_at(step, "try"))
                 for operation, key in product(operations, ("assert", "error")):
                     if isinstance(file := mapping_at(operation, key).get("file"), str):
                         names.add(file)

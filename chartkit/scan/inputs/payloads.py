@@ -35,19 +35,19 @@ def _payloads_at(path: str, stdin: TextIO, note: Note) -> list[Resource]:
         return _payloads(read_file(where))
     from chartkit.scan.inputs.folders import walk
 
-    found: list[Resource] = []
+    payloads: list[Resource] = []
     for file in walk(where, note):
         try:
-            found += [] if file.is_dir() else _payloads(read_file(file))
+            payloads += [] if file.is_dir() else _payloads(read_file(file))
         except UNREADABLE as error:
             note(unread_at(Location(str(file)), error))
-    return found
+    return payloads
 
 
 def _payloads(documents: Iterable[Document]) -> list[Resource]:
-    found: list[Resource] = []
+    payloads: list[Resource] = []
     for document in documents:
         if not isinstance(document.body, dict):
             raise InputError("must be a mapping", document.location)
-        found.append(Resource(document.body, document.location))
-    return found
+        payloads.append(Resource(document.body, document.location))
+    return payloads

@@ -102,13 +102,13 @@ class RemotePaths:
     def naming(self) -> Iterator[Note]:
         """Give a function that takes notes; errors and notes get the names of messages."""
 
-        def note(found: Diagnostic) -> None:
-            self.note(self.diagnostic(found))
+        def note(row: Diagnostic) -> None:
+            self.note(self.diagnostic(row))
 
         try:
             yield note
         except CompileError as error:
-            raise CompileError([self.diagnostic(each) for each in error.diagnostics]) from None
+            raise CompileError([self.diagnostic(fault) for fault in error.diagnostics]) from None
         except ChartkitError as error:
             if error.location is not None:
                 error.location = self.location(error.location)

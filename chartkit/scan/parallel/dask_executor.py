@@ -77,11 +77,11 @@ class Recipe:
         requests = replace(requests, objects=())
 
         def looks_at(resource: Resource) -> bool:
-            select, place = self.selection, (resource.kind, resource.namespace)
-            return not select or select.has_object(resource.api_version, *place)
+            select, where = self.selection, (resource.kind, resource.namespace)
+            return not select or select.has_object(resource.api_version, *where)
 
         return PartJudge(
-            [each for each in requests.policies.policies if each.policy.id in self.running],
+            [policy for policy in requests.policies.policies if policy.policy.id in self.running],
             replace(requests.context(requests.world()), audit_warn=self.audit_warn),
             looks_at,
             bool(self.exceptions),

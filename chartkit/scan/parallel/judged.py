@@ -68,11 +68,11 @@ class Judged(NamedTuple):
         assert resource is not None
         if self.places is None:
             return resource if given is None else Resource(resource.body, given.location)
-        known = self.places
+        places = self.places
         if given is not None:
-            known = replace(known, others=given.location.places)
+            places = replace(places, others=given.location.places)
         at = resource.location
-        return Resource(resource.body, Location(at.file, at.line, at.column, at.path, known))
+        return Resource(resource.body, Location(at.file, at.line, at.column, at.path, places))
 
 
 def judged(
@@ -90,14 +90,14 @@ def judged(
     return Judged(sent, results, _known(resource.location, pointers, shown.excerpts))
 
 
-def _known(place: Location, pointers: Iterable[str], has_excerpts: bool) -> KnownPlaces:
-    base = pointer_steps(place.path)
+def _known(base_: Location, pointers: Iterable[str], has_excerpts: bool) -> KnownPlaces:
+    base = pointer_steps(base_.path)
     places: dict[tuple[str, ...], tuple[int, int, str]] = {}
     for pointer in pointers:
-        location = place.within(pointer)
+        location = base_.within(pointer)
         places[base + pointer_steps(pointer)] = location.line, location.column, location.path
     excerpts: dict[int, tuple[int, Sequence[str]]] = {}
-    if has_excerpts and place.places is not None:
-        lines = {place.line, *(line for line, _, _ in places.values())}
-        excerpts = {line: place.places.excerpt(line) for line in lines}
-    return KnownPlaces(place.file, places, excerpts)
+    if has_excerpts and base_.places is not None:
+        lines = {base_.line, *(line for line, _, _ in places.values())}
+        excerpts = {line: base_.places.excerpt(line) for line in lines}
+    return KnownPlaces(base_.file, places, excerpts)

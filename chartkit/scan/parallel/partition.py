@@ -105,13 +105,13 @@ class Part:
 
     def loaded(self) -> Part:
         """Return the part with its bytes, for a process that does not have the files."""
-        slices = [each.loaded() if isinstance(each, Slice) else each for each in self.slices]
+        slices = [item.loaded() if isinstance(item, Slice) else item for item in self.slices]
         return replace(self, slices=tuple(slices))
 
     def __str__(self) -> str:
-        for each in self.slices:
-            if isinstance(each, Slice):
-                return str(Location(each.shown, each.lines + 1 if each.lines else 0))
+        for slice_ in self.slices:
+            if isinstance(slice_, Slice):
+                return str(Location(slice_.shown, slice_.lines + 1 if slice_.lines else 0))
         return f"part {self.number}"
 
 
@@ -124,11 +124,11 @@ def parts(slices: Iterable[tuple[Slice | Diagnostic, int, bool]]) -> Iterator[Pa
     """Yield slices as parts of some size; each comes with its bytes and whether it is surveyed."""
     number, size, is_surveyed = 0, 0, False
     gathered: list[Slice | Diagnostic] = []
-    for each, length, has_shared in slices:
+    for item, length, has_shared in slices:
         if gathered and size + length > SLICE:
             yield Part(number, tuple(gathered), is_surveyed)
             number, size, is_surveyed, gathered = number + 1, 0, False, []
-        gathered.append(each)
+        gathered.append(item)
         size += length
         is_surveyed = is_surveyed or has_shared
     if gathered:
@@ -150,8 +150,8 @@ def sliced(
             yield whole, 0, False
             return
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if length > SLICE and (found := items_of(content)) is not None:
-                yield from _of_list(content, whole, found, shared)
+            if length > SLICE and (items := items_of(content)) is not None:
+                yield from _of_list(content, whole, items, shared)
                 return
             if length <= SLICE or not _is_cut(content):
                 yield whole, length, bool(shared.search(content))
@@ -159,17 +159,17 @@ def sliced(
             start = lines = 0
             for end in _cuts(content):
                 span = content[start:end]
-                each = replace(whole, start=start, end=end, lines=lines)
-                yield each, end - start, bool(shared.search(span))
+                part = replace(whole, start=start, end=end, lines=lines)
+                yield part, end - start, bool(shared.search(span))
                 lines += _lines(span)
                 _release(content, start, end)
                 start = end
 
 
 def _of_list(
-    content: mmap.mmap, whole: Slice, found: tuple[Items, int, int], shared: re.Pattern[bytes]
+    content: mmap.mmap, whole: Slice, listed: tuple[Items, int, int], shared: re.Pattern[bytes]
 ) -> Iterator[tuple[Slice, int, bool]]:
-    items, begin, finish = found
+    items, begin, finish = listed
     lines = _lines(content[:begin])
     for span in spans(content, items, begin, finish, SLICE):
         text = content[span.start : span.end]
@@ -219,11 +219,11 @@ def _lines(span: bytes) -> int:
 
 def total(files: Sequence[Path]) -> int:
     """Return the bytes of files; raise InputError for one that cannot be read."""
-    found = 0
+    size = 0
     for file in files:
         with system_errors("cannot be read", file):
-            found += file.stat().st_size
-    return found
+            size += file.stat().st_size
+    return size
 
 
 class NotAList(Exception):  # noqa: N818 - no error: the text is read as a whole
@@ -259,8 +259,8 @@ class Items:
         if not isinstance(items, list) or len(items) != span.count or len(mapping_at(body)) != 1:
             raise NotAList
         body = {"apiVersion": self.api_version, "kind": self.kind, "items": items}
-        found = resources([replace(documents[0], body=body)])
-        return [_numbered(resource, span, lines, file) for resource in found]
+        listed = resources([replace(documents[0], body=body)])
+        return [_numbered(resource, span, lines, file) for resource in listed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +283,9 @@ class ItemPlaces:
 
     def excerpt(self, line: int) -> tuple[int, list[str]]:
         """Return the lines around one, and the number of the first."""
-        known = _lines_around(self.file, self.span.start, self.span.end, self.lines)
+        lines = _lines_around(self.file, self.span.start, self.span.end, self.lines)
         first = max(line - _AROUND, 1)
-        return first, [known[at] for at in range(first, line + _AROUND + 1) if at in known]
+        return first, [lines[at] for at in range(first, line + _AROUND + 1) if at in lines]
 
     def outer(self, location: Location) -> Location:
         """Return a location of the slice as one of the whole List."""
@@ -307,9 +307,9 @@ def _lines_around(file: str, start: int, end: int, lines: int) -> dict[int, str]
     """Return the lines of a slice and a few around it, by their numbers; lines: those before it."""
     begin = max(start - _MARGIN, 0)
     before = _split(read_span(file, begin, start))[:-1]
-    found = _split(read_span(file, start, end + _MARGIN).rstrip())
+    own = _split(read_span(file, start, end + _MARGIN).rstrip())
     above = before[-_AROUND:]
-    return dict(enumerate((*above, *found), start=lines + 1 - len(above)))
+    return dict(enumerate((*above, *own), start=lines + 1 - len(above)))
 
 
 def _split(content: bytes) -> list[str]:

@@ -146,7 +146,7 @@ def _answers(
 
     recipe = Recipe(
         judges.policies.found,
-        exception_objects([Path(each) for each in options.policies.exceptions], lambda _: None),
+        exception_objects([Path(path) for path in options.policies.exceptions], lambda _: None),
         frozenset(policy.policy.id for policy in judge.policies),
         stream.shared,
         report.recipe.selection,
@@ -176,9 +176,9 @@ def _take(
             if answer.reported is not None:
                 with interrupts.whole():
                     report.append(answer.reported)
-            for each in answer.judged:
+            for judged in answer.judged:
                 with interrupts.whole():
-                    sink(each.restored(), each.results)
+                    sink(judged.restored(), judged.results)
             for version, kind, namespace in answer.left:
                 metadata = {"namespace": namespace}
                 report.looks_at(

@@ -101,7 +101,7 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
     copies: gets those of compressed files."""
     if options.crds or options.api_defaults or options.paths.count(STDIN) > 1:
         return None
-    if any(is_remote(each) and not is_stored(each) for each in options.paths):
+    if any(is_remote(path) and not is_stored(path) for path in options.paths):
         return None
     try:
         paths, remote = included(matching(options.paths), options.exclude), None
@@ -111,12 +111,12 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
             remote = RemotePaths((), _drop)
             paths = remote.local(paths)
         files = [_files(path, copies, options.exclude) for path in paths]
-        size = total([each for group in files for each in group if isinstance(each, Path)])
+        size = total([file for group in files for file in group if isinstance(file, Path)])
         if size < least:
             return None
         is_large = size > READ_AGAIN
-        found = tuple(parts(_slices(paths, files, _naming(copies, remote), is_large)))
-        surveyed = (each for part in found if part.is_surveyed for each in _objects(part, _drop))
+        cut = tuple(parts(_slices(paths, files, _naming(copies, remote), is_large)))
+        surveyed = (item for part in cut if part.is_surveyed for item in _objects(part, _drop))
         shared = list(filter(is_shared, surveyed))
         if any(group_of(resource) in RELEASE_GROUPS for resource in shared):
             return None
@@ -124,7 +124,7 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
         # Reading as a whole says what is wrong.
         return None
     named = paths if remote is None else list(map(remote.name, paths))
-    return Stream(named, size, found, shared, remote)
+    return Stream(named, size, cut, shared, remote)
 
 
 def is_shared(resource: Resource) -> bool:
@@ -145,20 +145,20 @@ def _files(path: str, copies: Copies, excluded: Sequence[str]) -> list[Path | Di
             raise NotStreamable
         return [copies.stdin]
     if is_file(where) and not is_kustomization(where):
-        found: list[Path | Diagnostic] = [where]
+        files_: list[Path | Diagnostic] = [where]
     elif where.is_dir() and not is_chart(where):
         excludes = exclusion(where, excluded)
-        found = list(unread_files(where, excludes))
-        files = list(walk(where, found.append, excludes))
+        files_ = list(unread_files(where, excludes))
+        files = list(walk(where, files_.append, excludes))
         from chartkit.helm.kustomize.kustomization import Tree
 
         tree = Tree.of(where, files)
         if tree.builds or tree.rows or tree.others():
             raise NotStreamable
-        found += [file for file in files if not tree.takes(file)]
+        files_ += [file for file in files if not tree.takes(file)]
     else:
         raise NotStreamable
-    return [_plain_file(each, copies) if isinstance(each, Path) else each for each in found]
+    return [_plain_file(file, copies) if isinstance(file, Path) else file for file in files_]
 
 
 def _plain_file(file: Path, copies: Copies) -> Path:
@@ -189,11 +189,11 @@ def _slices(
     for number, (path, group) in enumerate(zip(paths, files, strict=True)):
         is_named = path == STDIN or is_file(path)
         is_sole = is_named and len(paths) == 1
-        for each in group:
-            if isinstance(each, Path):
+        for file in group:
+            if isinstance(file, Path):
                 try:
                     for part, size, has_shared in sliced(
-                        str(each), number, is_named, _SHARED, named(str(each))
+                        str(file), number, is_named, _SHARED, named(str(file))
                     ):
                         is_required = is_sole or (part.end is not None and not is_large)
                         yield replace(part, is_required=is_required), size, has_shared
@@ -201,40 +201,40 @@ def _slices(
                     if is_sole:
                         raise
                     yield unread(error), 0, False
-            elif each.location is None:
-                yield each, 0, False
+            elif file.location is None:
+                yield file, 0, False
             else:
-                location = replace(each.location, file=named(each.location.file))
-                yield replace(each, location=location), 0, False
+                location = replace(file.location, file=named(file.location.file))
+                yield replace(file, location=location), 0, False
 
 
 def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list[Resource]:
     """Return the objects of a part; counts: how many each path of the user's has."""
     resources: list[Resource] = []
-    for each in part.slices:
-        if isinstance(each, Diagnostic):
-            note(each)
+    for item in part.slices:
+        if isinstance(item, Diagnostic):
+            note(item)
             continue
-        if each.items is not None:
+        if item.items is not None:
             try:
-                here = without_answers(each.listed(each.items), each.is_named, note)
+                here = without_answers(item.listed(item.items), item.is_named, note)
             except NotAList:
                 raise NotStreamable from None
         else:
             try:
-                documents: list[Document] = each.read()
-                here = (named_objects if each.is_named else folder_objects)(documents, note)
+                documents: list[Document] = item.read()
+                here = (named_objects if item.is_named else folder_objects)(documents, note)
             except InputError as error:
-                if each.is_required:
+                if item.is_required:
                     raise
-                if each.is_named or each.end is not None:
+                if item.is_named or item.end is not None:
                     note(unread(error))
                 else:
-                    note(unread_file(Path(each.file), error, each.content))
+                    note(unread_file(Path(item.file), error, item.content))
                 continue
         resources += here
         if counts is not None:
-            counts[each.number] += len(here)
+            counts[item.number] += len(here)
     return resources
 
 
@@ -290,8 +290,8 @@ class PartJudge:
         answer.faults = ObjectFaults(self.minor)
         answer.faults.add(objects)
         answer.unused = [
-            Resource({"kind": each.kind, "metadata": {"name": each.name}}, each.location)
-            for each in unused_policies(objects, self.judging)
+            Resource({"kind": policy.kind, "metadata": {"name": policy.name}}, policy.location)
+            for policy in unused_policies(objects, self.judging)
         ]
         selected = []
         for resource in objects:

@@ -138,7 +138,7 @@ class Pool(Generic[T, R]):
 
     def _wait(self) -> None:
         """Take the answers of workers, and replace those that ended."""
-        by_pipe = {each.pipe: each for each in self._workers}
+        by_pipe = {worker.pipe: worker for worker in self._workers}
         for pipe in wait(list(by_pipe)):
             worker = by_pipe[pipe]  # type: ignore[index]
             try:
@@ -179,7 +179,7 @@ class Pool(Generic[T, R]):
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         process = os.fork()
         if not process:
-            others = [each.pipe for each in self._workers]
+            others = [other.pipe for other in self._workers]
             _serve(theirs, [ours, *others], self._work, self._close)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         gc.unfreeze()
@@ -205,8 +205,8 @@ def _serve(
         # Ctrl-C goes to all processes of a terminal; the first of them decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-        for each in inherited:
-            each.close()
+        for pipe_ in inherited:
+            pipe_.close()
         while True:
             try:
                 task = pipe.recv()

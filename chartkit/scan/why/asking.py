@@ -169,11 +169,11 @@ def wanted_policy(
     if name not in names:
         hint = suggestion(text.partition("/")[0], names) or "-p and --env say which there are"
         raise InputError(f"there is no policy '{text}'", None, hint)
-    found, rules = names[name]
+    identity, rules = names[name]
     if rule not in rules and written_name(rule) not in rules:
         hint = suggestion(rule, rules) or f"its rules: {', '.join(filter(None, rules)) or 'none'}"
         raise InputError(f"policy {name} has no rule '{rule}'", None, hint)
-    return found, rule
+    return identity, rule
 
 
 def nearest_miss(
@@ -194,9 +194,9 @@ def nearest_miss(
     # Of equal ones the first is named.
     _, resource, rule = max(misses, key=lambda miss: miss[0])
     decision = rule.decision
-    place = "" if decision.location is None else f", {decision.location}"
+    where = "" if decision.location is None else f", {decision.location}"
     text = shortened(decision.text, _MOST_CHARACTERS)
-    return f"{rule.name}: {text}{place}; the object: {resource_id(resource)}"
+    return f"{rule.name}: {text}{where}; the object: {resource_id(resource)}"
 
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:

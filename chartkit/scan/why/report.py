@@ -78,8 +78,8 @@ class WhyReport:
                 for rule in policy.rules:
                     result = rule.status or _NONE
                     text = f"{resource_id(asked.resource)}: {result}: {rule.decision.text}"
-                    place = rule.decision.location or asked.resource.location
-                    yield diagnostic_finding(Diagnostic(rule.name, Severity.NOTE, text, place))
+                    location = rule.decision.location or asked.resource.location
+                    yield diagnostic_finding(Diagnostic(rule.name, Severity.NOTE, text, location))
 
 
 def _object_lines(asked: ObjectWhy, is_whole: bool) -> Iterator[str]:

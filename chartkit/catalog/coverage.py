@@ -87,10 +87,8 @@ class ControlCover:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """A standard's controls with what covers them.
-
-    environments: those that were looked at, in the project's order; none without a project.
-    """
+    """A standard's controls with the policies that cover them. environments: in the project's
+    order; empty without a project."""
 
     standard: Standard
     environments: tuple[str, ...]

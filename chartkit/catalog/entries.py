@@ -192,7 +192,7 @@ def matched(body: Body) -> list[str]:
 
 
 def _minimum(claimed: str, bodies: Iterable[Body]) -> str:
-    """The later one of the version that a policy claims and those that its fields need."""
+    """The later version of a policy's own claim and the needs of its fields."""
     versions: list[Version] = []
     if claimed:
         # A claim that is not a version says nothing.

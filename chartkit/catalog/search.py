@@ -57,7 +57,7 @@ def checked(query: Query, entries: Sequence[Entry], libraries: Iterable[str]) ->
 
 
 def search(entries: Iterable[Entry], query: Query) -> list[Entry]:
-    """The entries that fit; those that say a word in their name or title come first."""
+    """The entries that fit; a word in the name or title counts most."""
     words = [word.lower() for word in query.words]
     scored = [(_score(entry, words), entry) for entry in entries if _fits(entry, query)]
     matches = [(score, entry) for score, entry in scored if score]

@@ -62,7 +62,7 @@ class Details:
 
 
 def does(entry: Entry) -> tuple[str, str]:
-    """Return what a policy does to an object that it acts on, and to one that it leaves alone."""
+    """Return the verbs for an object that a policy acts on, and for one that it leaves alone."""
     return _ACTS[entry.kinds[0] if entry.kinds else Kind.VALIDATE]
 
 
@@ -166,7 +166,7 @@ def _printable(text: str) -> Iterator[str]:
 
 
 def _value(shown: Details) -> Body:
-    """Return what a list says of the policy, and `parameters`, `needs`, `policies`, `examples`."""
+    """Return a list's entry of the policy, and `parameters`, `needs`, `policies`, `examples`."""
     control = shown.control
     examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
     return {

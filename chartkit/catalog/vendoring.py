@@ -96,10 +96,10 @@ class Update:
 def vendor(
     source: str, project: Path, name: str = "", ref: str = "", limits: Limits = DEFAULT
 ) -> VendoredLibrary:
-    """Takes a library into `vendor/`; raises InputError, and then nothing was written.
+    """Copy a library into `vendor/`; raises InputError, and then nothing was written.
 
-    source, ref: see `sources.take`, but that a path starts at the current folder;
-    name: empty for what the source suggests.
+    source, ref: see `sources.take`, but a path starts at the current folder; name: empty for the
+    one that the source suggests.
     """
     chosen = _free_name(name or default_name(source), source, project)
     taken = take(from_project(source, project), ref, project, limits)
@@ -115,9 +115,9 @@ def vendor(
 def plan_update(
     name: str, project: Path, source: str = "", ref: str = "", limits: Limits = DEFAULT
 ) -> Update:
-    """Looks at a library's source again; nothing is written. Raises InputError.
+    """Read a library's source again; nothing is written. Raises InputError.
 
-    source, ref: other ones from now on; empty for those of the lock file.
+    source, ref: replacements for the lock file's; empty to keep them.
     """
     folder = project / VENDOR / name
     lock = read_lock(folder)

@@ -82,8 +82,8 @@ def values_file(name: str) -> str:
 
 
 def layered(values: Mapping[str, Body]) -> Mapping[str, Body]:
-    """Return what the values file of each environment and cluster says; values: all of them by the
-    name of the environment or cluster."""
+    """Return the contents of each environment's and cluster's values file; values: all of them by
+    the name of the environment or cluster."""
     groups: dict[str, list[Body]] = {}
     for name, body in values.items():
         groups.setdefault(name.partition("/")[0], []).append(body)
@@ -104,7 +104,7 @@ def member(name: str, names: Mapping[str, object]) -> str:
 
 
 def common(bodies: Sequence[Body]) -> Body:
-    """Return what values have in common, key by key."""
+    """Return the entries that values have in common, key by key."""
     first, *others = bodies
     shared: Body = {}
     for key, value in first.items():
@@ -121,7 +121,7 @@ def common(bodies: Sequence[Body]) -> Body:
 
 
 def difference(own: Body, base: Body) -> Body:
-    """Return the values to lay over others so that they come to these; null removes a key."""
+    """Return the values that turn `base` into `own` when laid over it; null removes a key."""
     changed: Body = {key: None for key in base if key not in own}
     for key, value in own.items():
         if key not in base:

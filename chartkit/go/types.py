@@ -222,7 +222,7 @@ def _integer(limits: tuple[int, int], shown: str) -> Decoder:
 
 
 def kind_of(value: Json) -> str:
-    """Return what JSON calls a value."""
+    """Return the JSON type of a value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):

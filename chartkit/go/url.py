@@ -95,7 +95,7 @@ class Url:
 
     @property
     def host_name(self) -> str:
-        """The host without brackets and port; empty where there is none."""
+        """The host without brackets and port; may be empty."""
         return _text(self._split_host()[0])
 
     @property

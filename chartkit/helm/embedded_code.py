@@ -112,7 +112,7 @@ class _Reader:
             if action is None:
                 position = end_of_variable(text, start)
                 self.template.append(literal(text[start:position]))
-                self._told(text[start:position])
+                self._add_outline(text[start:position])
             else:
                 position = action.end
         self._plain(text[position:])
@@ -132,10 +132,10 @@ class _Reader:
 
     def _plain(self, text: str) -> None:
         self.template.append(text)
-        self._told(text)
+        self._add_outline(text)
 
-    def _told(self, text: str) -> None:
-        """Text of a branch that is not the first is no part of the outline but for its lines."""
+    def _add_outline(self, text: str) -> None:
+        """Of the text in a later branch the outline keeps only the line breaks."""
         if all(block.is_first for block in self.blocks):
             self.outline.append(text)
         else:
@@ -157,7 +157,7 @@ class _Reader:
         if is_plain and isinstance(value, Literal) and value.is_text:
             # It always prints the same: a literal with braces in it.
             self.template.append(self.source.text[start : action.end])
-            self._told(value.value)
+            self._add_outline(value.value)
             return action
         self.has_code = True
         if action.keyword in ("define", "block", "template"):

@@ -51,7 +51,7 @@ class Backend(Protocol):
         ...
 
     def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
-        """Return what an installation would do; enforces Chart.yaml's kubeVersion."""
+        """Return the result of a dry run of an installation; enforces Chart.yaml's kubeVersion."""
         ...
 
     def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
@@ -174,10 +174,8 @@ def stopped_at(chart: Path, render: Callable[[Path], object]) -> str:
 
 
 def _in_order(chart: Path) -> list[str]:
-    """The templates that Helm runs, in its order: those farther below first, backwards by name.
-
-    Those of packed subcharts are missing.
-    """
+    """The templates that Helm runs, in its order: deeper ones first, then backwards by name,
+    without the templates of packed subcharts."""
     files = (file for file in chart.rglob("*") if file.is_file())
     names = (file.relative_to(chart).as_posix() for file in files)
     templates = [name for name in names if _is_template(name)]

@@ -141,7 +141,7 @@ def _content(chart: Path) -> tuple[str, frozenset[str]]:
 
 
 def _comes_to_nothing(names: Iterable[str], texts: Texts) -> bool:
-    """Report whether files of a chart are all templates of which nothing is left."""
+    """Report whether all files of a chart are templates that render to nothing."""
     shown = {name.partition("/")[2] for name, text in texts.files.items() if text.strip()}
     return all(
         name.startswith(_TEMPLATES) and not Path(name).name.startswith("_") and name not in shown
@@ -182,7 +182,7 @@ def _may_differ(given: bytes) -> bool:
 
 
 def templates_of(values: Json) -> Iterator[str]:
-    """Yield the texts of values that a template may evaluate, those of keys among them."""
+    """Yield the texts of values, keys included, that a template may evaluate."""
     if isinstance(values, str):
         yield from (values,) if "{{" in values else ()
     elif isinstance(values, (dict, list)):

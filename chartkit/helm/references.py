@@ -96,7 +96,7 @@ class _Walk:
         self._draft: Any = None
 
     def check(self, schema: Json, suspect: str) -> list[str]:
-        """Return what nothing resolves; raises ChartError for what leads out."""
+        """Return the references that nothing resolves; raises ChartError for one that leads out."""
         from referencing import Registry
 
         schema = self._with_known_dialect(_normal(schema))
@@ -142,7 +142,7 @@ class _Walk:
                 raise ChartError("has too many references", self._file)
 
     def _parts(self, value: Json, resolver: _Resolver) -> Iterator[tuple[Json, _Resolver]]:
-        """Yield the schemas in a schema, and those that it refers to."""
+        """Yield the schemas in a schema, and the schemas that it refers to."""
         if isinstance(value, list):
             yield from (self._within(inner, resolver) for inner in value)
         if not isinstance(value, dict):

@@ -195,7 +195,7 @@ def _dependencies(files: Mapping[str, bytes]) -> Iterator[Dependency]:
 
 
 def chart_entries(chart: Path) -> list[Entry]:
-    """Return what Helm reads of a chart, with the charts beside it on which it depends, which are
+    """Return the files that Helm reads of a chart, and the charts beside it on which it depends,
     below `charts/`. Raise ChartError and OSError."""
     listed = entries(chart)
     return [*listed, *_beside(chart, listed)]

@@ -182,7 +182,7 @@ class ChartPlaces:
         return read_source(self._path(name))
 
     def file(self, name: str) -> str:
-        """Return what messages call the file of a path in the chart."""
+        """Return the name of a file in messages, by its path in the chart."""
         folder, path = self._inputs.folder, self._path(name)
         if path == folder / name:
             return str(self.shown / name)
@@ -281,7 +281,8 @@ class FieldPlace:
 
     @property
     def column(self) -> int:
-        """The column (from 1) of the field's key; 0 where the line has it not at all, or twice."""
+        """The column (from 1) of the field's key; 0 where the line has the key twice or not at
+        all."""
         key = re.compile(rf"(?<![\w.-])[\"']?{re.escape(self.path[-1])}[\"']?:(?=\s|$)")
         columns = [match.start() + 1 for match in key.finditer(self.line.text)]
         return columns[0] if len(columns) == 1 else 0
@@ -369,8 +370,8 @@ def _swallowed(values: Iterable[Json]) -> Iterator[tuple[int, int]]:
 
 
 def _same_shapes(before: Sequence[Document], after: Sequence[Document]) -> bool:
-    """Report whether documents have the same fields of the same types. Values may differ: those of
-    chance, and digests of other templates."""
+    """Report whether documents have the same fields of the same types. Values may differ: random
+    ones, and digests of other templates."""
     pairs: list[tuple[Any, Any]] = [
         ([document.body for document in before], [document.body for document in after])
     ]

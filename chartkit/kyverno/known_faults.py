@@ -105,7 +105,7 @@ class KnownFault:
         return CONTROLLERS[self.controller], "image", "tag"
 
     def message(self, release: Release, policy: Resource | None = None) -> str:
-        """Return what a release does, to a policy or to any."""
+        """Describe the fault, in a policy or in any."""
         advisory = f" ({self.title})" if "#" not in self.name else ""
         if policy is not None:
             return f"{policy.kind}/{policy.name}: Kyverno {release} {self.text}{advisory}"
@@ -153,17 +153,15 @@ def known_faults(data: ReleaseData = BUILT_IN) -> Sequence[KnownFault]:
 def faults_of(
     release: Release | None, location: Location | None, data: ReleaseData = BUILT_IN
 ) -> Iterator[Diagnostic]:
-    """Return what a later release than this one fixes, whatever policies there are."""
+    """Return the faults that a later release than this one fixes, whatever policies there are."""
     for fault in known_faults(data):
         if release is not None and fault.is_in(release) and fault.fixed_in(release):
             yield fault.diagnostic(fault.message(release), location, release)
 
 
 def running_release(engine: Sequence[Resource], component: str) -> Release | None:
-    """Return the release that the image of a controller names among an engine's objects.
-
-    None where there is no such controller, or its tag names no release.
-    """
+    """Return the release that the image of a controller names among an engine's objects; None
+    without such a controller, or for a tag that names no release."""
     for controller in controllers(engine):
         if controller.component == component:
             for container in controller.containers:

@@ -74,7 +74,7 @@ def schema(name: str) -> Body:
 
 
 def kept() -> Facts | None:
-    """Return the facts that are kept; None where there are none that can be used."""
+    """Return the cached facts, None without usable ones."""
     from chartkit.cache_folder import FACTS, Store
 
     body = Store(FACTS).load(FACTS_KEY)
@@ -137,7 +137,7 @@ class ReleaseData:
         return list(rows.values()) if key == "faults" else sorted(rows.values(), key=_version)
 
     def with_added(self, sections: Body) -> ReleaseData:
-        """Return what is known with other sections on top."""
+        """Return the data with other sections on top."""
         merged = {key: [*self.added.get(key, ()), *sections.get(key, ())] for key in _KEYS}
         return ReleaseData(merged)
 
@@ -156,7 +156,7 @@ def current() -> CurrentRelease:
 
 @cache
 def facts() -> Facts:
-    """Return the facts in use: those that are kept, where they are newer than chartkit's own."""
+    """Return the facts in use: cached ones, where they are newer than chartkit's own."""
     newer = kept()
     return newer if newer and newer.day > own_facts().day else own_facts()
 
@@ -206,15 +206,13 @@ class Section:
 
 
 def read_matrix(file: Path | None, data: ReleaseData = BUILT_IN) -> ReleaseData:
-    """Return what is known with a file's releases on top; raise InputError for a mistake."""
+    """Return the built-in data with a file's releases on top; raise InputError for a mistake."""
     return data if file is None else _added([*_in_file(file)], data)
 
 
 def read_versions(document: Document, root: Path) -> ReleaseData:
-    """Return what is known with `versions:` of a project file; root: the folder of its paths.
-
-    Raise InputError for the first mistake.
-    """
+    """Return the built-in data with `versions:` of a project file on top; root: the folder of its
+    paths. Raise InputError for the first mistake."""
     given = document.body.get("versions")
     if given is None:
         return BUILT_IN
@@ -274,7 +272,7 @@ def _require_field(section: Section, objects: Body | None, *path: str | int) -> 
 
 
 def day_of(section: Section, text: str, *path: str | int) -> date:
-    """Return the day that stands at a path; raise InputError where there is no such day."""
+    """Return the date at a path; raise InputError for an impossible one."""
     try:
         return date.fromisoformat(text)
     except ValueError:

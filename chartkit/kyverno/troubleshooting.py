@@ -59,8 +59,8 @@ def known_messages() -> tuple[KnownMessage, ...]:
 
 
 def find_messages(text: str) -> tuple[KnownMessage, ...]:
-    """Return the known messages that a text holds, the most specific one first; for a text that
-    holds none, those of which it is a part, with `…` for what it leaves out."""
+    """Return the known messages that a text holds, the most specific one first; otherwise the
+    messages that the text is a part of, with `…` where it is cut."""
     normalized = " ".join(text[:_MOST_CHARACTERS].replace("\\", "").split())
     messages = tuple(message for message in known_messages() if message.matches(normalized))
     parts = [_plain(part) for part in normalized.replace("...", "…").split("…")]

@@ -250,7 +250,7 @@ def unspoken(url: str) -> str:
 
 
 def cause_of(error: NetworkError) -> str:
-    """Return what went wrong behind a connection, on one line."""
+    """Return the cause of a failed connection, on one line."""
     if isinstance(error, DialError):
         if error.is_unknown:
             return f"dial tcp: lookup {error.host_port.host}: no such host"

@@ -123,7 +123,7 @@ class Environment:
 
     @property
     def file_name(self) -> str:
-        """Return its name in those of files and folders: `prd`, or `prd_east` for a cluster."""
+        """Return its name in file names: `prd`, or `prd_east` for a cluster."""
         return self.name.replace("/", "_")
 
     @property
@@ -165,7 +165,7 @@ def _places(document: Document, name: str) -> Iterator[FieldPath]:
 
 
 def _chain(document: Document, name: str) -> list[str]:
-    """Return an environment and those that it extends, the nearest first."""
+    """Return an environment and the ones that it extends, the nearest first."""
     environments, chain = document.body["environments"], [name]
     while (parent := environments[chain[-1]].get(EXTENDS)) is not None:
         location = document.locate("environments", chain[-1], EXTENDS)

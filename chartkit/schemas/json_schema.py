@@ -180,7 +180,8 @@ def _findings(error: Any) -> Iterator[_Finding]:
 
 
 def _missing(error: Any, path: list[str | int]) -> Iterator[_Finding]:
-    """Keys that must be there, without those that stand there misspelt and are unknown so."""
+    """Yield the required keys that are missing, unless a misspelt one is already reported as
+    unknown."""
     unknown = _unknown(error)
     for key in error.validator_value:
         is_meant = key not in error.instance and f"'{key}'" in error.message

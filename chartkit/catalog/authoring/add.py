@@ -124,11 +124,11 @@ class _Target:
 
 
 def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddResult:
-    """Puts the policy of a name into a profile; nothing is written where it stands there already.
+    """Add the policy of a name to a profile; nothing is written where the profile has it already.
 
     name: see `chartkit.catalog.search.find`; profile: a profile of the project's own, by path or
-    name; empty: its first one, or a new one; new: whether the one that is named may be made.
-    Raises InputError, and then nothing was written.
+    name; empty: its first one, or a new one; new: whether a missing profile may be created. Raises
+    InputError, and then nothing was written.
     """
     project = read_project(folder)
     folders = libraries(project.root)
@@ -200,8 +200,8 @@ def _target(project: Project, given: str) -> _Target:
 
 
 def _own_profiles(project: Project) -> Iterator[_Target]:
-    """The profile files that chartkit.yaml names, the project's before its environments', and
-    those that they extend."""
+    """The profile files that chartkit.yaml names, the project's before its environments', and the
+    profiles that they extend."""
     environments = project.environments.values()
     named = [
         *project.document.body.get("profiles", DEFAULT_PROFILES),
@@ -246,7 +246,7 @@ def _require_same(resolved: ResolvedPolicy, policy: LibraryPolicy) -> None:
 
 
 def _without(project: Project, target: _Target) -> tuple[str, ...]:
-    """The environments whose profiles do not come to this one."""
+    """The environments whose profiles do not include this one."""
     return tuple(
         name
         for name, environment in project.environments.items()
@@ -306,10 +306,10 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def write_policy(reference: str, kind: Kind, project: Path, library: Path | None = None) -> Path:
-    """Writes a policy's folder and gives it; raises InputError, and then nothing was written.
+    """Write a policy's folder and return it; raises InputError, and then nothing was written.
 
-    reference: its name, folders before it or not (`ours/require-team`); library: the folder it
-    goes to; None: the first that chartkit.yaml names, or `policies` where it names none.
+    reference: its name, with or without folders (`ours/require-team`); library: the folder for it;
+    None: the first one that chartkit.yaml names, or `policies` where it names none.
     """
     parts = reference.split("/")
     if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):

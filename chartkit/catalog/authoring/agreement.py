@@ -211,9 +211,9 @@ def _unseen(
 
 
 def _judges(form: Form) -> bool:
-    """Report whether a form's rules refuse some objects of those that they match, and can be seen
-    to accept one. To change or generate objects is not a judgement, and signatures of images are
-    known to a registry only."""
+    """Report whether the rules of a form reject at least one object and accept at least one.
+    Mutating and generating rules do not count, and signatures of images are known to a registry
+    only."""
     rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
     return not any(
         "mutate" in rule or "generate" in rule or _asks_for_signatures(rule) for rule in rules

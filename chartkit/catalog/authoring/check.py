@@ -80,8 +80,9 @@ _PLACEHOLDERS: Final = ("todo", "fixme", "tbd", "lorem ipsum")
 
 @dataclass(frozen=True, slots=True)
 class MutationResult:
-    """killed: the changes that examples show; equal: those that no object shows, with a reason in
-    `mutants.yaml`; untried: those for which there was no time; survivors: all others."""
+    """killed: the changes that examples show; equal: the changes that no object shows, with a
+    reason in `mutants.yaml`; untried: the changes for which there was no time; survivors: all
+    others."""
 
     killed: int = 0
     equal: int = 0
@@ -90,7 +91,7 @@ class MutationResult:
 
     @property
     def changes(self) -> int:
-        """The changes that were tried, without those that change nothing."""
+        """The changes that were tried, without equal ones."""
         return self.killed + len(self.survivors)
 
     def __add__(self, other: MutationResult) -> MutationResult:
@@ -220,8 +221,8 @@ def check_policy(
 
 
 def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
-    """Return what the examples show; where a form names what there is not, that alone, for the rest
-    follows from it."""
+    """Return the findings from the examples; where a form has misspelt names, only these, which
+    explain the others."""
     diagnostics: list[Diagnostic] = []
     for at_example in zip_longest(*forms):
         present = [form for form in at_example if form is not None]
@@ -434,7 +435,7 @@ def _changes(result: MutationResult) -> Body:
 
 
 def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
-    """Return what a check found for every format; explanations: of the ids of findings."""
+    """Return the result of a check for every format; explanations: of the ids of findings."""
     return CommandReport(
         text=lambda _width: _text(found),
         value=lambda: {

@@ -79,7 +79,7 @@ class _Checker:
     faults: list[tuple[str, Typed]] = field(default_factory=list)
 
     def typed(self, node: Node, current: Typed) -> Typed:
-        """Return what a node gives for a current value."""
+        """Return the type of a node for a current value."""
         compute = _NODES.get(node.kind)
         if compute is not None:
             return compute(self, node, current)
@@ -110,7 +110,7 @@ class _Checker:
         return Typed(element_types(current.types), f"{current.field}[]")
 
     def projection(self, node: Node, current: Typed) -> Typed:
-        """Return what is made of each element of a list."""
+        """Return the type of a projection of a list."""
         left, right, *condition = node.children
         listed = self.typed(left, current)
         element = Typed(element_types(listed.types), f"{listed.field}[]".replace("[][]", "[]"))
@@ -127,7 +127,7 @@ class _Checker:
         return _list_of(Typed(flat | others, listed.field.removesuffix("[]")))
 
     def values(self, node: Node, current: Typed) -> Typed:
-        """Return what is made of each value of an object."""
+        """Return the type of a projection of an object's values."""
         self.typed(node.children[0], current)
         return UNKNOWN
 

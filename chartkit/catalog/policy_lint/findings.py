@@ -30,10 +30,8 @@ NO_LEVELS: Final[Levels] = MappingProxyType({})
 
 
 def levels(project: Project, environment: str | None = None) -> Levels:
-    """Return the levels that a project sets, those of an environment over those for all.
-
-    Raise InputError for an id of no rule, and for an environment that is not there.
-    """
+    """Return the levels that a project sets, an environment's over the project's. Raise InputError
+    for an unknown rule or environment."""
     ids = [rule.id for rule in RULES]
     named = [project.environment(environment)] if environment else []
     keys = [whole(project.document), *(of.keys for of in named)]
@@ -51,7 +49,7 @@ def levels(project: Project, environment: str | None = None) -> Levels:
 
 
 def at_levels(found: Iterable[Diagnostic], levels: Levels) -> Iterator[Diagnostic]:
-    """Yield findings at the levels of a project, without those of rules that are off."""
+    """Yield findings at the levels of a project, without disabled rules."""
     for diagnostic in found:
         level = levels.get(diagnostic.rule_id, diagnostic.severity)
         if level is not None:

@@ -112,8 +112,8 @@ class PatternValue:
 
 
 def values_of(part: PatternPart) -> Iterator[PatternValue]:
-    """Yield every value of a pattern whose field can be named; none below a field of which nothing
-    is known, and none of a rule that matches other kinds than Kubernetes' own."""
+    """Yield every value of a pattern whose field can be named; none below a field of unknown type,
+    and none of a rule that matches custom kinds."""
     yield from _below(PatternValue(part.path, (), part.value, _element_of(part), ANY))
 
 

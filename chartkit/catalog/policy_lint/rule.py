@@ -62,7 +62,7 @@ class Subject:
 
 @cache
 def texts() -> Mapping[str, Body]:
-    """Return what rules.yaml says of each rule, by id."""
+    """Return the texts of each rule in rules.yaml, by id."""
     (document,) = read_file(Path(__file__).with_name("rules.yaml"))
     body: Mapping[str, Body] = document.body
     return body

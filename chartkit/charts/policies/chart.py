@@ -232,7 +232,7 @@ class _Chart:
     def installed(
         self, environment: Environment, resolved: Selection
     ) -> Mapping[str, InstalledPolicy]:
-        """Return what an environment's policies come to in its cluster, by name."""
+        """Return the policies of an environment as the chart installs them, by name."""
         form = self._policy_type(environment)
         policies: dict[str, InstalledPolicy] = {}
         for template in self._templates:
@@ -307,7 +307,7 @@ def _exceptions(bodies: Sequence[Body]) -> Body:
 
 
 def _about(name: str, environment: Environment) -> str:
-    """Return what a values file is of, and what it differs from; environment: one of those."""
+    """Return the heading of a values file, and the files that it differs from."""
     if name != environment.name:
         return f"Environment {name}: what its clusters say alike, otherwise than values.yaml"
     what = f"Environment {environment.name}"

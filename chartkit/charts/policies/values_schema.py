@@ -110,7 +110,7 @@ def _but(names: Sequence[str], body: Body) -> Body:
 
 
 def _of_cel(rules: Mapping[str, Sequence[str]], cel: Collection[str]) -> Body:
-    """Return what policies refuse that are in CEL; cel: their names."""
+    """Return the settings that policies in CEL cannot have; cel: their names."""
     others = [name for name in rules if name not in cel]
     named = {*cel, *(rule for name in cel for rule in rules[name])}
     keys = sorted({*others, *(rule for name in others for rule in rules[name])} - named)
@@ -226,7 +226,7 @@ class Catalogue:
 
     @property
     def only_cel(self) -> list[str]:
-        """The names of those that are in CEL whatever policyType says."""
+        """The names of the policies that are in CEL whatever policyType says."""
         return [policy.name for policy in self.upstream if policy.form in _IN_CEL]
 
     @property
@@ -288,7 +288,7 @@ def values_schema(catalogue: Catalogue) -> Body:
 
 
 def parameters_alone(schema: Body, names: Iterable[str]) -> Body:
-    """Return what a chart's schema says of the parameters of some policies, and nothing else."""
+    """Return only the part of a chart's schema for the parameters of some policies."""
     policies = schema["properties"]["policies"].get("patternProperties", {})
     patterns = [_pattern(name) for name in names]
     own = {pattern: policies[pattern] for pattern in patterns if pattern in policies}

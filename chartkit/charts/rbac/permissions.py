@@ -319,8 +319,8 @@ def definitions_beside(folder: Path) -> tuple[Body, ...]:
 
 
 def _missing(findings: Findings) -> Iterator[Permission]:
-    """Return the permissions that no role of Kyverno's gives; those of scans only if nothing
-    else needs the same."""
+    """Return the permissions that no role of Kyverno's grants; a scan's only if nothing else needs
+    the same."""
     for (controller, group, resource, scan), verbs in findings.verbs.items():
         has = granted(controller).get((group, resource), frozenset())
         also = findings.verbs.get((controller, group, resource, False), set()) if scan else set()

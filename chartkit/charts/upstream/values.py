@@ -136,7 +136,7 @@ _WRITERS: Final[Mapping[str, _Writer]] = {ENGINE: _engine, POLICIES: _policies, 
 
 
 def _by_namespace(environment: Environment, named: Collection[str], defaults: Body) -> Body:
-    """Return the actions of namespaces, for all policies and for those that the chart has."""
+    """Return the actions of namespaces, for all policies and for the chart's own ones."""
     given = {"all": environment.actions}
     for reference, settings in environment.policies.items():
         given[reference.rpartition("/")[2]] = settings.actions
@@ -169,7 +169,7 @@ def _policy_names(chart: ChartFiles) -> frozenset[str]:
 
 
 def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnostic]]:
-    """The Pod Security Standard that the profiles come to; empty where they come to none."""
+    """The Pod Security Standard that the profiles extend, empty without one."""
     names: set[str] = set()
     left: list[Diagnostic] = []
     for index, reference in enumerate(environment.profiles):
@@ -193,7 +193,7 @@ def _ancestry(profile: Profile) -> Iterator[str]:
 
 
 def _form(chart: ChartFiles, environment: Environment) -> PolicyType:
-    """The form that the policies have; raises InputError for one that the chart has not."""
+    """The form of the policies; raises InputError for one that the chart does not offer."""
     wanted = environment.policy_type
     default = chart.defaults.get("policyType", PolicyType.CLUSTER.value)
     offered = _FORMS if "policyType" in chart.defaults else _FORMS[:1]

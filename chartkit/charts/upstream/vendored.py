@@ -111,10 +111,8 @@ def folder_of(root: Path, name: str) -> Path:
 
 
 def read_vendored(root: Path) -> Mapping[str, Vendored]:
-    """The vendored charts of a project by name; root: its folder.
-
-    Raises InputError for one that is not as its lock file has it, or that is none.
-    """
+    """The vendored charts of a project by name; root: its folder. Raises InputError for one that
+    differs from its lock file, or is not a chart."""
     folder = root / VENDOR / CHARTS
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     names = [path.name for path in paths if not path.name.startswith(".")]

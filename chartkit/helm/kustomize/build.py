@@ -45,9 +45,9 @@ _OF_FILE: Final = re.compile(
 def build(
     tree: Tree, reads: Callable[[Path], bool] | None = None, limits: Limits = LIMITS
 ) -> tuple[list[Resource], list[Diagnostic]]:
-    """Return the objects of a tree's builds, with places in the files of bases and overlays, and
-    rows about what is not read, those of the tree among them. reads: whether a file is wanted, and
-    with it what depends on it; None for all."""
+    """Return the objects of a tree's builds, with locations in the files of bases and overlays, and
+    rows about what was not read, the tree's own among them. reads: whether a file is wanted, and
+    with it everything that depends on it; None for all files."""
     rows = list(tree.rows)
     tool = program()
     if tree.builds and tool is None:
@@ -93,7 +93,7 @@ class _Builder:
     limits: Limits
 
     def run(self) -> Iterator[_Built]:
-        """Yield what the builds come to, in order."""
+        """Yield the results of the builds, in order."""
         closures = [self.tree.closure(folder) for folder in self.tree.builds]
         ready = list(self._ready(closures))
         (self.folder / "tmp").mkdir()
@@ -140,7 +140,7 @@ class _Builder:
                 yield self._failed(closure, error)
 
     def _once(self, folder: str, programs: Programs) -> str:
-        """Return what the program builds of a folder, for each state of its files once."""
+        """Return the program's output for a folder, built once for each state of its files."""
         files = (Path(self.program[0]), *self.tree.files(folder))
         versions = tuple((str(file), _version(file)) for file in files)
         closure = self.tree.closure(folder)
@@ -154,7 +154,7 @@ class _Builder:
         return text
 
     def _text(self, folder: str, programs: Programs) -> str:
-        """Return what the program builds of a folder; raise InputError with its message."""
+        """Return the program's output for a folder; raise InputError with its message."""
         file, arguments = self.program
         readable = None
         if is_binary(file):

@@ -97,7 +97,7 @@ class Kustomization:
 
     @property
     def is_plain(self) -> bool:
-        """True if its objects are those of its files and folders, unchanged."""
+        """True if it lists files and folders and changes nothing."""
         return not self.is_component and all(
             key in _PLAIN or key in _CHARTS for key, value in self.body.items() if value
         )
@@ -132,8 +132,8 @@ class Repository:
         return path == self.top or path.startswith(self.top.rstrip(os.sep) + os.sep)
 
     def kustomization(self, folder: str) -> Kustomization | None:
-        """Return the kustomization of a folder with its references; None where there is none.
-        Raise InputError for one that cannot be read."""
+        """Return the kustomization of a folder with its references, None without one. Raise
+        InputError for one that cannot be read."""
         names = [name for name in NAMES if os.path.isfile(os.path.join(folder, name))]
         if not names:
             return None
@@ -166,7 +166,7 @@ class _References:
     subject: Kustomization
 
     def read(self) -> None:
-        """Add the references to the kustomization, with rows about those that are refused."""
+        """Add the references to the kustomization, with rows about refused ones."""
         body = self.subject.body
         for key in _CHARTS:
             for index, _ in enumerate(list_of(body.get(key))):
@@ -205,7 +205,7 @@ class _References:
                 )
 
     def _resolved(self, key: str, text: str) -> Reference | None:
-        """Return what a path refers to; None for a text that is not a path but a document."""
+        """Return the reference that a path leads to; None for a text that is a document."""
         joined = os.path.join(self.subject.folder, text)
         is_there = "\0" not in text and len(text) < _LONGEST and os.path.lexists(joined)
         if not is_there and key in (*_PLUGINS, _PATCHES) and re.search(r"[\n{]|: ", text):
@@ -333,7 +333,7 @@ class Tree:
         return [Path(self.repository.name(file)) for file in files]
 
     def at(self, folder: str) -> Kustomization | None:
-        """Return the kustomization of a folder; None where there is none that can be read."""
+        """Return the kustomization of a folder, None without one that can be read."""
         if folder not in self._known:
             self._known[folder] = None
             try:
@@ -445,7 +445,7 @@ def program() -> tuple[str, tuple[str, ...]] | None:
 
 
 def identity() -> str:
-    """Return what tells the program from any other; empty without one."""
+    """Return a text that identifies the program; empty without one."""
     tool = program()
     if tool is None:
         return ""

@@ -105,8 +105,8 @@ def _sets(body: Json, steps: Sequence[str], value: Json) -> bool:
 
 
 def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
-    """Return the steps of a field of a built object in another document, as far as they go there:
-    items of lists are those of the same name or value."""
+    """Return the steps of a field of a built object that exist in another document; items of lists
+    are the same if they have the same name or value."""
     path: list[str] = []
     for step in steps:
         built = pointed_at(built, [step])

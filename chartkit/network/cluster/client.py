@@ -173,8 +173,8 @@ class Cluster:
         self._request("PATCH", f"{path}?fieldManager={MANAGER}", f"to change {path}", patch)
 
     def refusal_of(self, path: str, body: Body) -> str:
-        """Return how the API server refuses a dry run that creates an object, empty if it does not;
-        raise ClusterError where it does not answer, or does not know or allow the user."""
+        """Return the API server's message when it refuses the dry run of a creation, empty when it
+        accepts; raise ClusterError where it does not answer, or does not know or allow the user."""
         answer = self._send("POST", f"{path}?dryRun=All", f"to try {path}", body)
         if answer.status < _REFUSED:
             return ""
@@ -343,7 +343,7 @@ def _library() -> tuple[Any, Any]:
 
 
 def _kubeconfigs() -> list[Path]:
-    """Return the files that KUBECONFIG names, or the usual one; those that are there."""
+    """Return the existing files that KUBECONFIG names, or the default one."""
     named = os.environ.get("KUBECONFIG")
     paths = named.split(os.pathsep) if named else ["~/.kube/config"]
     files = [Path(path).expanduser() for path in paths if path]
@@ -443,7 +443,7 @@ def _check_part(document: Document, part: str) -> None:
 
 
 def _is_text(value: Json) -> bool:
-    """Tell whether a value is a text without control characters."""
+    """Report whether a value is a text without control characters."""
     return isinstance(value, str) and all(line.isprintable() for line in value.rstrip().split("\n"))
 
 

@@ -238,7 +238,7 @@ class ApiResource:
         return f"{self.plural}.{self.kind.group}" if self.kind.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Return the path of its objects. namespace: empty for those of all namespaces."""
+        """Return the path of its objects. namespace: empty for all namespaces."""
         scope = namespace if self.namespaced else ""
         return object_path(self.api_version, self.plural, scope, name)
 
@@ -260,8 +260,8 @@ class Discovery:
     """Everything that a server serves; of a group the version that it prefers comes first."""
 
     def __init__(self, source: Source) -> None:
-        """Raises SourceError, and RefusedError where the server does not say what it serves;
-        failed: the `group/version`s of which it could not say that, each with the reason."""
+        """Raises SourceError, and RefusedError where the server does not list what it serves;
+        failed: each `group/version` that it could not list, with the reason."""
         self.failed: list[tuple[str, RefusedError]] = []
         self.all: tuple[ApiResource, ...] = tuple(self._read(source))
         self._by_kind = {resource.kind: resource for resource in reversed(self.all)}
@@ -320,8 +320,8 @@ def _listed(answer: Body, kind: str, key: str) -> list[Body]:
 
 
 def policies_there(reader: Reader) -> list[Resource]:
-    """Return the policies of the cluster and the bindings of Kubernetes' own; of those that Kyverno
-    made of its policies none, for they say the same twice."""
+    """Return the cluster's policies and the bindings of Kubernetes policies, without the policies
+    that Kyverno generated from its own, which say the same twice."""
     kinds = _kinds(reader, lambda resource: is_policy(resource) or is_binding(resource))
     return [resource for resource in _all(reader, kinds) if not _is_made(resource)]
 
@@ -376,7 +376,7 @@ def joined(one: PolicyAttachments, other: PolicyAttachments) -> PolicyAttachment
 
 
 def _is_made(policy: Resource) -> bool:
-    """Tell whether Kyverno generated a Kubernetes policy from one of its own."""
+    """Report whether Kyverno generated a Kubernetes policy from one of its own."""
     labels = policy.body["metadata"].get("labels")
     by = labels.get(_MANAGED_BY) if isinstance(labels, dict) else None
     return by == "kyverno" and policy.api_version.startswith("admissionregistration.k8s.io/")
@@ -405,10 +405,10 @@ def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
 
 
 def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:
-    """Return the resources of which any policy may say something, in the order they are served.
+    """Return the resources that any policy may concern, in the order they are served.
 
-    Of a kind with several versions the one that the server prefers is read, and another only for a
-    policy that does not speak of that one.
+    Of a kind with several versions the server's preferred one is read, and another only for a
+    policy that does not match the preferred one.
     """
     policies = [policy for policy in policies if not policy.judges_json]
     chosen: list[ApiResource] = []

@@ -49,7 +49,7 @@ _FAILURES: Final[Mapping[str, type[LookupFailed]]] = {
 
 
 def is_recording(path: Path) -> bool:
-    """Tell whether a folder is a recording of a cluster."""
+    """Report whether a folder is a recording of a cluster."""
     return is_file(path / INDEX)
 
 
@@ -151,7 +151,7 @@ class RecordedSource:
 
     @property
     def has_calls(self) -> bool:
-        """Tell whether calls of services were recorded."""
+        """Report whether calls of services were recorded."""
         return bool(self._calls)
 
     def calls(self, key: str) -> Mapping[str, Json]:

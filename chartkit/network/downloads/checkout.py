@@ -57,7 +57,7 @@ _MEMORY: Final = 2_000_000
 
 
 def is_checkout(path: Path) -> bool:
-    """Tell whether a folder is a git checkout."""
+    """Report whether a folder is a git checkout."""
     return (path / ".git").exists()
 
 

@@ -71,7 +71,7 @@ def download(url: str, limits: Limits, route: Route = anywhere) -> bytes:
 
 
 def asked(transport: Transport, request: Request, limits: Limits) -> Response:
-    """Return the response to a request; raise InputError where there is none."""
+    """Return the response to a request; raise InputError without a response."""
     try:
         return transport.ask(request)
     except NetworkError as error:
@@ -79,7 +79,7 @@ def asked(transport: Transport, request: Request, limits: Limits) -> Response:
 
 
 def body_of(answer: Response, location: Location) -> bytes:
-    """Return what a server answers; raise InputError for any other status than 200."""
+    """Return the body of a server's answer; raise InputError for any other status than 200."""
     if answer.is_passing:
         text = f"the server answers {answer.status}, in {answer.attempts} attempts"
         raise InputError(text, location, _AGAIN)

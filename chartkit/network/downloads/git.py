@@ -61,7 +61,7 @@ class _Repository:
         return body_of(asked(self.transport, request, self.limits), self.place)
 
     def capabilities(self) -> Mapping[str, str]:
-        """Return what the server can; raise InputError for one without version 2."""
+        """Return the capabilities of the server; raise InputError for one without version 2."""
         url = f"{self.url}/info/refs?service={_SERVICE}"
         body = self.ask(Request(url, _MOST_REFS, {"Git-Protocol": "version=2"}))
         lines = [packet.rstrip(b"\n").decode("utf-8", "replace") for packet in self.packets(body)]

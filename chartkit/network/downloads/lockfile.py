@@ -101,8 +101,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def read_lock(root: Path) -> Lock:
-    """Return the lock of a vendored folder; raises InputError where there is none, or it is
-    damaged."""
+    """Return the lock of a vendored folder; raises InputError where it is missing or damaged."""
     file = root / LOCK_FILE
     try:
         body = parse_json(file.read_bytes())
@@ -142,7 +141,8 @@ def _damaged(file: Path) -> InputError:
 
 
 def verify(folder: Path) -> list[Diagnostic]:
-    """Return where a vendored folder differs from its lock file; raises InputError for the lock."""
+    """Return the differences of a vendored folder from its lock file; raises InputError for the
+    lock."""
     locked = read_lock(folder).files
     there = dict(_files(folder))
     diagnostics: list[Diagnostic] = []
@@ -229,7 +229,7 @@ def checked_name(name: str, source: str) -> str:
 
 
 def is_left_out(name: str) -> bool:
-    """Tell whether a file is left out: one that git keeps, or an older lock file."""
+    """Report whether a file is left out: one that git keeps, or an older lock file."""
     parts = name.lower().split("/")
     return ".git" in parts or name == LOCK_FILE
 

@@ -59,7 +59,7 @@ class RemoteSource:
 
     @property
     def is_pinned(self) -> bool:
-        """Tell whether it is the same, whenever it is fetched."""
+        """Report whether every fetch gives the same files."""
         return bool(COMMIT.fullmatch(self.ref)) if self.is_git else bool(self.pin)
 
 
@@ -75,7 +75,7 @@ class Fetched:
 
 
 def is_remote(text: str) -> bool:
-    """Tell whether a source is somewhere else."""
+    """Report whether a source is on another machine."""
     return is_url(text) or _SHORT.match(text) is not None
 
 

@@ -297,7 +297,7 @@ class AllowedHost:
 
     @property
     def is_itself(self) -> bool:
-        """Tell whether its name fixes its address: a literal one, or this machine's own name."""
+        """Report whether its name fixes its address: a literal one, or this machine's own name."""
         if self.stands_in is not None or is_loopback(self.host):
             return True
         return literal(self.host) is not None

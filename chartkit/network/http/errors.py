@@ -87,7 +87,7 @@ class NetworkError(Exception):
         self.attempts = 1
 
     def words(self, limits: Limits) -> str:
-        """Return what happened, for people."""
+        """Describe the error for people."""
         return {
             Fault.UNSENDABLE: f"cannot be requested: {self.detail}",
             Fault.FORBIDDEN: "chartkit does not connect to this address",
@@ -108,12 +108,12 @@ class NetworkError(Exception):
 
     @property
     def is_passing(self) -> bool:
-        """Tell whether another attempt may do better."""
+        """Report whether another attempt may succeed."""
         return self.fault in _PASSING
 
     @property
     def is_unanswered(self) -> bool:
-        """Tell whether the server cannot be reached at all, or says nothing."""
+        """Report whether the server cannot be reached, or sends nothing."""
         return self.fault in _UNANSWERED
 
 
@@ -166,7 +166,7 @@ def _failure_by(cause: BaseException) -> NetworkError | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that it came of, the outermost first."""
+    """Yield an error and its causes, the outermost first."""
     seen: set[int] = set()
     waiting = [error]
     while waiting:

@@ -105,7 +105,7 @@ class Memory(Generic[Key, Found]):
         return outcome
 
     def get(self, key: Key) -> Found | None:
-        """Return what was found for a key; None where nothing was."""
+        """Return the value of a key; None without one."""
         if key not in self._known:
             return None
         self._known.move_to_end(key)

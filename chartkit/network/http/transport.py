@@ -74,12 +74,12 @@ class Response:
 
     @property
     def is_passing(self) -> bool:
-        """Tell whether another attempt may do better."""
+        """Report whether another attempt may succeed."""
         return self.status in _PASSING
 
     @property
     def is_redirect(self) -> bool:
-        """Tell whether another URL is to be asked."""
+        """Report whether the answer redirects to another URL."""
         return self.status in _REDIRECTING and "location" in self.headers
 
 
@@ -206,7 +206,7 @@ class Transport:
         return [Hop(before, next(dials, Dial(before.host_port)))]
 
     def _connections(self, here: Url, dial: Dial) -> tuple[Dial, HTTPConnectionPool | ProxyManager]:
-        """Return what leads to a URL, and the way that it was made for."""
+        """Return the dial of a URL, and the pool of connections that it was made for."""
         proxy = proxy_of(here) if self._proxies else ""
         if proxy:
             dial.check_name()
@@ -251,7 +251,7 @@ def _read(url: str) -> Url:
 
 
 def _redirected(here: Url, location: str) -> Url:
-    """Return where a redirect leads; raises NetworkError where it is not followed."""
+    """Return the target of a redirect; raises NetworkError where it is not followed."""
     text = location
     try:
         text = urljoin(here.text, location)
@@ -272,8 +272,8 @@ def _not_followed(here: Url, target: str, error: NetworkError) -> NetworkError:
 
 
 def _redirected_request(request: Request, status: int, here: Url, there: Url) -> Request:
-    """Return what is sent there: data with 307 and 308 alone, and to another origin no more headers
-    than say what is wanted."""
+    """Return the request to a redirect's target: with data for 307 and 308 alone, and to another
+    origin only with headers that any server may get."""
     if request.method != "GET" and status not in _KEEPS_METHOD:
         request = replace(request, method="GET", body=None)
     if there.origin == here.origin:

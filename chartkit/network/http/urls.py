@@ -66,7 +66,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def is_forbidden(address: Address) -> bool:
-    """Tell whether an address is link-local, a metadata service's or no single machine's, or an
+    """Report whether an address is link-local, a metadata service's or no single machine's, or an
     IPv6 address that leads to such an IPv4 address by any way of transition."""
     return any(
         target in _METADATA or target.is_link_local or target.is_multicast or target.is_unspecified
@@ -75,7 +75,7 @@ def is_forbidden(address: Address) -> bool:
 
 
 def is_forbidden_host(host: str) -> bool:
-    """Tell whether a host, as it is written, is never asked: an address that is forbidden, in any
+    """Report whether a host, as it is written, is never asked: an address that is forbidden, in any
     notation that systems read as one, or a metadata service's name."""
     name = host.strip("[]").lower().rstrip(".")
     address = literal(name) or _number(name)
@@ -83,7 +83,7 @@ def is_forbidden_host(host: str) -> bool:
 
 
 def is_inside(address: Address) -> bool:
-    """Tell whether an address is this machine itself or in a private network."""
+    """Report whether an address is this machine itself or in a private network."""
     return any(
         target.is_loopback or target.is_private or (target.version == 4 and target in _SHARED)
         for target in _meant(address)
@@ -142,7 +142,7 @@ def literal(host: str) -> Address | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host, by its name alone, is this machine itself."""
+    """Report whether a host, by its name alone, is this machine itself."""
     address = literal(host)
     return host == "localhost" if address is None else address.is_loopback
 
@@ -192,7 +192,7 @@ class Url:
 
 
 def is_url(text: str) -> bool:
-    """Tell whether a source is named by a URL."""
+    """Report whether a source is a URL."""
     return "://" in text
 
 
@@ -250,5 +250,5 @@ def _basic(user: str) -> str:
 
 
 def basic_authorization(user: str) -> str:
-    """Return what the Authorization header says of `NAME:PASSWORD`."""
+    """Return the Authorization header for `NAME:PASSWORD`."""
     return "Basic " + base64.b64encode(user.encode("utf-8", "replace")).decode("ascii")

@@ -285,7 +285,7 @@ def _media_type(content: bytes) -> str:
 
 
 def is_deeper(value: Json, levels: int) -> bool:
-    """Tell whether a document has more levels of mappings and lists; the values in them count as
+    """Report whether a document has more levels of mappings and lists; the values in them count as
     one."""
     level: list[Json] = [value]
     for _ in range(levels):
@@ -306,7 +306,7 @@ def digest_of(content: bytes) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Tell whether a text is a SHA-256 digest, the only kind that is requested."""
+    """Report whether a text is a SHA-256 digest, the only kind that is requested."""
     return _DIGEST.match(text) is not None
 
 

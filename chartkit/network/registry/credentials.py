@@ -238,7 +238,7 @@ def _plain(key: str) -> str:
 
 
 def _asked(helper: str, server: str) -> Login | None:
-    """Return the login that a helper knows; None if there is none. Raises RegistryError."""
+    """Return the login that a helper knows, None without one. Raises RegistryError."""
     name = f"docker-credential-{helper}"
     program = shutil.which(name)
     if program is None:
@@ -358,7 +358,7 @@ def _narrowed(name: str) -> str:
 
 
 def _covers(name: str, target: str) -> bool:
-    """Tell whether an entry covers a repository: each label of the host may have wildcards, the
+    """Report whether an entry covers a repository: each label of the host may have wildcards, the
     path is a prefix."""
     host, slash, path = name.partition("/")
     there, _, rest = target.partition("/")

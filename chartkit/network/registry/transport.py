@@ -51,7 +51,7 @@ class Transport:
         self._transport = transport.Transport(settings.limits, encrypted, trust)
 
     def ask(self, request: Request) -> Response:
-        """Return the response, of any status; raises RegistryError where there is none."""
+        """Return the response, of any status; raises RegistryError without one."""
         try:
             response = self._transport.ask(request)
         except NetworkError as error:

@@ -58,8 +58,8 @@ _EVERYWHERE = frozenset({"", "global"})
 def check_each(
     files: Sequence[Path], chart: Path | None, highly_available: bool, is_part: bool = False
 ) -> list[Diagnostic]:
-    """Return what is wrong with values files, each by itself; see `check_files`. Of several, one
-    that cannot be read is a row; is_part: there are others beside these."""
+    """Check several values files, each by itself; see `check_files`. A file that cannot be read is
+    a row; is_part: whether there are others beside these."""
     diagnostics: list[Diagnostic] = []
     is_part = is_part or len(files) > 1
     for file in files:
@@ -184,7 +184,7 @@ def _with_file(finding: Diagnostic, file: Path) -> Diagnostic:
 
 
 def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:
-    """A file's values without those that an error is about; of a list nothing stays."""
+    """A file's values without faulty ones; a list with a fault is left out whole."""
     places = (diagnostic.location for diagnostic in errors if diagnostic.location is not None)
     wrong = {location.path for location in places if location.file == document.source.file}
     pruned: Body = _pruned(document.body or {}, "", wrong)

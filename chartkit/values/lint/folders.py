@@ -76,7 +76,7 @@ class FolderValues:
     others: list[Path] = field(default_factory=list)
 
     def add(self, folder: Path) -> None:
-        """Sort in the files below a folder; raise InputError where none of them has values."""
+        """Sort in the files below a folder; raise InputError where none has values."""
         before = len(self.files)
         for file in _yaml_files(folder):
             self._add_file(file)
@@ -117,8 +117,8 @@ def _may_be_kyvernos(file: Path) -> bool:
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:
-    """Yield the YAML files below a folder, sorted, without those that are hidden or excluded, and
-    without templates of charts and the charts that these depend on."""
+    """Yield the YAML files below a folder, sorted, without hidden and excluded ones, templates of
+    charts, and subcharts."""
     excludes = exclusion(folder)
     for here, folders, names in os.walk(folder):
         passed = _OF_CHARTS if _CHART_FILE in names else frozenset()

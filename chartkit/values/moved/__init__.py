@@ -112,7 +112,7 @@ class Span:
         return self.first <= other.first and other.last <= self.last
 
     def within(self, other: Span) -> Span | None:
-        """The charts that are in both; None where there are none."""
+        """The charts that both have in common, or None."""
         if not self.meets(other):
             return None
         return Span(max(self.first, other.first), min(self.last, other.last))

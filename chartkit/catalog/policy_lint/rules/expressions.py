@@ -69,7 +69,7 @@ def _unknown_field(
 
 @policy_rule("CK704")
 def object_type(subject: Subject) -> Iterator[Fault]:
-    """`Object…{}` of mutations whose names or fields are not those of the matched kinds."""
+    """`Object…{}` of mutations with other names or fields than the matched kinds have."""
     policy = subject.cel_policy
     if policy is None:
         return

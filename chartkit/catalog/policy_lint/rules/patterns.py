@@ -106,7 +106,7 @@ def pattern_value(subject: Subject) -> Iterator[Fault]:
 
 
 def _value_fault(value: PatternValue, is_overlay: bool) -> tuple[str, str] | None:
-    """Return what a field is, and the value is not, with a hint; None for what fits."""
+    """Return how a value differs from the type of its field, with a hint; None where it fits."""
     given, types = value.value, value.types
     if isinstance(given, dict):
         return None if any(map(is_object, types)) else (_named(value), "write no object here")
@@ -193,7 +193,7 @@ def _missing(subject: Subject, part: PatternPart, value: PatternValue) -> Iterat
 
 
 def _operator_fault(text: str) -> tuple[str, str] | None:
-    """Return what is wrong with the operators of a pattern's text, with a hint."""
+    """Return the fault in the operators of a pattern's text, with a hint."""
     if "{{" in text or has_reference(text):
         return None
     for operation in (read_operation(part) for both in read_alternatives(text) for part in both):

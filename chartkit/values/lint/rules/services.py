@@ -65,7 +65,7 @@ def _node_ports(subject: ChartValues) -> Iterator[tuple[Resource, Body]]:
 
 
 def _place_of(subject: ChartValues, number: Json, service: Resource, occurrence: int) -> Location:
-    """Return where the values set a port for the nth time, or else the template's place."""
+    """Return the location where the values set a port for the nth time, or else the template's."""
     paths = [
         path
         for path, value in leaves(subject.values)

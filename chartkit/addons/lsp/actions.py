@@ -40,7 +40,7 @@ class Action:
 def actions(problems: Sequence[Problem], whole: bool) -> Iterator[Action]:
     """Yield the actions for problems of one place. whole: whether the editor asks for what takes
     longer, too: fixes."""
-    chosen = [(each, each.violation) for each in problems if each.violation is not None][:_MOST]
+    chosen = [(item, item.violation) for item in problems if item.violation is not None][:_MOST]
     is_fixable = whole and "satisfy" in addons()
     makers = (_fix, _suppression, _exception) if is_fixable else (_suppression, _exception)
     for make, (problem, violation) in product(makers, chosen):

@@ -171,7 +171,7 @@ def _of_templates(
     """Yield the problems of the objects of a chart. verdicts: of templates; one holds until the
     template, what comes of it, or what its policies see changes."""
     objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    requests = policies.requests([in_namespace(each, DEFAULT_NAMESPACE) for each in objects])
+    requests = policies.requests([in_namespace(item, DEFAULT_NAMESPACE) for item in objects])
     around: Hashable = (id(policies.set), repr(requests.namespace_objects))
     if not is_isolated(requests) or requests.custom is not None:
         around = (around, hash(tuple(rendered.texts.values())))
@@ -226,7 +226,7 @@ def _guarded(path: Path, run: Callable[[], Iterable[Problem]]) -> Found:
 
 def _remarks(policies: Policies, token: Token, file: str) -> Iterator[Problem]:
     """Yield notes about the policies that judged, and about a check that took too long."""
-    yield from (problem_of(each, file) for each in policies.notes)
+    yield from (problem_of(remark, file) for remark in policies.notes)
     if token.late:
         yield note(RULE, f"not all objects are judged: {SECONDS:.0f} s are over", file)
 

@@ -270,7 +270,7 @@ class ChartkitServer(LanguageServer):
 
         def answer(path: Path) -> list[types.CodeAction]:
             offered = actions(self._problems_at(path, params.range), whole)
-            return [self._action(each) for each in offered if creates or not each.creates]
+            return [self._action(item) for item in offered if creates or not item.creates]
 
         return await self._asked(params.text_document.uri, answer, [])
 

@@ -68,7 +68,8 @@ class Session:
 
     def project_of(self, path: Path) -> Path | None:
         """Return the folder of the project that a file belongs to; None without one."""
-        return next((each for each in self._above(path) if (each / FILE_NAME).is_file()), None)
+        folders = self._above(path)
+        return next((folder for folder in folders if (folder / FILE_NAME).is_file()), None)
 
     def chart_of(self, path: Path) -> Path | None:
         """Return the outermost chart that a file is a part of; None outside charts."""

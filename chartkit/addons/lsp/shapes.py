@@ -84,10 +84,10 @@ class Shape:
 
     def values(self) -> list[str]:
         """Return the allowed values, as YAML has them, as far as they are enumerated."""
-        found = [value for values in self._all("enum", list) for value in values]
-        if not found and self.name == "boolean":
-            found = [True, False]
-        scalars = dict.fromkeys(value for value in found if isinstance(value, str | int))
+        listed = [value for values in self._all("enum", list) for value in values]
+        if not listed and self.name == "boolean":
+            listed = [True, False]
+        scalars = dict.fromkeys(value for value in listed if isinstance(value, str | int))
         return [value if isinstance(value, str) else json.dumps(value) for value in scalars]
 
     @property
@@ -130,5 +130,5 @@ def known_types() -> Iterator[tuple[str, str]]:
     """Yield the `apiVersion` and kind of every kind that has a shape."""
     for kind in kinds():
         yield from ((f"{kind.group}/{version.name}", kind.kind) for version in kind.versions)
-    for each in known_kinds():
-        yield "/".join(filter(None, each[:2])), each.kind
+    for gvk in known_kinds():
+        yield "/".join(filter(None, gvk[:2])), gvk.kind

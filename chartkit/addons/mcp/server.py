@@ -73,8 +73,8 @@ async def serve(workers: Workers, folders: tuple[str, ...]) -> None:
 
 async def _listed(_: _Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
     names = ("name", "title", "description", "input_schema", "output_schema")
-    each = ({name: getattr(tool, name) for name in names} for tool in tools().values())
-    return types.ListToolsResult(tools=[types.Tool(**own, annotations=_READ_ONLY) for own in each])
+    rows = ({name: getattr(tool, name) for name in names} for tool in tools().values())
+    return types.ListToolsResult(tools=[types.Tool(**own, annotations=_READ_ONLY) for own in rows])
 
 
 async def _roots(context: _Context, params: types.CallToolRequestParams) -> list[str] | None:

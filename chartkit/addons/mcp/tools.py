@@ -54,12 +54,12 @@ class Tool:
 
     @cached_property
     def _command(self) -> click.Command:
-        found: click.Command = cli
+        group: click.Command = cli
         for name in self.command.partition(" --")[0].split():
-            inner = isinstance(found, click.Group) and found.get_command(click.Context(found), name)
+            inner = isinstance(group, click.Group) and group.get_command(click.Context(group), name)
             assert inner
-            found = inner
-        return found
+            group = inner
+        return group
 
     @cached_property
     def parameters(self) -> Mapping[str, click.Parameter]:

@@ -109,7 +109,7 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
     # Texts have the names of parameters; on Windows a path in JSON has other separators.
     for prefix in (f"{folder}{os.sep}", json.dumps(f"{folder}{os.sep}")[1:-1]):
         out, err = out.replace(prefix, ""), err.replace(prefix, "")
-    names = {option: f"`{name}`" for name, each in tool.parameters.items() for option in each.opts}
+    names = {option: f"`{name}`" for name, own in tool.parameters.items() for option in own.opts}
     err = _OPTION.sub(lambda match: names.get(match[0], match[0]), err)
     said = bounded(err, _REMARKS, "remarks", notes, {}).splitlines()
     if tool.output and out:
@@ -146,7 +146,7 @@ def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, st
     before = sys.stdin, sys.stdout, sys.stderr
     buffers = [io.BytesIO(content) for content in (stdin, b"", b"")]
     # Each closes its buffer when nothing refers to it.
-    streams = [io.TextIOWrapper(each, encoding="utf-8", write_through=True) for each in buffers]
+    streams = [io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in buffers]
     sys.stdin, sys.stdout, sys.stderr = streams
     try:
         with terminal.guarded():

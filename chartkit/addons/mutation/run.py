@@ -190,14 +190,14 @@ def _case(policy: FolderPolicy, source: Source, example: Examples) -> _Case:
         if file is not None
         for resource in resources(read_file(file))
     )
-    found: dict[_Key, Change] = {}
+    by_key: dict[_Key, Change] = {}
     for index, body in enumerate(bodies):
         numbers: Counter[tuple[str, str]] = Counter()
         for change in changes(body):
             if _is_written(source, body, change):
-                found[index, change.part, change.text, numbers[change.part, change.text]] = change
+                by_key[index, change.part, change.text, numbers[change.part, change.text]] = change
                 numbers[change.part, change.text] += 1
-    return _Case(bodies, _compiled(bodies), objects, found)
+    return _Case(bodies, _compiled(bodies), objects, by_key)
 
 
 def _is_written(source: Source, body: Body, change: Change) -> bool:

@@ -344,8 +344,8 @@ def _reasons(plan: Plan) -> Iterator[str]:
     if not plan.target.is_supported(plan.data):
         yield f"{plan.target} is not a supported pair: {_range(plan, plan.target)}"
     for pair in plan.route.stuck:
-        known = matrix(plan.data)
-        next_kyverno = [minor for minor in known if pair.kyverno < minor <= plan.target.kyverno][:1]
+        rows = matrix(plan.data)
+        next_kyverno = [minor for minor in rows if pair.kyverno < minor <= plan.target.kyverno][:1]
         wanted = [
             f"Kyverno {version} ({compatibility(version, None, plan.data).clusters})"
             for version in next_kyverno

@@ -176,7 +176,7 @@ class Solver:
         path = resolved(formula.place, scope)
         count = self._length(path, state)
         inner = [{**scope, formula.variable: (*path, index)} for index in range(count + 1)]
-        ranked_scopes = sorted(inner[:-1], key=lambda each: _RANKS[self._truth(formula.part, each)])
+        ranked_scopes = sorted(inner[:-1], key=lambda way: _RANKS[self._truth(formula.part, way)])
         for inside in ranked_scopes:
             yield [(formula.part, inside)], state
         grown = state.copy()

@@ -315,7 +315,7 @@ def _shortest(languages: tuple[Language, ...]) -> str | TooLargeError | None:
     if len(languages) > _MOST_LANGUAGES:
         return TooLargeError()
     try:
-        parts = [(*_compiled(each.pattern, each.is_regex), each.wanted) for each in languages]
+        parts = [(*_compiled(own.pattern, own.is_regex), own.wanted) for own in languages]
     except (TooLargeError, UnreadableError, RecursionError):
         return TooLargeError()
     alphabet = _alphabet([automaton for automaton, _, _ in parts])

@@ -104,7 +104,7 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
         ended = Search(start, policies, judge, seconds).run()
         left = () if isinstance(ended, Witness) else ended.left
         # What other objects decide is no matter of this one.
-        others = {key_of(each): each for each in left if each.policy_id in asking}
+        others = {key_of(fault): fault for fault in left if fault.policy_id in asking}
         if not others or len(others) < len(left):
             break
         unasked |= others

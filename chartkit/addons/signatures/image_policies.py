@@ -164,10 +164,10 @@ def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
 def _mismatch(given: Annotations, wanted: Annotations) -> str:
     """Return the reason why a signature's annotations do not match; empty if they do."""
     for key, value in wanted.items():
-        found = given.get(key, "")
-        if found != value:
+        text = given.get(key, "")
+        if text != value:
             return (
-                f"annotations mismatch: {found} does not match expected value {value} for key {key}"
+                f"annotations mismatch: {text} does not match expected value {value} for key {key}"
             )
     return ""
 

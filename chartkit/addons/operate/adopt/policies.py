@@ -313,17 +313,17 @@ def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
             yield piece.row(Outcome.LEFT, message, hint, estate.name)
 
 
-def _require_usable(found: PolicyInventory) -> None:
+def _require_usable(inventory: PolicyInventory) -> None:
     """Take out the policies that a library cannot have, with a row for each."""
-    own = [policy for policy in found.policies.values() if not policy.replaced_by]
+    own = [policy for policy in inventory.policies.values() if not policy.replaced_by]
     with temporary_folder() as parent:
         write_below(parent, {adopted_policy.file: adopted_policy.text for adopted_policy in own})
         library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
         for policy in own:
             reason = _unusable(library, policy.name, parent)
             if reason is not None:
-                del found.policies[policy.name]
-                found.rows.append(policy.piece.row(Outcome.LEFT, *reason))
+                del inventory.policies[policy.name]
+                inventory.rows.append(policy.piece.row(Outcome.LEFT, *reason))
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:

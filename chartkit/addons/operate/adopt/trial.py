@@ -165,8 +165,8 @@ def _rows(
         if not failed:
             after = of_environment(project, environment, estate.name, hooks=False)
         kept = tuple(filter(_is_compared, after.resources))
-        known = _known(environment.baseline, estate, folder)
-        baselines[estate.name], about = baseline_of(estate, kept, known, track("reading"))
+        violations = _known(environment.baseline, estate, folder)
+        baselines[estate.name], about = baseline_of(estate, kept, violations, track("reading"))
         yield from about
         if not failed:
             yield from _differences(estate, environment, after, kept)

@@ -103,36 +103,36 @@ def report(found: Diagnosis) -> CommandReport:
     )
 
 
-def _text(found: Diagnosis) -> Iterator[Block]:
+def _text(state: Diagnosis) -> Iterator[Block]:
     """Yield what locks a cluster, what is refused, and what would open it."""
     from chartkit.wording import counted
 
-    yield f"cluster {found.cluster}"
-    if not found.webhooks:
+    yield f"cluster {state.cluster}"
+    if not state.webhooks:
         yield "Kyverno has no webhooks here: what is refused, something else refuses"
-    for service, reason in found.unanswered.items():
+    for service, reason in state.unanswered.items():
         yield f"nothing answers Kyverno's webhooks at {service}: {reason}"
-    if found.refused:
-        yield f"refused, because a webhook did not answer: {len(found.refused)}"
-    for refusal in found.refused[:_SHOWN]:
+    if state.refused:
+        yield f"refused, because a webhook did not answer: {len(state.refused)}"
+    for refusal in state.refused[:_SHOWN]:
         what = "a Pod, tried in default as a dry run" if refusal.is_probe else str(refusal)
         yield f"  {what} ({refusal.webhook})"
-    if len(found.refused) > _SHOWN:
-        yield f"  and {len(found.refused) - _SHOWN} more"
-    for each in found.opening:
-        yield f"  ! {each.kind} {each.configuration}"
-        yield f"    {each.name}: failurePolicy Fail for {each.covers}; {found.reason(each)}"
-        if each.exempt:
-            yield f"    never sent: namespaces {', '.join(each.exempt)}"
-    left = [each for each in found.webhooks if each not in found.opening and each.policy == "Fail"]
-    if found.opening and left:
+    if len(state.refused) > _SHOWN:
+        yield f"  and {len(state.refused) - _SHOWN} more"
+    for hook in state.opening:
+        yield f"  ! {hook.kind} {hook.configuration}"
+        yield f"    {hook.name}: failurePolicy Fail for {hook.covers}; {state.reason(hook)}"
+        if hook.exempt:
+            yield f"    never sent: namespaces {', '.join(hook.exempt)}"
+    left = [hook for hook in state.webhooks if hook not in state.opening and hook.policy == "Fail"]
+    if state.opening and left:
         names = ", ".join(sorted({webhook.name for webhook in left}))
         yield f"left as they are: {names}"
-    for note in found.notes:
+    for note in state.notes:
         yield f"not asked: {note}"
-    if count := len(found.opening):
+    if count := len(state.opening):
         yield f"to open the cluster: failurePolicy Ignore for {counted(count, 'webhook')}"
-    elif found.webhooks:
+    elif state.webhooks:
         yield "Kyverno's webhooks answer, or fail open: they do not lock this cluster"
 
 

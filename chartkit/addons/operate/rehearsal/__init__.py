@@ -273,7 +273,7 @@ class Acts:
         self._counts.update(acts)
         self._violations.update(violated)
         labels = mapping_at(resource.body, "metadata", "labels")
-        key = "/".join(filter(None, (text_of(labels.get(each)) for each in (_NAMESPACE, _POLICY))))
+        key = "/".join(filter(None, (text_of(labels.get(key)) for key in (_NAMESPACE, _POLICY))))
         self._generated[key] += 1
 
     def _action(self, policy: RunnablePolicy, rule: str, resource: Resource) -> Act:

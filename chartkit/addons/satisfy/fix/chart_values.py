@@ -111,7 +111,7 @@ class Chart:
             api_versions=target.api_versions,
             shown=inputs.shown,
         )
-        objects = (in_namespace(one, target.namespace) for one in (*chart.resources, *chart.hooks))
+        objects = (in_namespace(own, target.namespace) for own in (*chart.resources, *chart.hooks))
         return [item for item in objects if isinstance(item.location.places, TemplatePlaces)]
 
     def _template_files(self) -> dict[str, str]:

@@ -164,7 +164,7 @@ class ChartEdits:
             path, text = self.files.text(document.source)
             after = with_documents(text, name, {0: bodies[name]})
             texts.append(FileText(name, path, text, after))
-        lines = gathered((each.file, each) for each in units if isinstance(each, TemplateEdit))
+        lines = gathered((edit.file, edit) for edit in units if isinstance(edit, TemplateEdit))
         for name, edits in lines.items():
             chart = places_of(edits[0].users[0][0].given).chart
             path, text = self.files.text(Source(name, chart.text(edits[0].template)))

@@ -234,7 +234,7 @@ def _written(pointer: str) -> str:
 
 def _of_expressions(body: Body, source: Source, key: str) -> Formula:
     variables = {
-        str(each.get("name")): str(each.get("expression")) for each in body.get("variables") or ()
+        str(item.get("name")): str(item.get("expression")) for item in body.get("variables") or ()
     }
     return all_of(
         *(

@@ -139,11 +139,11 @@ def of_part(test: Test, part: str) -> Test:
         return parsed is not None and holds(getattr(parsed, part))
 
     def derived(current: Json) -> Iterator[Json]:
-        known = _parsed(current) or _EXAMPLE
+        parts = _parsed(current) or _EXAMPLE
         probes = test.probes or _examples(test)
         for probe in (*probes, *((_DIGEST,) if part == "digest" else ())):
             if isinstance(probe, str) and probe:
-                yield _with(known, part, probe.replace("*", "example").replace("?", "1"))
+                yield _with(parts, part, probe.replace("*", "example").replace("?", "1"))
 
     return replace(
         test,
@@ -182,13 +182,13 @@ def _languages(test: Test, part: str) -> tuple[Language, ...] | None:
     unless it is the default one that is left out."""
     if part != "registry" or not test.languages:
         return None
-    found = []
+    images = []
     for language in test.languages:
         texts = [probe for probe in test.probes if isinstance(probe, str)]
         patterns = texts if language.is_regex else [language.pattern]
         if not patterns or any(compile_wildcard(pattern)(_DEFAULT) for pattern in patterns):
             return None
-        if not language.wanted and not all("." in each or ":" in each for each in patterns):
+        if not language.wanted and not all("." in glob or ":" in glob for glob in patterns):
             return None
-        found.append(one_of_wildcards((f"{pattern}/*" for pattern in patterns), language.wanted))
-    return tuple(found)
+        images.append(one_of_wildcards((f"{pattern}/*" for pattern in patterns), language.wanted))
+    return tuple(images)

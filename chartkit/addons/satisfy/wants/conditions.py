@@ -206,7 +206,7 @@ def _languages(values: list[Json]) -> tuple[Language, ...] | None:
     """Return the language of the wanted texts."""
     if not all(isinstance(value, str) for value in values):
         return None
-    if any(quantity_or_none(each) is not None for each in values):
+    if any(quantity_or_none(item) is not None for item in values):
         return None
     if len(values) == 1:
         return (Language(values[0]),)

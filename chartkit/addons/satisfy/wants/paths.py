@@ -250,7 +250,7 @@ class Reader:
         while last.kind in (Kind.SUBEXPRESSION, Kind.PIPE):
             last = last.children[1]
         if last.kind is Kind.MULTI_SELECT_LIST:
-            return Reading(tuple(each.elements() for each in left.streams), is_list=True)
+            return Reading(tuple(part.elements() for part in left.streams), is_list=True)
         return _elements(left)
 
     def _filtered(self, node: Node, current: Reading | None) -> Reading:
@@ -382,7 +382,7 @@ def _of_image(reading: Reading, name: str) -> Reading:
         return Reading(streams, function=_IMAGES)
     if name not in PARTS:
         raise NotReadError
-    streams = tuple(replace(each.child("image"), part=name) for each in reading.streams)
+    streams = tuple(replace(item.child("image"), part=name) for item in reading.streams)
     return Reading(streams, is_list=reading.is_list)
 
 

@@ -49,7 +49,8 @@ def blocked(resource: Resource, failures: str) -> str:
 def not_mutated(policy: str, results: Sequence[RuleResult]) -> str:
     """Return the denial of an object that a ClusterPolicy could not mutate."""
     name = plain_name(policy)
-    rules = " ".join(f"{each.rule}: {each.message}" for each in results if each.status in _FAILED)
+    failed = [result for result in results if result.status in _FAILED]
+    rules = " ".join(f"{result.rule}: {result.message}" for result in failed)
     return f"mutation policy {name} error: failed to apply policy {name} rules [{rules}]"
 
 

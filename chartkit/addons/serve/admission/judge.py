@@ -122,8 +122,8 @@ class Judge:
 
     def find(self, path: str) -> tuple[Webhook, Selection] | None:
         """Return the policies that a webhook's path names; None for any other path."""
-        if (known := self._by_path.get(path)) is not None:
-            return known
+        if (held := self._by_path.get(path)) is not None:
+            return held
         parsed = parse_path(path)
         if parsed is None:
             return None
@@ -271,13 +271,14 @@ class _Mutation:
     def _mutate_by_cel(self) -> str:
         errors: list[RuleResult] = []
         for policy in self._chosen.cel_mutating:
-            found = self._of(policy, Phase.MUTATE)
-            if found is None:
+            evaluated = self._of(policy, Phase.MUTATE)
+            if evaluated is None:
                 continue
-            self._warnings += [each.message for each in found.results if each.status is Status.WARN]
-            if not self._is_successful(found):
+            results = evaluated.results
+            self._warnings += [result.message for result in results if result.status is Status.WARN]
+            if not self._is_successful(evaluated):
                 if failure_policy(policy) == FAIL:
-                    errors += [result for result in found.results if result.status is Status.ERROR]
+                    errors += [result for result in results if result.status is Status.ERROR]
                 self._undo()
         return denials.not_mutated_by_cel(self._first.resource, errors) if errors else ""
 
@@ -316,7 +317,7 @@ class _Mutation:
         return all(result.status not in (Status.FAIL, Status.ERROR) for result in evaluated.results)
 
     def _warn(self, results: Iterable[RuleResult]) -> None:
-        self._warnings += [denials.warning(each) for each in results if each.status != Status.SKIP]
+        self._warnings += [denials.warning(rule) for rule in results if rule.status != Status.SKIP]
 
 
 def _spec_flag(policy: RunnablePolicy, key: str) -> bool:

@@ -125,7 +125,7 @@ def parse_review(content: bytes) -> Review:
     group, version, resource = _texts(request, "resource", "resource")
     namespace = _text(request, "namespace")
     user = request.get("userInfo")
-    found = Review(
+    parsed = Review(
         uid,
         kind,
         f"{group}/{version}" if group else version,
@@ -140,9 +140,9 @@ def parse_review(content: bytes) -> Review:
         request.get("dryRun") is True,
         _fields(request),
     )
-    if found.object is None and found.old is None:
+    if parsed.object is None and parsed.old is None:
         raise ReviewError("the request has neither object nor oldObject")
-    return found
+    return parsed
 
 
 def _fields(request: Body) -> Body:

@@ -84,7 +84,7 @@ def enforces(policy: RunnablePolicy) -> bool:
 
 def _has_enforce(body: Mapping[str, Json], action: str, overrides: str) -> bool:
     listed = mappings_at(dict(body), overrides)
-    return _is_enforce(body.get(action)) or any(_is_enforce(one.get("action")) for one in listed)
+    return _is_enforce(body.get(action)) or any(_is_enforce(row.get("action")) for row in listed)
 
 
 def _is_enforce(action: Json) -> bool:

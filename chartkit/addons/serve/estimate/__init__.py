@@ -275,11 +275,11 @@ def _judge(given: EstimateInput, settings: EngineSettings, tally: _Tally) -> Non
     weights: deque[tuple[Resource, int, bool]] = deque()
 
     def objects() -> Iterator[Resource]:
-        for each in given.objects:
-            tally.add_object(each)
-            weights.append((each, 1, is_owned(each)))
-            yield each
-            for made, number in tally.cluster.made(each):
+        for owner in given.objects:
+            tally.add_object(owner)
+            weights.append((owner, 1, is_owned(owner)))
+            yield owner
+            for made, number in tally.cluster.made(owner):
                 tally.kind(made, made=True).objects += number
                 weights.append((made, number, True))
                 yield made

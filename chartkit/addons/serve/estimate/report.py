@@ -103,10 +103,10 @@ def _figures(load: Estimate) -> Iterator[tuple[str, str, str]]:
         return
     yield "PolicyReports", f"{reports.reports:,}", f"counted, with {reports.results:,} results"
     yield "their JSON", f"{reports.size / MEGABYTE:,.1f} MB", "counted"
-    each = load.growth / reports.reports
-    basis = f"{each:,.0f} bytes a report as measured, with its Pod and what etcd keeps of both"
+    unit = load.growth / reports.reports
+    basis = f"{unit:,.0f} bytes a report as measured, with its Pod and what etcd keeps of both"
     if reports.mean > measurements().policies:
-        basis = f"{each:,.0f} bytes a report, more than measured for its {reports.mean:.1f} results"
+        basis = f"{unit:,.0f} bytes a report, more than measured for its {reports.mean:.1f} results"
     yield "growth of etcd", f"{load.growth / MEGABYTE:,.1f} MB", basis
     size = f"{load.database.value / MEGABYTE:,.0f} MB"
     yield "etcd's database", size, f"{load.database.basis}; with all else in the cluster measured"
@@ -248,7 +248,7 @@ class ReportWriter:
         admitted = [result for result in reported if not unsent and self._is_admitted(result)]
         asked = set(map(id, admitted))
         counted = [
-            each for each in reported if id(each) in asked or self._is_scanned(each, is_filtered)
+            rule for rule in reported if id(rule) in asked or self._is_scanned(rule, is_filtered)
         ]
         if not counted:
             return None

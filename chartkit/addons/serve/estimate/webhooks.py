@@ -76,7 +76,9 @@ def names_no_operation(policy: RunnablePolicy) -> bool:
     if isinstance(parsed, CelPolicy) or not parsed.admission:
         return False
     rules = filter(_judges_writes_alone, parsed.rules)
-    return any(one.kinds and not one.operations for rule in rules for one in filters_of(rule.match))
+    return any(
+        part.kinds and not part.operations for rule in rules for part in filters_of(rule.match)
+    )
 
 
 def _judges_writes_alone(rule: Rule) -> bool:

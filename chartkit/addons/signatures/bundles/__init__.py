@@ -163,7 +163,7 @@ def _decoded(statement: Body) -> Body:
     return {
         "_type": statement.get("_type", ""),
         "predicateType": kind,
-        "subject": [{"name": one.get("name", ""), "digest": one.get("digest")} for one in subjects]
+        "subject": [{"name": own.get("name", ""), "digest": own.get("digest")} for own in subjects]
         if isinstance(subjects, list)
         else None,
         "predicate": statement.get("predicate"),
@@ -291,7 +291,7 @@ def verify_bundles(
     Raises SignatureError in cosign's words where no bundle holds; LookupFailed where Kyverno 1.19
     breaks down: time stamps are to be checked, and there is no trusted root.
     """
-    stamped = any(one.timestamps for one in bundles)
+    stamped = any(bundle.timestamps for bundle in bundles)
     if stamped and wanted.trust is None and wanted.clocks is not None and wanted.key is not None:
         raise LookupFailed("a tsaCertChain goes with no key that ignores the transparency log")
     if not bundles:

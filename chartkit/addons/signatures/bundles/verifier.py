@@ -220,7 +220,7 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
         message.text("predicateType")
         if not isinstance(message.value("predicate"), dict | None):
             raise MessageError("predicate is not an object")
-        subjects = [_digests(one) for one in message.messages("subject", _RESOURCE)]
+        subjects = [_digests(resource) for resource in message.messages("subject", _RESOURCE)]
     except MessageError as error:
         raise SignatureError(f"{failed}: parsing in-toto statement: {error}") from None
     if len(subjects) > _MOST_SUBJECTS:

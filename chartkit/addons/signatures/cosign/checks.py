@@ -453,12 +453,12 @@ def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | No
     except ValueError:
         extended = None
     names = [] if extended is None else list(extended.value)
-    found = [name.value for name in names if isinstance(name, x509.RFC822Name)]
+    texts = [name.value for name in names if isinstance(name, x509.RFC822Name)]
     subject = certificate.subject
-    found += [str(name.value) for name in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
-    found += [str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:]]
-    if any(found):
-        return next(filter(None, found))
+    texts += [str(name.value) for name in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
+    texts += [str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:]]
+    if any(texts):
+        return next(filter(None, texts))
     if not names:
         return ""
     last = names[-1]

@@ -376,7 +376,7 @@ def subject(certificate: x509.Certificate) -> str:
 def name_text(name: x509.Name) -> str:
     """Return a name as Go's `pkix.Name` prints it: known attributes first, the last known one
     foremost."""
-    known: dict[str, list[str]] = {short: [] for short in _SHORT.values()}
+    named: dict[str, list[str]] = {short: [] for short in _SHORT.values()}
     others = []
     for attribute in name:
         value = _text(attribute)
@@ -384,11 +384,11 @@ def name_text(name: x509.Name) -> str:
         if short is None:
             others.append(f"{attribute.oid.dotted_string}=#{_der(value).hex()}")
         elif short in _SINGLE:
-            known[short] = [value]
+            named[short] = [value]
         else:
-            known[short].append(value)
+            named[short].append(value)
     parts = [
-        "+".join(f"{short}={_escaped(text)}" for text in values) for short, values in known.items()
+        "+".join(f"{short}={_escaped(text)}" for text in values) for short, values in named.items()
     ]
     return ",".join([part for part in reversed(parts) if part] + others[::-1])
 

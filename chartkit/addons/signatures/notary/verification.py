@@ -169,9 +169,9 @@ def _check_validity(
 ) -> None:
     """Require certificates to be valid between two times, in nanoseconds; what: the words about
     these."""
-    for one in chain:
-        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
-        period = f"certificate {subject(one)} validity period"
+    for link in chain:
+        first, last = moment_of(link.not_valid_before_utc), moment_of(link.not_valid_after_utc)
+        period = f"certificate {subject(link)} validity period"
         if earliest < first.nanoseconds:
             raise SignatureError(
                 f"{what} before {period}, it will be valid from {quote(shown(first))}"

@@ -245,7 +245,7 @@ def _refused(
             for certificate in (*intermediates, *roots)
             if certificate.subject == way[-1].issuer and certificate not in way
         ]
-        issuer = next((one for one in named if _may_issue(one) and _issued(way[-1], one)), None)
+        issuer = next((ca for ca in named if _may_issue(ca) and _issued(way[-1], ca)), None)
         if issuer is None:
             return SignatureError(_UNKNOWN + (_candidate(named[0]) if named else ""))
         way.append(issuer)
@@ -344,7 +344,7 @@ def alternative_names(certificate: x509.Certificate) -> list[str]:
     names += [str(value) for value in name.get_values_for_type(x509.IPAddress)]
     names += name.get_values_for_type(x509.UniformResourceIdentifier)
     others = [
-        one.value for one in name.get_values_for_type(x509.OtherName) if one.type_id == _OTHER_NAME
+        san.value for san in name.get_values_for_type(x509.OtherName) if san.type_id == _OTHER_NAME
     ]
     if len(others) == 1 and len(others[0]) > 2 and others[0][0] == _UTF8:
         names.append(others[0][2:].decode(errors="replace"))

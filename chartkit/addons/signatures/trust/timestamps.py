@@ -129,7 +129,7 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     given = embedded or ([authority.leaf] if authority.leaf else [])
     if not given:
         raise SignatureError("leaf certificate must be present in the TSR or as a verify option")
-    named = [one for one in given if (one.issuer, one.serial_number) == names[0]]
+    named = [cert for cert in given if (cert.issuer, cert.serial_number) == names[0]]
     if not named:
         raise SignatureError("error while verifying signature: pkcs7: No certificate for signer")
     if authority.leaf is not None and authority.leaf != named[0]:
@@ -224,11 +224,11 @@ def _check_signed(
 
 
 def _accuracy(decoded: TimeStampResponse) -> timedelta:
-    found = decoded.tst_info.accuracy
-    if found is None:
+    given = decoded.tst_info.accuracy
+    if given is None:
         return timedelta()
     return timedelta(
-        seconds=found.seconds, milliseconds=found.millis or 0, microseconds=found.micros or 0
+        seconds=given.seconds, milliseconds=given.millis or 0, microseconds=given.micros or 0
     )
 
 

@@ -48,7 +48,7 @@ def actions(problems: Sequence[Problem], whole: bool) -> Iterator[Action]:
 
 
 def _fix(problem: Problem, violation: Violation) -> Iterator[Action]:
-    """Yield what `chartkit scan --fix` would change, if that ends the violation."""
+    """Yield the changes that `chartkit scan --fix` would make, if they end the violation."""
     from chartkit.addons.satisfy.fix import FixRun
     from chartkit.addons.satisfy.fix.files import SourceFiles
     from chartkit.addons.satisfy.fix.model import Subject

@@ -99,7 +99,7 @@ class Checks:
             yield from _remarks(policies, token, file)
 
     def policy(self, path: Path, _token: Token) -> Iterator[Problem]:
-        """Yield what `chartkit policies lint` says of the policies of a file."""
+        """Yield the findings of `chartkit policies lint` about the policies of a file."""
         from chartkit.catalog.authoring.lint import lint_policies
         from chartkit.catalog.policy_lint.findings import NO_LEVELS, levels
         from chartkit.project.project import read_project
@@ -127,7 +127,7 @@ class Checks:
                     yield Problem(row.location, Severity.ERROR, "test", message)
 
     def project(self, path: Path, _token: Token) -> Iterator[Problem]:
-        """Yield what `chartkit render` refuses of chartkit.yaml."""
+        """Yield the errors that `chartkit render` finds in chartkit.yaml."""
         from chartkit.charts.policies import chart as policies_chart
         from chartkit.project.project import SCHEMA, read_project
         from chartkit.schemas import json_schema

@@ -99,7 +99,7 @@ class Shape:
         return Shape(schema, self.definitions)
 
     def _all(self, key: str, kind: Any) -> Iterator[Any]:
-        """Yield what the schema and its parts have under a key, if it is of a type."""
+        """Yield the values of a type that the schema and its parts have under a key."""
         return (part[key] for part in self._parts() if isinstance(part.get(key), kind))
 
     def _parts(self) -> Iterator[Body]:

@@ -137,7 +137,7 @@ class Tool:
 
 @cache
 def declared() -> Mapping[str, Any]:
-    """Return what `tools.yaml` says."""
+    """Return the content of `tools.yaml`."""
     body: Mapping[str, Any] = read_file(_FILE)[0].body
     return body
 

@@ -191,7 +191,7 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
 def _source(
     options: RequestOptions, listen: ListenOptions, env: str | None, path: Path
 ) -> Callable[[], Source]:
-    """Return what makes the source of policies; raise InputError for options that do not go
+    """Return a maker of the source of policies; raise InputError for options that do not go
     together."""
     from chartkit.addons.serve.serving import ClusterPolicies, FileSource
     from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded

@@ -399,7 +399,7 @@ class ClusterPolicies:
         return replace(result, notes=(*result.notes, *unread))
 
     def _world(self, installed: InstalledPolicies, requests: Requests) -> Callable[[], World]:
-        """Return what gives the cluster as it is now, below the objects of files."""
+        """Return a function that gives the present cluster, below the objects of files."""
         reader, survey = installed.survey.reader, installed.survey
         if requests.objects:
             installed.world(requests)

@@ -25,7 +25,7 @@ _PEM: Final = "-----BEGIN PUBLIC KEY-----"
 
 
 class LocalBlobs:
-    """Verifies with public keys that policies name, and with those of transparency logs."""
+    """Verifies with public keys that policies name, and with the keys of transparency logs."""
 
     def __init__(self, keys: KeySource = NO_SECRETS, trust: Trusting | None = None) -> None:
         """Create the port. keys: of Secrets; trust: gives the trusted root, the public instance's

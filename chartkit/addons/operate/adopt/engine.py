@@ -46,8 +46,8 @@ def release_of(resource: Resource) -> tuple[str, str]:
 
 
 def elsewhere(resource: Resource) -> str:
-    """Return where a Deployment of Kyverno's is, unless chartkit's release would take its place;
-    empty if it would."""
+    """Return the release or namespace of a Kyverno Deployment; empty if chartkit's own release
+    would take its place."""
     name, namespace = release_of(resource)
     namespace = namespace or resource.namespace or NAMESPACE
     if (name or ENGINE, namespace) == (ENGINE, NAMESPACE):
@@ -56,7 +56,7 @@ def elsewhere(resource: Resource) -> str:
 
 
 def chart_version(resource: Resource) -> Version | None:
-    """Return the version of the Helm chart that a Deployment comes from, None if there is none."""
+    """Return the version of the Helm chart that a Deployment comes from, None without one."""
     labels = mapping_at(resource.body, "metadata", "labels")
     name, _, version = str(labels.get("helm.sh/chart") or "").rpartition(f"{ENGINE}-")
     return None if name else _version(version)

@@ -61,7 +61,7 @@ _TITLE: Final = "policies.kyverno.io/title"
 
 def substitute(variants: Mapping[str, Piece], library: Library) -> Substitute | None:
     """Return the policy of a library that means the same as each environment's variant, with values
-    for its parameters; None where there is none."""
+    for its parameters; None where no policy does."""
     bodies = {name: piece.resource.body for name, piece in variants.items()}
     settings = {name: _settings(body) for name, body in bodies.items()}
     specs = [without_settings(body) for body in bodies.values()]
@@ -260,7 +260,7 @@ def _templates(pairs: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[Ren
     try:
         return read_templates(list(by_name.values()))
     except ChartkitError:
-        return []  # One of a vendored library that cannot be rendered is none to compare with.
+        return []  # A vendored policy that cannot be rendered cannot be compared.
 
 
 def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:

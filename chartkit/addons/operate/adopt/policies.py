@@ -363,7 +363,7 @@ def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
 def settings_of(
     policies: Iterable[AdoptedPolicy], environment: str
 ) -> Mapping[str, dict[str, object]]:
-    """Return what an environment sets of single policies, by name."""
+    """Return the settings of single policies in an environment, by name."""
     settings: dict[str, dict[str, object]] = {}
     for policy in policies:
         if environment not in policy.variants:

@@ -162,7 +162,7 @@ def _unknown_values(
 
 @dataclass(frozen=True, slots=True)
 class ExceptionFiles:
-    """The exceptions of an environment; texts: by path in the project; taken: those of them."""
+    """The exceptions of an environment; texts: by path in the project; taken: all taken ones."""
 
     texts: dict[str, str]
     rows: tuple[Row, ...]
@@ -410,7 +410,7 @@ def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource
 
 
 def report(adoption: Adoption) -> CommandReport:
-    """Return what became of everything that is in use, for every format."""
+    """Return the outcome for everything that is in use, for every format."""
     return CommandReport(
         text=lambda _width: _text(adoption),
         value=lambda: _value(adoption),

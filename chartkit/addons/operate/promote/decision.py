@@ -206,7 +206,7 @@ def _reasons(candidate: Candidate, options: PromoteOptions, excepted: bool) -> I
 
 
 def counted(found: Iterable[Violation]) -> str:
-    """Return how many objects, namespaces and owners the violations concern."""
+    """Return the numbers of objects and namespaces with violations, in words."""
     subjects = {violation.subject for violation in found}
     spaces = {name.namespace for name in subjects if name.namespace}
     text = f"{len(subjects)} object{'' if len(subjects) == 1 else 's'}"

@@ -52,7 +52,7 @@ class ProjectText:
         return body if isinstance(body, dict) else {}
 
     def settings(self, name: str) -> Body:
-        """Return what the environment itself says of a policy's actions."""
+        """Return the actions that the environment itself sets for a policy."""
         policies = self.environment.get(_POLICIES) or {}
         given = policies.get(_key(policies, name)) or {}
         return {key: given[key] for key in KEPT if key in given}

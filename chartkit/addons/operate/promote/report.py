@@ -108,7 +108,7 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator
 
 
 def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
-    """Yield what evidence cannot show, each once, after the policies of which it holds."""
+    """Yield each caveat once, after the policies that it is about."""
     names = gathered(
         (caveat, policy.candidate.name) for policy in planned for caveat in policy.candidate.caveats
     )

@@ -208,7 +208,7 @@ class Task:
 
 
 def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
-    """Yield what to do before the step that ends policies of kyverno.io; nothing where no object is
+    """Yield the tasks before the step that ends policies of kyverno.io; none if no object is
     concerned."""
     if (step := rehearsal.ending) is None:
         return

@@ -60,11 +60,11 @@ class _Regexp:
         self.programsize: int = answer["size"]
 
     def search(self, text: str | bytes) -> _Match | None:
-        """Return the leftmost match; None if there is none."""
+        """Return the leftmost match; None without a match."""
         return next(self._found(text, "first"), None)
 
     def fullmatch(self, text: str | bytes) -> _Match | None:
-        """Return the match of the whole text; None if there is none."""
+        """Return the match of the whole text; None without a match."""
         return next(self._found(text, "whole"), None)
 
     def finditer(self, text: str | bytes) -> Iterator[_Match]:
@@ -84,7 +84,7 @@ def _answer(*question: str) -> Any:
 
 
 def _worded(message: str) -> str:
-    """Return why a pattern is refused in RE2's form, `REASON: PART`."""
+    """Return the reason why a pattern is refused, in RE2's form `REASON: PART`."""
     refused = _REFUSED.fullmatch(message)
     if refused is None:
         return message

@@ -34,7 +34,7 @@ _FEWER = "check fewer policies in one run"
 
 
 def findings(policies: Sequence[RunnablePolicy]) -> Iterator[tuple[str, *Found]]:
-    """Yield what is wrong with policies together, each finding behind the ID of its rule."""
+    """Yield the findings about policies together, each behind the ID of its rule."""
     wants = together(policies)
     for conflict in conflicts(wants):
         yield (

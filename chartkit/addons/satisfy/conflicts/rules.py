@@ -42,7 +42,7 @@ from chartkit.model import Body, Location, Resource, RuleResult, gathered
 _MOST_STEPS: Final = 2_000
 _MOST_PAIRS: Final = 400
 _RUN_STEPS: Final = 200_000
-"""The steps of all searches of a run; those of one kind take half of what is left at most."""
+"""The steps of all searches of a run; the searches of one kind take at most half of the rest."""
 _MOST_WITNESSES: Final = 40
 _SECONDS: Final = 0.5
 """The searches of a run for objects that show a rule to be necessary, and the time of each."""
@@ -254,7 +254,7 @@ def _written(want: Want) -> str:
 
 def _groups(wants: Sequence[Want]) -> Iterator[tuple[Sequence[Want], Sequence[Want]]]:
     """Yield sets of rules that apply to the same objects, each behind the set that applies to all
-    of these objects: first those that match every object, then those of each other match."""
+    of these objects: first rules for every object, then the rules of each match."""
     everywhere = [want for want in wants if want.applies is TRUE]
     if len(everywhere) > 1:
         yield (), everywhere
@@ -273,7 +273,7 @@ def _match_text(want: Want) -> str:
 
 
 def _wanted(want: Want) -> Formula:
-    """Return what a rule wants of an object that it matches."""
+    """Return the formula of a rule for an object that it matches."""
     return any_of(opposite(want.conditions), want.passes)
 
 

@@ -247,8 +247,8 @@ def _batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:
 
 
 def _open_lines(subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield what a person decides, then what is not fixed; of many that stay for one
-    reason, their number in each file."""
+    """Yield the decisions for a person, then the open violations; if many stay for one reason,
+    their number in each file."""
     for title, is_decision in (("a person decides:", True), ("not fixed:", False)):
         lines = [*_lines(subjects, is_decision)]
         if lines:

@@ -297,7 +297,7 @@ class _Translation:
         return self._against(first, operator, other)
 
     def _against(self, left: Term, operator: str, other: Term) -> Formula:
-        """Return when two values, of which one is constant, are in a relation."""
+        """Return the formula of a relation between two values, of which one is constant."""
         if isinstance(left, Constant) and not isinstance(other, Constant):
             left, other, operator = other, left, FLIPPED[operator]
         if not isinstance(other, Constant):

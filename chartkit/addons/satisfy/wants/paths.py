@@ -329,7 +329,7 @@ class Reader:
         return formula
 
     def chained(self, reading: Reading, part: Callable[[Place], Formula]) -> Formula:
-        """Return when a value, or what is read in its place where it is empty, meets a formula."""
+        """Return the formula that a value, or its replacement if it is empty, meets `part`."""
         if reading.is_constant:
             holds = truth(part(Place()), reading.constant, {})
             if holds is None:

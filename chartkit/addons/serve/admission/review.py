@@ -146,7 +146,7 @@ def parse_review(content: bytes) -> Review:
 
 
 def _fields(request: Body) -> Body:
-    """Return what Kyverno decodes of a request and writes as JSON again, without the objects."""
+    """Return the request as Kyverno decodes it and writes it as JSON again, without the objects."""
     fields = {key: request[key] for key in _FIELDS if request.get(key) not in (None, "")}
     return {**fields, "options": request.get("options")}
 

@@ -244,7 +244,7 @@ CEL_PATHS: Final = {
     "ivpol/validate": (CelKind.IMAGE_VALIDATING, Webhook.VALIDATING),
     "ivpol/mutate": (CelKind.IMAGE_VALIDATING, Webhook.MUTATING),
 }
-"""The path of each kind of CEL policies; those of namespaces have an `n` in front."""
+"""The path of each kind of CEL policies; namespaced kinds have an `n` in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ def parse_path(path: str) -> Path | None:
 
 
 def _by_failure(rest: Sequence[str]) -> Callable[[RunnablePolicy], bool] | None:
-    """Return what chooses ClusterPolicies by `fail/finegrained/NAME`; all policies without it."""
+    """Return a choice of ClusterPolicies by `fail/finegrained/NAME`; all policies without it."""
     if not rest:
         return lambda _policy: True
     failure = _FAILURES.get(rest[0])

@@ -226,7 +226,7 @@ def _generated_kinds(generate: Body) -> Iterator[str]:
 def _places(
     selector: str, is_namespaced: bool, scope: Scope
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield where the kinds of a selector such as `apps/v1/Deployment` or `Pod/exec` are."""
+    """Yield the resources of a selector such as `apps/v1/Deployment` or `Pod/exec`."""
     group, version, kind, below = parse_kind_selector(selector)
     if kind == _ANY:
         yield group, version, kind, below, _NAMESPACED if is_namespaced else _ANY
@@ -336,7 +336,7 @@ class _Family:
         suffix = f"-{FINE_GRAINED}-{namespace}{policy.name}"
         forms = _forms(compiled)
         if policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
-            forms = forms[:1]  # As in Kyverno, which extends those of the cluster alone here.
+            forms = forms[:1]  # As in Kyverno, which extends only policies of the cluster here.
         given = mapping_at(policy.spec, "webhookConfiguration").get("timeoutSeconds")
         settings: Body = {}
         if isinstance(given, int):

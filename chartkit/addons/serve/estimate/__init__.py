@@ -314,8 +314,8 @@ def open_input(
     stdin: TextIO,
     note: Note,
 ) -> Iterator[tuple[EstimateInput, list[str]]]:
-    """Yield what to estimate, with a line for everything that could not be read; live: the cluster
-    to read, None for the paths. Raise InputError, and SourceError where a cluster does not
+    """Yield the input of an estimate, with a line for everything that could not be read; live: the
+    cluster to read, None for the paths. Raise InputError, and SourceError where a cluster does not
     answer."""
     recordings = [path for path in map(Path, options.inputs.paths) if is_recording(path)]
     if recordings and (len(options.inputs.paths) > 1 or live is not None):

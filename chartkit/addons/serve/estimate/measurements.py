@@ -186,7 +186,7 @@ class KindLoad:
 class ReportLoad:
     """PolicyReports. results: in all of them; size: their JSON, in bytes; passing: those that say
     nothing but pass and skip; filtered: of objects that resource filters keep from Kyverno;
-    revisions: those of older ReplicaSets that may come on top; ephemeral: the reports that creating
+    revisions: reports of older ReplicaSets that may be added; ephemeral: the reports that creating
     every object leaves for the reports controller to gather."""
 
     reports: int = 0

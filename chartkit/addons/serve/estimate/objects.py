@@ -131,8 +131,8 @@ def kept_revisions(resource: Resource) -> int:
 
 
 def runs_a_day(resource: Resource) -> float:
-    """Return how often a CronJob runs on a day, over a week; 0 for one that is suspended, or whose
-    schedule cannot be read."""
+    """Return the runs of a CronJob a day, over a week; 0 if it is suspended, or its schedule cannot
+    be read."""
     if _is_suspended(resource):
         return 0
     try:

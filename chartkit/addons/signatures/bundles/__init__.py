@@ -323,7 +323,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
         stamped = stamped or trust is not None
         clock = Clock.NONE if has_key else Clock.NOW
     else:
-        # Rekor 2 says no time, so somebody else has to.
+        # Rekor 2 gives no time, so another source has to.
         is_new = bool(bundle.entries) and not any(entry.integrated for entry in bundle.entries)
         stamped = stamped or (is_new and not has_key)
         clock = Clock.NONE if has_key else Clock.LOGGED

@@ -319,8 +319,8 @@ def _logged(body: bytes) -> EntryBody:
 
 
 def _fault_of_rekor_2(value: Json) -> str:
-    """Return what an entry lacks; raises MessageError for an invalid one. Its content is not read
-    but made again from the bundle."""
+    """Return the fault of an incomplete entry; raises MessageError for an invalid one. Its content
+    is not read but made again from the bundle."""
     entry = Message(value, "the entry", ("kind", "apiVersion", "spec"))
     spec = entry.message("spec", ("hashedRekordV002",))
     record = spec.message("hashedRekordV002", ("data", "signature")) if spec else None

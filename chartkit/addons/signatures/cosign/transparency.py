@@ -1,6 +1,6 @@
 """Logs of certificates and of signatures: what they promised, and what an entry says.
 
-The entries are those of Rekor's first version, as cosign compares them with a signature.
+The entries are of Rekor's first version, as cosign compares them with a signature.
 """
 
 from __future__ import annotations

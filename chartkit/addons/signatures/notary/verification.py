@@ -1,8 +1,8 @@
 """Verification of a manifest by its signatures, at notation's verification level `strict`.
 
 A registry has signatures as manifests of their own that refer to what they sign. The steps, their
-order and words are those of notation-go's verifier: integrity, authenticity, expiry, an authentic
-time, revocation, and last what was signed.
+order and words follow notation-go's verifier: integrity, authenticity, expiry, an authentic time,
+revocation, and last what was signed.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _refused(
     intermediates: Sequence[x509.Certificate],
     at: datetime,
 ) -> SignatureError | UndecidedError:
-    """Return why there is no path, in Go's words: the first fault, from the leaf on."""
+    """Return the reason why no path exists, in Go's words: the first fault, from the leaf on."""
     way = [leaf]
     while way[-1] not in roots and len(way) <= _DEEPEST:
         named = [

@@ -1,6 +1,6 @@
 """Public keys and what they verify, as the field's signing libraries load and use them.
 
-The primitives are those of `cryptography`; messages are sigstore's own (Go).
+The primitives come from `cryptography`; messages are sigstore's own (Go).
 """
 
 from __future__ import annotations

@@ -237,15 +237,15 @@ def libraries(project: Path) -> list[LibraryFolder]:
 
 
 def ranks(found: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
-    """The policies that go before those of other libraries by the same name: a project's own
-    libraries (0), then the built-in ones, then the vendored ones."""
-    places = [
+    """The precedence of policies with the same name in several libraries: a project's own libraries
+    (0), then the built-in ones, then the vendored ones."""
+    prefixes = [
         (f"{folder.root}/", 2 if folder.vendored else 1 if folder.name == BUILT_IN else 0)
         for folder in found
     ]
 
     def rank(entry: Entry) -> int:
-        return next((rank for place, rank in places if entry.file.startswith(place)), 0)
+        return next((rank for prefix, rank in prefixes if entry.file.startswith(prefix)), 0)
 
     return rank
 

@@ -166,8 +166,8 @@ class _Page:
 
 
 def _left_out(shown: Details) -> str:
-    """Return what a form in CEL does not judge and the ClusterPolicy does: of all Pod controllers
-    Kyverno does not extend policies in CEL to ReplicationControllers."""
+    """Describe the kinds that a form in CEL does not judge and the ClusterPolicy does: Kyverno does
+    not extend policies in CEL to ReplicationControllers."""
     forms = _EXTENDED.intersection(shown.entry.forms)
     is_own = any(AUTOGEN in source.text for source in shown.sources)
     if "ClusterPolicy" not in shown.entry.forms or "Pod" not in shown.entry.subjects or is_own:
@@ -338,8 +338,8 @@ def differences(pages: Mapping[str, str], folder: Path) -> list[str]:
 
 
 def publish(pages: Mapping[str, str], folder: Path) -> None:
-    """Puts the pages in the place of a folder of such pages, in one step; raises InputError, also
-    where the folder holds anything else: nothing that people wrote is removed."""
+    """Replace a folder of such pages by the pages, in one step; raises InputError, also where the
+    folder holds anything else: nothing that people wrote is removed."""
     for name, content in _files(folder):
         if not content.startswith(MARK.encode()):
             hint = "give a folder that holds nothing else than these pages"

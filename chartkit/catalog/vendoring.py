@@ -131,7 +131,7 @@ def plan_update(
 
 
 def apply_update(update: Update, project: Path) -> None:
-    """Puts the new files in the place of the old ones, in one step; raises InputError."""
+    """Replace the old files by the new ones, in one step; raises InputError."""
     with held(project):
         if read_lock(update.folder) != update.lock:
             raise InputError("was updated by another process", Location(str(update.folder)))

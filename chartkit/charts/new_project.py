@@ -81,8 +81,8 @@ def schema_text() -> str:
 
 
 def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Writes a new project's files, chartkit.yaml last; raises InputError, and writes nothing,
-    where one of them is there already."""
+    """Write a new project's files, chartkit.yaml last; raises InputError, and writes nothing, where
+    one of them exists already."""
     there = [folder / name for name in files if (folder / name).exists()]
     if there:
         hint = f"{FILE_NAME} is edited by hand; start a new project in another folder"

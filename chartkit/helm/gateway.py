@@ -80,10 +80,8 @@ class Gateway:
 
     @contextmanager
     def kept(self, identity: str) -> Iterator[None]:
-        """Take answers of earlier runs while this lasts, and keep those of this one.
-
-        identity: what tells the Helm in use from any other.
-        """
+        """Use the results of earlier runs while this lasts, and keep the results of this one.
+        identity: identifies the Helm in use."""
         own = self._backend
         self._backend = KeptResults(own, identity)
         try:

@@ -119,7 +119,7 @@ def _warning(line: str) -> str:
 
 
 def _unquoted(message: str) -> str:
-    """A text without Go's quotes, which are those of JSON but for a few escapes."""
+    """A text without Go's quotes, which differ from JSON's in a few escapes."""
     if not message.startswith('"'):
         return message
     try:

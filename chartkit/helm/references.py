@@ -121,7 +121,7 @@ class _Walk:
         return schema | {_DIALECT: _NEWEST}
 
     def _know(self, resource: Any, resolver: _Resolver) -> None:
-        """Keeps where references start from in each schema below the keywords of its draft."""
+        """Keep the resolver of each schema below the keywords of its draft."""
         pending = [(resource, resolver)]
         while pending:
             resource, above = pending.pop()
@@ -182,9 +182,9 @@ class _Walk:
         """A value, and where references in it start from; resolver: those around it."""
         if not isinstance(value, dict):
             return value, resolver
-        known = self._known.get(id(value))
-        if known is not None:
-            return value, known
+        inner = self._known.get(id(value))
+        if inner is not None:
+            return value, inner
         specification = _specification(value, self._draft)
         return value, resolver.in_subresource(specification.create_resource(value))
 

@@ -191,7 +191,7 @@ def _chart_folder(chart: Path | GeneratedChart, shown: Path | None) -> Iterator[
 
 @contextmanager
 def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
-    """Gives Helm's errors the place they speak of."""
+    """Give Helm's errors their location."""
     try:
         yield
     except MissingChartError as error:

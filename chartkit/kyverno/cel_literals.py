@@ -130,7 +130,7 @@ def _alone(pieces: Sequence[Token], after: int) -> bool:
     return not following or following[0] not in (".", "[") or following[1:] == ["items"]
 
 
-def _literal(pieces: Sequence[Token], known: Mapping[str, str]) -> str | None:
+def _literal(pieces: Sequence[Token], texts: Mapping[str, str]) -> str | None:
     """The text that an expression is; None for any other."""
     words = [token.text for token in pieces]
     if len(pieces) == 1:
@@ -138,7 +138,7 @@ def _literal(pieces: Sequence[Token], known: Mapping[str, str]) -> str | None:
     if len(pieces) == 4 and (words[0], words[1], words[3]) == ("dyn", "(", ")"):
         return pieces[2].literal
     if len(pieces) == 3 and words[:2] == ["variables", "."]:
-        return known.get(words[2])
+        return texts.get(words[2])
     return None
 
 

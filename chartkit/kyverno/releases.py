@@ -279,10 +279,10 @@ def day_of(section: Section, text: str, *path: str | int) -> date:
         raise InputError(f"{text} is not a day", section.locate(*path)) from None
 
 
-def _require_row(section: Section, index: int, row: Body, known: bool) -> None:
+def _require_row(section: Section, index: int, row: Body, is_known: bool) -> None:
     path = ("kyverno", index)
     version = row["version"]
-    if "kubernetes" not in row and not known:
+    if "kubernetes" not in row and not is_known:
         hint = 'write the oldest and the newest, such as kubernetes: ["1.33", "1.35"]'
         message = f"which Kubernetes versions Kyverno {version} supports is missing"
         raise InputError(message, section.locate(*path), hint)

@@ -68,7 +68,7 @@ def parse_version(text: object, subject: str, location: Location | None = None) 
     match = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         shown = text if isinstance(text, str) else repr(text)
-        known = "1.17 or 1.17.3" if subject == "Kyverno" else "1.29, v1.29.3 or v1.29.3-eks-ad4801"
-        hint = f"write it as {known}"
+        forms = "1.17 or 1.17.3" if subject == "Kyverno" else "1.29, v1.29.3 or v1.29.3-eks-ad4801"
+        hint = f"write it as {forms}"
         raise InputError(f"'{shown}' is not a version of {subject}", location, hint)
     return Version(int(match[1]), int(match[2]))

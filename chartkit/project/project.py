@@ -138,7 +138,7 @@ class Project:
 
 
 def read_project(path: Path) -> Project:
-    """Reads a project file; path: the file, or the folder it stands in. Raises InputError."""
+    """Read a project file; path: the file, or its folder. Raises InputError."""
     file = path / FILE_NAME if path.is_dir() else path
     if not file.exists():
         hint = "`chartkit init` writes one" if file.name == FILE_NAME else None

@@ -163,9 +163,9 @@ def _findings(error: Any) -> Iterator[_Finding]:
         hint = "use lower-case letters, digits and '-', as in a Kubernetes name"
         yield [*path, error.instance], f"'{error.instance}' cannot be a name here", hint
     elif error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
+        keys = error.schema.get("properties", {})
         for key in _unknown(error):
-            hint = _nested(key, known) or suggestion(key, known) or _elsewhere(key, known)
+            hint = _nested(key, keys) or suggestion(key, keys) or _elsewhere(key, keys)
             yield [*path, key], f"unknown key '{key}'", hint
     elif error.validator == "required":
         yield from _missing(error, path)

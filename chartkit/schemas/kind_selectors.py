@@ -25,7 +25,7 @@ def is_version(text: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def parse_kind_selector(text: str) -> KindSelector:
-    """Takes a kind selector apart as Kyverno's `ParseKindSelector` does."""
+    """Split a kind selector as Kyverno's `ParseKindSelector` does."""
     head, _, tail = text.rpartition("/")
     parts = (head.split("/") if head else [""] if "/" in text else []) + tail.split(".")
     if len(parts) == 1:

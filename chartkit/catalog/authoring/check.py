@@ -262,7 +262,7 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
 
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     """Require that the background matches at every example's parameters."""
-    compiled = [one.policy for one in _admitting(forms) if isinstance(one.policy, Policy)]
+    compiled = [item.policy for item in _admitting(forms) if isinstance(item.policy, Policy)]
     diagnostics = [warning for policy in compiled for warning in unmatched_in_background(policy)]
     once = {diagnostic.message: diagnostic for diagnostic in diagnostics}.values()
     return [replace(diagnostic, severity=Severity.ERROR) for diagnostic in once]
@@ -321,8 +321,8 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
         raise
     except ChartkitError as error:
         location = error.location or Location("")
-        place = Location(source.file, location.line, location.column)
-        return [], [_error(FORMS, error.message, place, error.hint)]
+        where = Location(source.file, location.line, location.column)
+        return [], [_error(FORMS, error.message, where, error.hint)]
     problems = list(_named(policy, source, forms))
     beside = [*_minimum(policy, source, forms), *_warnings(forms)]
     return ([] if problems else forms), problems + beside
@@ -330,20 +330,20 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
 
 def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """Its form must be a policy of its name, of the generation that the file is for."""
-    place = Location(source.file, 1)
+    start = Location(source.file, 1)
     bodies = [body for form in forms for body in form.bodies]
     wanted = policy_fields.GROUP if source is policy.cel else "kyverno.io"
     for body in bodies:
         group = str(body.get("apiVersion")).partition("/")[0]
         if not is_policy(body) or group != wanted:
-            yield _error(FORMS, f"is not a policy of {wanted}", place)
+            yield _error(FORMS, f"is not a policy of {wanted}", start)
             return
         name = mapping_at(body, "metadata").get("name")
         if name != policy.name:
-            yield _error(FORMS, f"calls itself '{name}'", place, "name it as its folder is named")
+            yield _error(FORMS, f"calls itself '{name}'", start, "name it as its folder is named")
             return
     if not bodies:
-        yield _error(FORMS, "is empty at every example's parameters", place)
+        yield _error(FORMS, "is empty at every example's parameters", start)
 
 
 def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
@@ -386,7 +386,7 @@ def _error(
 
 
 def says_why(title: str, description: str) -> str:
-    """Return what a description lacks; empty where it lacks nothing.
+    """Return the fault of a description, empty for a good one.
 
     Words alone do not show whether a text gives a reason, but a text with hardly a word beyond the
     title gives none.

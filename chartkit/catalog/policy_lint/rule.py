@@ -116,11 +116,11 @@ class PolicyRule:
                 continue
             path, message, hint, offset, severity = fault
             pointer, location = pointer_of(*path), resource.location
-            place = (
+            where = (
                 location.within(pointer) if offset is None else location.character(pointer, offset)
             )
             message = f"{resource.name}: {message}"
-            yield Diagnostic(self.id, severity or self.level, message, place, hint)
+            yield Diagnostic(self.id, severity or self.level, message, where, hint)
 
 
 def policy_rule(rule_id: str) -> Callable[[Callable[[Subject], Faults]], PolicyRule]:

@@ -175,13 +175,13 @@ def at_sources(
         yield diagnostic if source is None else replace(diagnostic, location=source)
 
 
-def _source(place: Location, written: Document, sources: Sequence[Document]) -> Location | None:
+def _source(target: Location, written: Document, sources: Sequence[Document]) -> Location | None:
     """Return the place of the last file that has the same value there; None where an edit of the
     chart's own file decides."""
-    steps = pointer_steps(place.path)
+    steps = pointer_steps(target.path)
     for document in reversed(sources if steps else ()):
         location = document.locate(*steps)
-        if location.path == place.path:
+        if location.path == target.path:
             same = pointed_at(document.body, steps) == pointed_at(written.body, steps)
             return location if same or isinstance(pointed_at(written.body, steps), dict) else None
     return None

@@ -173,8 +173,8 @@ def _clusters(project: Project) -> str:
     admission = all(environment.policy_type is PolicyType.ADMISSION for environment in environments)
     least = ADMISSION_POLICIES if admission else None
     data = next(iter(environments)).versions
-    accepted = [each.kubernetes for each in environments if each.is_unsupported]
-    return kube_version_range([each.kyverno for each in environments], least, data, accepted)
+    accepted = [item.kubernetes for item in environments if item.is_unsupported]
+    return kube_version_range([item.kyverno for item in environments], least, data, accepted)
 
 
 class _Chart:

@@ -49,10 +49,8 @@ def installed(
     action: Action,
     actions: Sequence[NamespaceAction],
 ) -> InstalledPolicy:
-    """Return what the chart makes of a policy.
-
-    form: the form of the environment's policies; action: of the policy; actions: by namespace.
-    """
+    """Return the policy as the chart installs it. form: the form of the environment's policies;
+    action: of the policy; actions: by namespace."""
     name, body = template.policy.name, template.bodies[0] if template.bodies else {}
     kind = _kind(template, form, kyverno)
     objects = [(kind, name)]

@@ -199,7 +199,7 @@ def _policy_values(policy: LibraryPolicy, resolved: Selection, enabled: bool | N
         values["actionOverrides"] = overrides(given.actions)
     if given and given.exclude:
         values["exclude"] = _filters(given.exclude)
-    parameters = {name: each.default for name, each in policy.parameters.items() if not each.shared}
+    parameters = {key: item.default for key, item in policy.parameters.items() if not item.shared}
     parameters |= {name: value for name, value in resolved.parameters.items() if name in parameters}
     parameters |= given.parameters if given else {}
     return values | ({"parameters": parameters} if parameters else {})
@@ -210,7 +210,7 @@ def _filters(exclusions: Sequence[Exclusion]) -> Body:
 
 
 def readme(catalogue: Catalogue, values: Body, schema: Body) -> str:
-    """Return README.md; values: those of values.yaml."""
+    """Return the text of README.md; values: from values.yaml."""
     properties = schema["properties"]
     upstream = upstream_keys(schema)
     keys = [key for key in properties if key not in upstream]

@@ -104,7 +104,7 @@ def _of_cluster_policy(only_cel: Sequence[str]) -> Body:
 
 
 def _but(names: Sequence[str], body: Body) -> Body:
-    """Every key's value by a schema, those of some names aside."""
+    """A schema for the values of all keys except some names."""
     aside: Body = {"properties": {name: {} for name in names}} if names else {}
     return {**aside, "additionalProperties": body}
 

@@ -95,9 +95,9 @@ def _resources(constraints: Json, path: FieldPath, findings: Findings) -> list[R
         for group in groups:
             for resource in resources:
                 if "*" in f"{group}{resource}":
-                    place = (*path, "resourceRules", index)
+                    steps = (*path, "resourceRules", index)
                     shown = f"{group}/{resource}".removeprefix("/")
-                    findings.note(f"'{shown}' matches resources that are not named", place)
+                    findings.note(f"'{shown}' matches resources that are not named", steps)
                 else:
                     named.append(ResourceName(str(group), str(resource)))
     return named

@@ -85,28 +85,28 @@ def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, findings
     for index, target in enumerate(list_of(mutate.get("targets"))):
         if isinstance(target, dict):
             _target_needs(target, (*path, "mutate", "targets", index), findings)
-    for secret, place in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
-        findings.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", place)
-    for entry, place in _contexts(rule, path):
-        _context_needs(entry, place, _EXTENDING if extending else _JUDGING, findings)
+    for secret, steps in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
+        findings.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", steps)
+    for entry, steps in _contexts(rule, path):
+        _context_needs(entry, steps, _EXTENDING if extending else _JUDGING, findings)
         if scanned and not extending:
-            _context_needs(entry, place, _SCANNING, findings)
+            _context_needs(entry, steps, _SCANNING, findings)
 
 
 def cleanup_needs(body: Body, found: Findings) -> None:
     """Add the needs of a ClusterCleanupPolicy or CleanupPolicy."""
     spec = mapping_at(body.get("spec"))
     found.allow(_CLEANING, _matched(spec, ("spec",), found), ("list", "delete"))
-    for entry, place in _contexts(spec, ("spec",)):
-        _context_needs(entry, place, _CLEANING, found)
+    for entry, steps in _contexts(spec, ("spec",)):
+        _context_needs(entry, steps, _CLEANING, found)
 
 
 def _matched(rule: Body, path: FieldPath, findings: Findings) -> Iterator[ResourceName]:
     """The resources that a rule matches, subresources aside: those are not objects of their own."""
-    for kind, place in _kinds(mapping_at(rule.get("match")), (*path, "match")):
+    for kind, steps in _kinds(mapping_at(rule.get("match")), (*path, "match")):
         group, _, name, part = parse_kind_selector(kind)
         if not part:
-            yield from findings.named(group, name, place)
+            yield from findings.named(group, name, steps)
 
 
 def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
@@ -115,11 +115,11 @@ def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
         blocks += [
             (entry, (*path, key, index)) for index, entry in enumerate(list_of(match.get(key)))
         ]
-    for block, place in blocks:
+    for block, steps in blocks:
         kinds = mapping_at(mapping_at(block).get("resources")).get("kinds")
         for index, kind in enumerate(list_of(kinds)):
             if isinstance(kind, str):
-                yield kind, (*place, "resources", "kinds", index)
+                yield kind, (*steps, "resources", "kinds", index)
 
 
 def _generate_needs(spec: Body, generate: Body, path: FieldPath, findings: Findings) -> None:
@@ -128,13 +128,13 @@ def _generate_needs(spec: Body, generate: Body, path: FieldPath, findings: Findi
     verbs |= {"patch"} if spec.get("useServerSideApply") is True else set()
     foreach = list_of(generate.get("foreach"))
     patterns = [(loop, (*path, "foreach", index)) for index, loop in enumerate(foreach)]
-    for pattern, place in patterns or [(generate, path)]:
-        for resource, own in _generated(mapping_at(pattern), place, findings):
+    for pattern, steps in patterns or [(generate, path)]:
+        for resource, own in _generated(mapping_at(pattern), steps, findings):
             findings.allow([Controller.BACKGROUND], [resource], verbs | own)
             if synchronized:
                 findings.allow([Controller.ADMISSION], [resource], ("get", "list"))
             if resource.group == RBAC_GROUP:
-                findings.note(RBAC_NOTE, place)
+                findings.note(RBAC_NOTE, steps)
 
 
 def _generated(
@@ -145,8 +145,8 @@ def _generated(
     for index, text in enumerate(kinds):
         if isinstance(text, str):
             api_version, _, name = text.rpartition("/")
-            place = (*path, "cloneList", "kinds", index)
-            for resource in _of_api_version(api_version or None, name, place, findings):
+            steps = (*path, "cloneList", "kinds", index)
+            for resource in _of_api_version(api_version or None, name, steps, findings):
                 yield resource, {"list", "update"}
     kind = pattern.get("kind")
     if not kinds and isinstance(kind, str):

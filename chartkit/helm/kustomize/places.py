@@ -296,8 +296,8 @@ class Origins:
                 with suppress(InputError):
                     if around is None:
                         text = read_source(at)
-                    for each in read_text(text, self._name(at)):
-                        yield _Patch(mapping_at(entry, "target"), each, around)
+                    for patch in read_text(text, self._name(at)):
+                        yield _Patch(mapping_at(entry, "target"), patch, around)
 
 
 def _original(candidates: Sequence[Resource], body: Body) -> Resource | None:

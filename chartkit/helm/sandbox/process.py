@@ -100,8 +100,8 @@ class Worker:
         self._send(settings)
 
     def ask(self, call: Mapping[str, Any], limits: Limits) -> WorkerReply:
-        """The library's answer. Raises RefusedError with its own message, and StoppedError where
-        there is none: then the worker is dead."""
+        """The library's answer. Raises RefusedError with its message, and StoppedError without an
+        answer: then the worker is dead."""
         bounds = {"cpu_seconds": limits.cpu_seconds, "output": limits.output}
         if self._answered:
             # The worker, which waits for a call, writes its log on from the same place.

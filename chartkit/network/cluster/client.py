@@ -63,7 +63,7 @@ class Collection:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Return the path of its objects, or of one. namespace: empty for those of all."""
+        """Return the path of its objects, or of one. namespace: empty for all namespaces."""
         version = f"{self.group}/{self.version}" if self.group else self.version
         return object_path(version, self.plural, namespace, name)
 

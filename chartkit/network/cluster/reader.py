@@ -398,7 +398,7 @@ def _all(reader: Reader, kinds: Iterable[ApiResource]) -> Iterator[Resource]:
 
 
 def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
-    """Return the objects of one namespace, and those of kinds outside namespaces."""
+    """Return the objects of one namespace, and the objects outside namespaces."""
     if served.namespaced and not is_exception(Resource(sample(served))):
         return list(reader.objects(served))
     return list(reader.everywhere(served))

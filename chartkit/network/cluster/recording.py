@@ -85,7 +85,7 @@ class Recorder:
         self._public.add(path)
 
     def close(self, namespace: str) -> None:
-        """Writes the index; namespace: what the scan was kept to, empty for all."""
+        """Write the index; namespace: the scan's limit, empty for all."""
         index = {"format": _FORMAT, "namespace": namespace, "answers": self._files}
         if self._calls:
             index |= {"calls": self._calls, "salt": self.salt}
@@ -213,7 +213,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def services_of(source: Source, given: ServiceSource | None) -> ServiceSource | None:
-    """Return what calls services in a scan of a cluster; given: what does so without a
+    """Return the caller of services in a scan of a cluster; given: the caller without a
     recording."""
     if isinstance(source, Recorder) and given is not None:
         return RecordingServices(source, given)
@@ -276,8 +276,8 @@ class RecordedServices:
             ) from None
 
     def _entry(self, call: ServiceCall) -> Body | None:
-        """Return the same call; with other headers, which may come of a Secret, if there is but
-        one.
+        """Return the recorded answer to a call; if only one was recorded, also with other headers,
+        which may come from a Secret.
 
         Older recordings do not know how often a call is made.
         """

@@ -38,8 +38,8 @@ class Source(Protocol):
         ...
 
     def get(self, path: str, /) -> Body:
-        """Return the answer to a path with its query; raises RefusedError for one that is an error,
-        and SourceError where there is none."""
+        """Return the answer to a path with its query; raises RefusedError for an error, and
+        SourceError without an answer."""
         ...
 
 

@@ -164,7 +164,7 @@ class _LimitedGzip(io.RawIOBase):
         return chunk
 
     def drain(self) -> None:
-        """Reads what is left, so that the checksum is looked at."""
+        """Read the rest, so that the checksum is verified."""
         while self.read(_CHUNK):
             pass
 

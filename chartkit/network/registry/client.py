@@ -163,7 +163,7 @@ class Client:
         self,
         image: RegistryReference,
         wanted: _Endpoint,
-        known: frozenset[int] = frozenset(),
+        expected: frozenset[int] = frozenset(),
     ) -> tuple[Response, str]:
         """Return an answer of status 200, or of one that is known, and what was asked; raises
         RegistryError for any other."""
@@ -174,7 +174,7 @@ class Client:
             answer, url = self._get_at(repository, wanted)
         except RegistryError as error:
             raise error.worded(self._clean(error.message)) from None
-        if answer.status != http.HTTPStatus.OK and answer.status not in known:
+        if answer.status != http.HTTPStatus.OK and answer.status not in expected:
             is_missing = answer.status == http.HTTPStatus.NOT_FOUND
             kind = MissingError if is_missing else RegistryError
             failure = kind(f"GET {url}: {self._clean(diagnosis(answer))}")
@@ -217,7 +217,7 @@ class Client:
         return self._transport.ask(Request(url, wanted.most, headers, size=wanted.size))
 
     def _authorize(self, answer: Response, repository: _Repository) -> str | None:
-        """Return the Authorization header that answers a challenge; None where there is none."""
+        """Return the Authorization header that answers a challenge, None without one."""
         challenge = read_challenge(answer.headers.get("www-authenticate", ""))
         if challenge is None:
             return None

@@ -169,7 +169,7 @@ def undefined_name(subject: Subject) -> Iterator[Fault]:
 
 @policy_rule("CK732")
 def helm_escape(subject: Subject) -> Iterator[Fault]:
-    """Helm's escaping that Helm has not removed."""
+    """Helm's escapes that Helm did not remove."""
     if not subject.resource.api_version.startswith("kyverno.io/"):
         return
     for path, text in texts_below(subject.resource.body.get("spec"), ("spec",)):

@@ -106,7 +106,7 @@ def pattern_value(subject: Subject) -> Iterator[Fault]:
 
 
 def _value_fault(value: PatternValue, is_overlay: bool) -> tuple[str, str] | None:
-    """Return how a value differs from the type of its field, with a hint; None where it fits."""
+    """Return the type that the value should have, with a hint; None where it fits."""
     given, types = value.value, value.types
     if isinstance(given, dict):
         return None if any(map(is_object, types)) else (_named(value), "write no object here")

@@ -87,6 +87,8 @@ _NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
 _UNASKED: Final = ("no registry to ask", "no network to ask")
 _UNLOOKED: Final = 31
 """After so many requests a proof looks at the clock again."""
+_COLLECTED: Final = 200_000
+"""The objects made after which Python searches for garbage: by default, 700."""
 _TRIED: Final = 4
 """So many times the most requests are made at most: an API server sends few of some policies'."""
 _MOST_GIVEN: Final = 12
@@ -134,20 +136,19 @@ def prove(
     that Kyverno refuses.
     """
     # What a rule makes at random, in both forms, is no difference.
-    with use_sources(replace(current_sources(), chance=_Settled())), _uncollected():
+    with use_sources(replace(current_sources(), chance=_Settled())), _rarely_collected():
         return _Prover(legacy, converted, options).run(objects, requests)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Search for no garbage: a proof keeps most of what it makes, and leaves few cycles."""
-    is_enabled = gc.isenabled()
-    gc.disable()
+def _rarely_collected() -> Iterator[None]:
+    """Search for garbage rarely: a proof keeps most of what it makes, and leaves few cycles."""
+    before = gc.get_threshold()
+    gc.set_threshold(_COLLECTED, *before[1:])
     try:
         yield
     finally:
-        if is_enabled:
-            gc.enable()
+        gc.set_threshold(*before)
 
 
 class _Settled(random.Random):

@@ -107,21 +107,21 @@ class BlockPlaces:
         text = self._text
         above = node.inside(text)
         if above is None:
-            found = None
+            child = None
         elif text[above.begin] == "-":
             # No key begins with a dash.
-            found = _nth(text, above, step)
+            child = _nth(text, above, step)
         else:
-            found = _member(text, above, step)
-        node.below[step] = found
-        return found
+            child = _member(text, above, step)
+        node.below[step] = child
+        return child
 
     def _item(self, step: str) -> _Node | None:
         """Return an item of a List."""
-        known = self._known_items
-        if step not in known:
-            known[step] = self._numbered(step)
-        return known[step]
+        items = self._known_items
+        if step not in items:
+            items[step] = self._numbered(step)
+        return items[step]
 
     def _numbered(self, step: str) -> _Node | None:
         number = item_number(step)

@@ -70,11 +70,11 @@ class _UnusualError(Exception):
 def read_documents(text: str, file: str, lines: int = 0) -> list[BuiltDocument]:
     """Return the documents of a text that are not empty; lines: those of the file before it, for
     hints alone. Raise InputError as `build_documents` does."""
-    if not any(each in text for each in _OTHER_BREAKS):
+    if not any(mark in text for mark in _OTHER_BREAKS):
         with contextlib.suppress(InputError):
             return list(_by_parts(text, file))
     # Errors are reported for the whole text.
-    return [each for each in build_documents(text, file, lines) if each.body is not None]
+    return [built for built in build_documents(text, file, lines) if built.body is not None]
 
 
 def _by_parts(text: str, file: str) -> Iterator[BuiltDocument]:
@@ -137,11 +137,11 @@ class _Reader:
         self._is_block = True
         body = self._value(rows)
         at = first.end() - 1
-        place = Start(line + text.count("\n", 0, at), at - first.start(), offset + at)
+        content = Start(line + text.count("\n", 0, at), at - first.start(), offset + at)
         is_list = isinstance(body, dict) and isinstance(body.get("items"), list)
         items = list(_items(text, len(body["items"]), offset, line)) if is_list else ()
         start = offset if begin else offset + at
-        yield BuiltDocument(body, place, start, offset + len(text), items, self._is_block)
+        yield BuiltDocument(body, content, start, offset + len(text), items, self._is_block)
 
     def _value(self, rows: Iterable[Row]) -> Any:
         """Return the value of a document; raise `_UnusualError`."""
@@ -205,10 +205,10 @@ class _Reader:
             self._is_block = False
             # A list or mapping of scalars between brackets.
             if bare[0] == "[" and _LIST.fullmatch(bare):
-                return [self._scalar(each, 0) for each in _ITEM_WORDS.findall(bare)]
+                return [self._scalar(word, 0) for word in _ITEM_WORDS.findall(bare)]
             if bare[0] == "{" and _MAPPING.fullmatch(bare):
                 members = _MEMBER_WORDS.findall(bare)
-                return {self._name(key): self._scalar(each, 0) for key, each in members}
+                return {self._name(key): self._scalar(word, 0) for key, word in members}
             raise _UnusualError
         value = _quoted(bare) if first in _QUOTES else _plain(bare)
         if len(self._scalars) >= _MOST:
@@ -291,12 +291,12 @@ def _block(text: str, column: int) -> str:
     if any(line[:indent] != blank[: len(line)] for line in lines):
         raise _UnusualError
     is_folded = head[0] == ">"
-    found = "\n".join([line[indent:] for line in lines]).rstrip("\n")
+    value = "\n".join([line[indent:] for line in lines]).rstrip("\n")
     if is_folded:
-        if "\n " in found or found[0] == " ":
+        if "\n " in value or value[0] == " ":
             raise _UnusualError
-        found = _BREAKS.sub(_folded, found)
-    return found if "-" in head else f"{found}\n"
+        value = _BREAKS.sub(_folded, value)
+    return value if "-" in head else f"{value}\n"
 
 
 def _folded(breaks: re.Match[str]) -> str:

@@ -54,7 +54,7 @@ def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
 
     Raise ValueError for what is not a sequence of JSON objects, as `parse_json` does.
     """
-    found: list[tuple[Json, int, int]] = []
+    objects: list[tuple[Json, int, int]] = []
     has_escapes = "\\u" in text
     at = WHITESPACE.match(text).end()
     while at < len(text):
@@ -64,9 +64,9 @@ def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
             value, end = _DECODER.raw_decode(text, at)
         except RecursionError:
             raise ValueError("is nested too deeply") from None
-        found.append((without_surrogates(value) if has_escapes else value, at, end))
+        objects.append((without_surrogates(value) if has_escapes else value, at, end))
         at = WHITESPACE.match(text, end).end()
-    return found
+    return objects
 
 
 def without_surrogates(value: Any) -> Json:
@@ -74,9 +74,9 @@ def without_surrogates(value: Any) -> Json:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {without_surrogates(key): without_surrogates(each) for key, each in value.items()}
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [without_surrogates(each) for each in value]
+        return [without_surrogates(item) for item in value]
     return value
 
 

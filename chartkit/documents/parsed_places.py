@@ -60,9 +60,9 @@ class YamlFinder:
         number = number if number is not None and number < len(self._extent.items) else None
         if number is not None:
             start = self._extent.items[number]
-            found = Found(2, start.line, start.column + 1)
-            if len(path) == len(found[:2]):
-                return found
+            at_item = Found(2, start.line, start.column + 1)
+            if len(path) == len(at_item[:2]):
+                return at_item
             if self._item[0] != number:
                 items = self._extent.items
                 start, following = items[number], items[number + 1 : number + 2]
@@ -72,7 +72,7 @@ class YamlFinder:
                 self._item = (number, _tree(text, start.line))
             tree = self._item[1]
             if tree is not None:
-                return _walk(tree, path, found)
+                return _walk(tree, path, at_item)
         if self._whole is None:
             self._whole = self._document_tree()
         return _walk(self._whole, path, Found(0))
@@ -125,7 +125,7 @@ class _PlaceBuilder(Builder):
             elif key == "<<" and event.__class__ is ScalarEvent and event.implicit[0]:
                 start = next_event()
                 merged = self.value(start)
-                whole = [each for _, each in merged] if isinstance(merged, list) else merged
+                whole = [item for _, item in merged] if isinstance(merged, list) else merged
                 self._merge(members, whole, start)
                 continue
             # A scalar that nothing refers to holds no places.
@@ -141,9 +141,9 @@ def _is_item(step: str, items: Sequence[Any]) -> bool:
     return number is not None and number < len(items)
 
 
-def _walk(tree: _Tree, path: Sequence[str], found: Found) -> Found:
+def _walk(tree: _Tree, path: Sequence[str], root: Found) -> Found:
     """Return the place of a path in a tree; found: the place of the tree's root."""
-    node, mark, steps = tree.root, None, found.steps
+    node, mark, steps = tree.root, None, root.steps
     for step in path[steps:]:
         if isinstance(node, dict) and step in node:
             mark, node = node[step]
@@ -153,7 +153,7 @@ def _walk(tree: _Tree, path: Sequence[str], found: Found) -> Found:
             break
         steps += 1
     if mark is None:
-        return found
+        return root
     row, column = mark if mark.__class__ is tuple else (mark.line, mark.column)
     return Found(steps, tree.line + row, column + 1)
 
@@ -172,17 +172,17 @@ class JsonFinder:
         self._containers: dict[int, dict[str, tuple[int, int]]] = {}
 
     def find(self, path: Sequence[str]) -> Found:
-        base, steps, place = self._begin(path)
+        base, steps, key_at = self._begin(path)
         at = base.offset
         for step in path[steps:]:
             members = self._members(at)
             if step not in members:
                 break
-            place, at = members[step]
+            key_at, at = members[step]
             steps += 1
-        if place is None:
+        if key_at is None:
             return Found(0)
-        start = self._start(base, place)
+        start = self._start(base, key_at)
         return Found(steps, start.line, start.column + 1)
 
     def _begin(self, path: Sequence[str]) -> tuple[Start, int, int | None]:

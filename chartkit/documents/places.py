@@ -53,11 +53,11 @@ def extents(text: str, documents: Sequence[BuiltDocument]) -> Iterator[Extent]:
         column = start.offset - (ends[before - 1] + 1 if before else 0)
         return Start(before + 1, column, start.offset)
 
-    for each in documents:
-        content, items = each.content, each.items
+    for part in documents:
+        content, items = part.content, part.items
         if ends:
             content, items = corrected(content), [corrected(item) for item in items]
-        yield Extent(each.start, each.end, content.line, items=items, is_block=each.is_block)
+        yield Extent(part.start, part.end, content.line, items=items, is_block=part.is_block)
 
 
 @lru_cache(maxsize=_CACHED_DOCUMENTS)

@@ -85,10 +85,10 @@ class Document:
             return location
         start = self.start + node.start_mark.index
         raw = self.source.text[start : self.start + node.end_mark.index]
-        found = offset_in_source(raw, node.style, node.value, offset)
-        if found is None:
+        inside = offset_in_source(raw, node.style, node.value, offset)
+        if inside is None:
             return location
-        before = self.source.text[: start + found]
+        before = self.source.text[: start + inside]
         line = self.source.lines + before.count("\n") + 1
         column = len(before) - before.rfind("\n")
         return replace(location, line=line, column=column)
@@ -114,7 +114,7 @@ class Document:
                     above.pop()
                 elif isinstance(event, yaml.NodeEvent):
                     if above and above[-1].repeats(event):
-                        pointer = pointer_of(*(str(each.step) for each in above))
+                        pointer = pointer_of(*(str(level.step) for level in above))
                         mark: Any = event.start_mark
                         before = self.source.lines + self.source.text.count("\n", 0, self.start)
                         line = before + mark.line + 1
@@ -190,7 +190,7 @@ def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]
             location = replace(location, line=location.line + lines)
         raise InputError(error.message, location, error.hint) from None
     pairs = zip(built, extents(text, built), strict=True)
-    return [Document(each.body, source, _moved(extent, lines)) for each, extent in pairs]
+    return [Document(part.body, source, _moved(extent, lines)) for part, extent in pairs]
 
 
 def _moved(extent: Extent, lines: int) -> Extent:

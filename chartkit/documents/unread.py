@@ -84,7 +84,7 @@ class Exclusion:
 
     def __init__(self, patterns: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
         """Raise InputError for what is not a pattern."""
-        self._specs = [(root, _spec(each)) for root, each in patterns if each]
+        self._specs = [(root, _spec(lines)) for root, lines in patterns if lines]
 
     def __call__(self, path: Path, is_folder: bool = False) -> bool:
         """Report whether a path is left out."""
@@ -106,13 +106,13 @@ def exclusion(path: Path, patterns: Sequence[str] = ()) -> Exclusion:
     Raise InputError for what is not a pattern.
     """
     whole = Path(os.path.abspath(path))
-    found = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]
+    rooted = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]
     top = checkout_top(whole)
     above = (file for file in (whole, *whole.parents) if top is None or file.is_relative_to(top))
     project = next((file for file in above if (file / _PROJECT).is_file()), None)
     if project is not None:
-        found.append((_start(project), project_patterns(project / _PROJECT)))
-    return Exclusion(found)
+        rooted.append((_start(project), project_patterns(project / _PROJECT)))
+    return Exclusion(rooted)
 
 
 def _start(folder: Path) -> str:
@@ -125,7 +125,7 @@ def project_patterns(file: Path) -> list[str]:
         documents = read_file(file)
     except ChartkitError:
         return []
-    return [text for each in documents for text in texts_of(mapping_at(each.body).get("exclude"))]
+    return [text for item in documents for text in texts_of(mapping_at(item.body).get("exclude"))]
 
 
 def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:

@@ -206,7 +206,7 @@ class Builder:
     def starts(self, document: Any) -> Sequence[Start]:
         """Return where the items of a List begin; none where the document is not a List."""
         items = document.get("items") if isinstance(document, dict) else None
-        marks = next((marks for each, marks in self.lists if each is items), ())
+        marks = next((marks for listed, marks in self.lists if listed is items), ())
         return [_start_of(mark) for mark in marks]
 
     def _mapping(self) -> dict[str, Any]:
@@ -276,7 +276,7 @@ class Builder:
                 return ".inf" if key > 0 else "-.inf"
             [single] = struct.unpack("<f", packed)
             shortest = (f"{single:.{precision}e}" for precision in range(9))
-            text = next(each for each in shortest if struct.pack("<f", float(each)) == packed)
+            text = next(digits for digits in shortest if struct.pack("<f", float(digits)) == packed)
             plain = -4 <= int(text.partition("e")[2]) < _EXPONENT_FROM
             return f"{Decimal(text):f}" if plain else text
         if integer >= _INT64:

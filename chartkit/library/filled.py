@@ -101,8 +101,8 @@ def fill(selection: Selection, form: PolicyType, kyverno: str) -> Iterator[Resou
     action, for a version of Kyverno. Raise InputError for parameters unfit for one of them, and for
     a Kyverno that is too old for it."""
     version = parse_version(kyverno, "Kyverno")
-    enabled = (each for each in selection.policies.values() if each.enabled)
-    for given in sorted(enabled, key=lambda each: (each.policy.group, f"{each.policy.name}.yaml")):
+    enabled = (entry for entry in selection.policies.values() if entry.enabled)
+    for given in sorted(enabled, key=lambda item: (item.policy.group, f"{item.policy.name}.yaml")):
         policy = given.policy
         if not isinstance(policy, FolderPolicy):
             raise InputError("is filled in by Helm alone", Location(policy.template.file))
@@ -182,8 +182,8 @@ class _Filling(NamedTuple):
             cel = [body for body in cel if body["kind"] == VALIDATING]
         if form is not PolicyType.CLUSTER and self.policy.cel is not None:
             for body in cel:
-                for each in self._in_cel(body, form):
-                    yield placed(_sorted(each), self.policy.cel)
+                for part in self._in_cel(body, form):
+                    yield placed(_sorted(part), self.policy.cel)
 
     def _read(self, source: Source | None) -> list[Body]:
         if source is None:
@@ -274,24 +274,24 @@ class _Filling(NamedTuple):
         self._describe(body, policy_fields.minimum_version(body)[0])
         spec = body["spec"]
         settings = policy_fields.settings()[kind]
-        known = {key for key, since in settings.items() if self.version >= since}
+        fields = {key for key, since in settings.items() if self.version >= since}
         if form is PolicyType.ADMISSION:
             spec["failurePolicy"] = "Fail"
             yield from _admission(body, of_pods)
             return
-        served = [each.version for each in policy_fields.KINDS[kind] if self.version >= each.since]
+        served = [item.version for item in policy_fields.KINDS[kind] if self.version >= item.since]
         if not served:
             message = f"policy {self.policy.name}: Kyverno {self.kyverno} does not serve {kind}"
             raise InputError(message, Location(self.policy.template.file))
         body["apiVersion"] = f"{policy_fields.GROUP}/{served[-1]}"
-        if "failurePolicy" in known:
+        if "failurePolicy" in fields:
             spec["failurePolicy"] = "Ignore" if form is PolicyType.BOTH else "Fail"
-        if "background" in known:
+        if "background" in fields:
             evaluation = spec.setdefault("evaluation", {})
             background = evaluation.setdefault("background", {})
             background["enabled"] = background.get("enabled") is not False
         self._apply_fields(spec, policy_fields.cel_fields()[kind])
-        if "action" in known:
+        if "action" in fields:
             spec["validationActions"] = ["Audit"]
         yield body
         operations = _first_rule(spec).get("operations", ())

@@ -45,29 +45,29 @@ def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     InputError.
     """
     body, file = document.body, policy.cel.file if policy.cel else ""
-    place = Location(file, 1)
-    known = [kind for kind in policy_fields.KINDS if not kind.startswith(policy_fields.NAMESPACED)]
+    where = Location(file, 1)
+    kinds = [kind for kind in policy_fields.KINDS if not kind.startswith(policy_fields.NAMESPACED)]
     if (
         not isinstance(body, dict)
         or body.get("apiVersion") != API_VERSION
-        or (body.get("kind") not in known)
+        or (body.get("kind") not in kinds)
     ):
-        hint = f"it is one document of {API_VERSION}, of kind {', '.join(known)}"
-        raise InputError(f"the CEL form of policy '{policy.name}' is no such policy", place, hint)
-    require_name(body, policy, place)
+        hint = f"it is one document of {API_VERSION}, of kind {', '.join(kinds)}"
+        raise InputError(f"the CEL form of policy '{policy.name}' is no such policy", where, hint)
+    require_name(body, policy, where)
     if not isinstance(body.get("spec"), dict):
-        raise InputError(f"the CEL form of policy '{policy.name}' has no spec", place)
+        raise InputError(f"the CEL form of policy '{policy.name}' has no spec", where)
     if body["kind"] == VALIDATING:
-        _require_validations(body["spec"], policy, rules, place)
+        _require_validations(body["spec"], policy, rules, where)
     if extends_to_controllers(body):
-        _require_pod_fields(body["spec"], policy, place)
+        _require_pod_fields(body["spec"], policy, where)
     return body
 
 
 def _require_validations(spec: Body, policy: FolderPolicy, rules: int, location: Location) -> None:
     validations = spec.get("validations")
     if not isinstance(validations, list) or not all(
-        isinstance(each, dict) and isinstance(each.get("expression"), str) for each in validations
+        isinstance(item, dict) and isinstance(item.get("expression"), str) for item in validations
     ):
         message = f"the CEL form of policy '{policy.name}' has no validations with an expression"
         near = [] if "validations" in spec else nearest("validations", spec, 1)

@@ -341,8 +341,8 @@ def check_for_all(name: str, value: Json, library: Library, location: Location |
     policies = library.policies.values()
     parameters = [policy.parameters[name] for policy in policies if name in policy.parameters]
     if not parameters:
-        known = sorted({key for policy in policies for key in policy.parameters})
-        hint = suggestion(name, known) or _ASK
+        names = sorted({key for policy in policies for key in policy.parameters})
+        hint = suggestion(name, names) or _ASK
         raise InputError(f"no policy has a parameter '{name}'", location, hint)
     for parameter in parameters:
         try:

@@ -157,7 +157,7 @@ class Library:
         see `instead_of` of the policy. Raises InputError where there is none, and where several
         libraries of one rank have it.
         """
-        named = [each for each in self._qualified(reference) if each.qualified == reference]
+        named = [policy for policy in self._qualified(reference) if policy.qualified == reference]
         if named:
             return self._hiding(_single(named, reference, location))
         for look_up in (self._own, self._built_in, self._vendored):
@@ -181,7 +181,7 @@ class Library:
         return [*_meant(own, reference), *self._upstream(reference, is_own=True)]
 
     def _built_in(self, reference: str) -> Sequence[LibraryPolicy]:
-        built_in = (each for each in self.policies.values() if each.library == bundled.LIBRARY)
+        built_in = (item for item in self.policies.values() if item.library == bundled.LIBRARY)
         return _meant(built_in, reference)
 
     def _vendored(self, reference: str) -> Sequence[LibraryPolicy]:
@@ -218,18 +218,18 @@ class Library:
         if any(library.is_own and library.name == policy.library for library in self.upstream):
             with contextlib.suppress(InputError):
                 policies = self._vendored(policy.qualified)
-        same = tuple(each.qualified for each in policies if each.qualified == policy.qualified)
+        same = tuple(other.qualified for other in policies if other.qualified == policy.qualified)
         return replace(policy, instead_of=same)
 
     def _unknown(self, reference: str, location: Location | None) -> InputError:
-        known = [policy.reference for policy in self.policies.values()]
-        known += [policy.name for policy in self.policies.values()]
-        known += [each for library in self.upstream for each in library.references]
-        there = [each for library in self.upstream for each in library.below(reference)]
+        names = [policy.reference for policy in self.policies.values()]
+        names += [policy.name for policy in self.policies.values()]
+        names += [name for library in self.upstream for name in library.references]
+        there = [name for library in self.upstream for name in library.below(reference)]
         if there:
             hint: str | None = f"it is a folder, say which of it: {', '.join(there)}"
         else:
-            hint = suggestion(reference, known)
+            hint = suggestion(reference, names)
         for library in self.upstream:
             if library.has_own_format(reference):
                 message = (
@@ -241,15 +241,15 @@ class Library:
 
 
 def _single(
-    found: Sequence[LibraryPolicy], reference: str, location: Location | None
+    policies: Sequence[LibraryPolicy], reference: str, location: Location | None
 ) -> LibraryPolicy:
     """The only policy, or the only one that has exactly this reference; raises InputError."""
-    found = [policy for policy in found if policy.reference == reference] or found
-    if len(found) > 1:
-        names = ", ".join(policy.qualified for policy in found)
-        message = f"there are {len(found)} policies '{reference}'"
+    policies = [policy for policy in policies if policy.reference == reference] or policies
+    if len(policies) > 1:
+        names = ", ".join(policy.qualified for policy in policies)
+        message = f"there are {len(policies)} policies '{reference}'"
         raise InputError(message, location, f"say which: {names}")
-    return found[0]
+    return policies[0]
 
 
 def _meant(policies: Iterable[FolderPolicy], reference: str) -> list[FolderPolicy]:
@@ -292,18 +292,18 @@ def read_library(
 
     named_at: where a project file names the folders.
     """
-    found: dict[str, FolderPolicy] = {}
+    by_name: dict[str, FolderPolicy] = {}
     for root in folders:
         for policy in _policies(root, (named_at or {}).get(root, Location(str(root)))):
-            other = found.get(policy.qualified)
+            other = by_name.get(policy.qualified)
             if other is not None:
                 raise InputError(
                     f"there are two policies '{policy.reference}'",
                     Location(str(policy.folder)),
                     f"the other is {other.folder}; rename one of them",
                 )
-            found[policy.qualified] = policy
-    ordered = sorted(found.values(), key=lambda policy: policy.reference)
+            by_name[policy.qualified] = policy
+    ordered = sorted(by_name.values(), key=lambda policy: policy.reference)
     policies = {policy.qualified: policy for policy in ordered}
     return Library(MappingProxyType(policies), tuple(upstream))
 
@@ -383,15 +383,15 @@ def _source(file: Path) -> Source:
 
 
 def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for position, name in enumerate(document.body.get("sharedParameters", [])):
         if name not in shared:
             location = document.locate("sharedParameters", position)
             hint = suggestion(name, shared) or f"define it in {PARAMETERS_FILE}"
             raise InputError(f"there is no shared parameter '{name}'", location, hint)
-        found[name] = shared[name]
+        parameters[name] = shared[name]
     own = document.body.get("parameters", {})
-    return found | {name: Parameter(name, body) for name, body in own.items()}
+    return parameters | {name: Parameter(name, body) for name, body in own.items()}
 
 
 def read_shared_parameters(root: Path, is_whole: bool = True) -> dict[str, Parameter]:

@@ -241,9 +241,9 @@ def _file(reference: str, folder: Path, location: Location | None) -> Path:
         return file
     built_in = bundled.profiles_dir() / f"{reference}.yaml"
     if not built_in.is_file():
-        known = sorted(path.stem for path in bundled.profiles_dir().glob("*.yaml"))
-        hint = suggestion(reference, known) or (
-            f"built in are {', '.join(known)}; a file of your own is named by its path"
+        names = sorted(path.stem for path in bundled.profiles_dir().glob("*.yaml"))
+        hint = suggestion(reference, names) or (
+            f"built in are {', '.join(names)}; a file of your own is named by its path"
         )
         raise InputError(f"there is no profile '{reference}'", location, hint)
     return built_in
@@ -336,11 +336,11 @@ def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
     """
     schema: Body = copy.deepcopy(json_schema.load("project.schema.json"))
     definitions: Body = schema["$defs"]
-    known = {each.name: each for each in sorted(policies, key=lambda each: each.name)}
-    named = {name: {"$ref": f"#/$defs/policy-{name}"} for name in known}
+    by_name = {item.name: item for item in sorted(policies, key=lambda item: item.name)}
+    named = {name: {"$ref": f"#/$defs/policy-{name}"} for name in by_name}
     for holder in (schema, definitions["environment"]):
         holder["properties"]["policies"]["properties"] = named
-    for name, policy in known.items():
+    for name, policy in by_name.items():
         own: Body = copy.deepcopy(definitions["policy"])
         own["description"] = policy.title or policy.name
         own["properties"]["parameters"] = {
@@ -352,7 +352,7 @@ def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
         definitions[f"policy-{name}"] = own
     definitions["environment"]["properties"]["parameters"]["properties"] = {
         parameter.name: dict(parameter.schema)
-        for policy in known.values()
+        for policy in by_name.values()
         for parameter in policy.parameters.values()
     }
     built_in = sorted(path.stem for path in bundled.profiles_dir().glob("*.yaml"))

@@ -114,18 +114,18 @@ def _read_template(
         [_checked(document, policy) for document in read_text(part, policy.template.file)]
         for part in parts
     ]
-    plain = tuple(body for found in bodies for body in found)
+    plain = tuple(body for group in bodies for body in group)
     if cel is None or policy.cel is None:
         return RenderedPolicy(policy, text, plain)
     cel_bodies = []
-    for found, part in zip(
+    for group, part in zip(
         bodies, outcomes(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
     ):
         documents = read_text(part, policy.cel.file)
-        _require_both(policy, len(found), len(documents))
-        rules = sum(len(body["spec"].get("rules", ())) for body in found)
+        _require_both(policy, len(group), len(documents))
+        rules = sum(len(body["spec"].get("rules", ())) for body in group)
         checked = [checked_cel(document, policy, rules) for document in documents]
-        for body, cel_body in zip(found, checked, strict=False):
+        for body, cel_body in zip(group, checked, strict=False):
             require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
         cel_bodies += checked
     return RenderedPolicy(policy, text, plain, cel, tuple(cel_bodies))

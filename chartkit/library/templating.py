@@ -130,8 +130,8 @@ def _at_word(location: Location, text: str, word: str) -> Location:
     """Return the place of a word in the line of a place; that itself where the line has it not at
     all, or twice."""
     line = text.split("\n")[location.line - 1] if location.line else ""
-    found = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
-    return replace(location, column=found[0] + 1) if len(found) == 1 else location
+    starts = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
+    return replace(location, column=starts[0] + 1) if len(starts) == 1 else location
 
 
 def _line_of(error: Exception) -> int:
@@ -286,6 +286,6 @@ def _repeated_in(text: Document) -> tuple[Diagnostic, ...]:
     try:
         require_single_keys(text)
     except InputError as error:
-        found = Diagnostic(REPEATED, Severity.WARNING, error.message, error.location, error.hint)
-        return (found,)
+        warning = Diagnostic(REPEATED, Severity.WARNING, error.message, error.location, error.hint)
+        return (warning,)
     return ()

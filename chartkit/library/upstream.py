@@ -107,7 +107,7 @@ def about(policy: UpstreamPolicy, group: str) -> Body:
 
     group: the standard's group that it is in, `other` for none.
     """
-    known: Body = {
+    facts: Body = {
         "group": group if group in ("baseline", "restricted") else "other",
         "standard": False,
         "upstream": True,
@@ -124,8 +124,8 @@ def about(policy: UpstreamPolicy, group: str) -> Body:
     if policy.form is UpstreamForm.CEL:
         minimum = policy_fields.minimum_version(policy.body)[0]
         pods = extends_to_controllers(policy.body)
-        return known | {"cel": policy.kind, "celMinimum": str(minimum), "pods": pods}
-    return known | {"cel": None}
+        return facts | {"cel": policy.kind, "celMinimum": str(minimum), "pods": pods}
+    return facts | {"cel": None}
 
 
 def is_policy(body: Json) -> bool:
@@ -180,12 +180,12 @@ class UpstreamLibrary:
     def _by_step(self) -> Mapping[str, Sequence[str]]:
         """The folders that may hold a policy whose reference ends with a word, or with that and
         another one: by their own names and their files'."""
-        found: dict[str, list[str]] = {}
+        folders: dict[str, list[str]] = {}
         for folder, files in self._folders.items():
             own = folder.rpartition("/")[2] or self.name
             for step in {own, *(Path(file).stem for file in files)}:
-                found.setdefault(step, []).append(folder)
-        return found
+                folders.setdefault(step, []).append(folder)
+        return folders
 
     def find(self, wanted: str) -> list[UpstreamPolicy]:
         """The policies that a name means; raises InputError for one that cannot be used.
@@ -195,10 +195,10 @@ class UpstreamLibrary:
         """
         answer = self._answers.get(wanted)
         if answer is None:
-            found = self._find(wanted)
-            for each in found:
-                self._require_locked(Path(each.document.source.file))
-            answer = self._answers[wanted] = [_policy(each, self.name) for each in found]
+            entries = self._find(wanted)
+            for entry in entries:
+                self._require_locked(Path(entry.document.source.file))
+            answer = self._answers[wanted] = [_policy(entry, self.name) for entry in entries]
         return answer
 
     def _require_locked(self, file: Path) -> None:
@@ -212,9 +212,9 @@ class UpstreamLibrary:
     def _find(self, wanted: str) -> list[_Found]:
         steps = wanted.split("/")
         near = {folder: None for step in steps[-2:] for folder in self._by_step.get(step, ())}
-        found = [policy for folder in near for policy in self._policies(folder)]
-        named = [each for each in found if f"/{self.name}/{each.reference}".endswith(f"/{wanted}")]
-        exact = [each for each in named if each.reference == wanted]
+        nearby = [policy for folder in near for policy in self._policies(folder)]
+        named = [item for item in nearby if f"/{self.name}/{item.reference}".endswith(f"/{wanted}")]
+        exact = [item for item in named if item.reference == wanted]
         if not named and len(steps) == 1:
             named = list(self._calling_themselves(wanted))
         return exact or named
@@ -229,16 +229,16 @@ class UpstreamLibrary:
     @property
     def references(self) -> list[str]:
         """Every policy's folder and name; reads the whole library, without what cannot be read."""
-        found: list[str] = []
+        names: list[str] = []
         for folder in self._folders:
             with contextlib.suppress(InputError):
-                found += [policy.reference for policy in self._policies(folder)]
-        return found
+                names += [policy.reference for policy in self._policies(folder)]
+        return names
 
     def below(self, folder: str) -> list[str]:
         """The references of the policies in a folder, named with the library's name or without."""
         name = folder.removeprefix(f"{self.name}/")
-        return [each.reference for each in self._policies(name)] if name in self._folders else []
+        return [item.reference for item in self._policies(name)] if name in self._folders else []
 
     def _policies(self, folder: str) -> list[_Found]:
         policies = self._read.get(folder)
@@ -295,9 +295,9 @@ def _read_folder(root: Path, folder: str, files: Sequence[str]) -> list[_Found]:
     read = []
     for file, text in _texts(root / folder, files):
         upstream, documents = read_policy_text(Source(str(root / folder / file), text))
-        policies = [each for each in documents if is_policy(each.body)]
+        policies = [item for item in documents if is_policy(item.body)]
         read += [(file, upstream, policy, documents, len(policies) == 1) for policy in policies]
-    names = references(folder, [(file, _own_name(each.body)) for file, _, each, _, _ in read])
+    names = references(folder, [(file, _own_name(item.body)) for file, _, item, _, _ in read])
     return [
         _Found(reference, upstream, document, tuple(documents), alone)
         for reference, (_, upstream, document, documents, alone) in zip(names, read, strict=True)
@@ -316,9 +316,9 @@ def _own_name(body: Json) -> str:
     return str(mapping_at(metadata).get("name") or "")
 
 
-def _policy(found: _Found, library: str) -> UpstreamPolicy:
+def _policy(entry: _Found, library: str) -> UpstreamPolicy:
     """Return the policy of a document; raise InputError for one that the chart cannot have."""
-    document, has_code = found.document, found.upstream.has_code
+    document, has_code = entry.document, entry.upstream.has_code
     body: Body = document.body
     name = _own_name(body)
     is_text = isinstance(mapping_at(body.get("metadata")).get("name"), str)
@@ -326,16 +326,16 @@ def _policy(found: _Found, library: str) -> UpstreamPolicy:
         hint = "the chart has to know it: lower-case letters, digits, '-' and '.'"
         message = f"'{name}' cannot be the name of a policy"
         raise InputError(message, document.locate("metadata", "name"), hint)
-    if has_code and not found.alone:
+    if has_code and not entry.alone:
         message = "has several policies and Helm code"
         raise InputError(message, document.location, "give each policy a file of its own")
     _require_rules(document)
-    bindings = [each for each in found.beside if not has_code and _binds(each.body, body)]
+    bindings = [item for item in entry.beside if not has_code and _binds(item.body, body)]
     file = document.source.file
     return UpstreamPolicy(
         name=name,
-        reference=found.reference,
-        group=found.reference.rpartition("/")[0],
+        reference=entry.reference,
+        group=entry.reference.rpartition("/")[0],
         folder=Path(file).parent,
         title=_annotation(body, "title") or name,
         category=_annotation(body, "category"),
@@ -343,12 +343,12 @@ def _policy(found: _Found, library: str) -> UpstreamPolicy:
         subject=tuple(filter(None, map(str.strip, _annotation(body, "subject").split(",")))),
         description=_annotation(body, "description"),
         minimum_kyverno=_minimum(body),
-        template=Source(file, found.upstream.template if has_code else _text(document)),
+        template=Source(file, entry.upstream.template if has_code else _text(document)),
         library=library,
         document=document,
         bound=tuple(bindings),
         has_code=has_code,
-        guards=found.upstream.guards,
+        guards=entry.upstream.guards,
     )
 
 

@@ -93,12 +93,12 @@ def require_inside(path: Path, project: Path) -> None:
     user wants it.
     """
     top = Path(os.path.abspath(project))
-    place = Path(os.path.abspath(path))
-    if not place.is_relative_to(top):
+    target = Path(os.path.abspath(path))
+    if not target.is_relative_to(top):
         return
     inside = top.resolve()
     shown = project
-    for part in place.relative_to(top).parts:
+    for part in target.relative_to(top).parts:
         top, shown = top / part, shown / part
         if top.is_symlink() and not _resolved(top, shown).is_relative_to(inside):
             what = f"is a link that leads out of the project, to {os.readlink(top)}"
@@ -196,11 +196,11 @@ def _repair(left: Path, target: Path) -> None:
         shutil.rmtree(left)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(this: Path, other: Path) -> bool:
     """Exchanges two folders in one system call; false where that cannot be done."""
     if os.name != "posix":
         return False
-    first, second = os.fsencode(one), os.fsencode(other)
+    first, second = os.fsencode(this), os.fsencode(other)
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         return bool(library.renamex_np(first, second, _EXCHANGE) == 0)

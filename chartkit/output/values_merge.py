@@ -231,15 +231,15 @@ def merge_lines(base: str, one: str, other: str) -> str | None:
     return "".join(merged)
 
 
-def _chosen(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> Sequence[str] | None:
-    if one in (base, other):
+def _chosen(base: Sequence[str], ours: Sequence[str], other: Sequence[str]) -> Sequence[str] | None:
+    if ours in (base, other):
         return other
     if other == base:
-        return one
-    if base or _keys(one) & _keys(other):
+        return ours
+    if base or _keys(ours) & _keys(other):
         return None
     # What stands deeper belongs to what is above the place.
-    return [*one, *other] if _depth(one) > _depth(other) else [*other, *one]
+    return [*ours, *other] if _depth(ours) > _depth(other) else [*other, *ours]
 
 
 def _keys(lines: Sequence[str]) -> set[str]:
@@ -257,9 +257,9 @@ def _is_comment(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
 
 
-def _stable(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> Iterator[_Stable]:
+def _stable(base: Sequence[str], ours: Sequence[str], other: Sequence[str]) -> Iterator[_Stable]:
     """The runs of lines that all three have, in order; the last is empty and marks the ends."""
-    to_one = _matches(base, one)
+    to_one = _matches(base, ours)
     to_other = _matches(base, other)
     start = 0
     while start < len(base):
@@ -274,7 +274,7 @@ def _stable(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> It
             count += 1
         yield _Stable(start, to_one[start], to_other[start], count)
         start += count
-    yield _Stable(len(base), len(one), len(other), 0)
+    yield _Stable(len(base), len(ours), len(other), 0)
 
 
 def _matches(base: Sequence[str], side: Sequence[str]) -> dict[int, int]:

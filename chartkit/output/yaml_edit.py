@@ -198,7 +198,7 @@ def _flow_part(text: str, node: Any, value: Any, wanted: Any, write: Callable[[J
     between = ", " if "#" in between else between
     written = write
     if "\n" in lead and write is not _flow:
-        pad, close = (each.rpartition("\n")[2] for each in (lead, text[ends[-1] : end - 1]))
+        pad, close = (part.rpartition("\n")[2] for part in (lead, text[ends[-1] : end - 1]))
         written = partial(_indented_json, pad, pad.removeprefix(close))
     parts = [text[start : starts[0]]]
     for index, name, new in _steps(value, wanted):
@@ -231,12 +231,12 @@ def _with_line_ends(text: str, edited: str) -> str:
         return edited
     old, new = BREAK.split(text), BREAK.split(edited)
     usual = "\r\n" if "\r\n" in ends else "\n"
-    found = [*[usual] * (len(new) - 1), ""]
+    chosen = [*[usual] * (len(new) - 1), ""]
     for a, b, size in SequenceMatcher(None, old, new, False).get_matching_blocks():
         for at in range(size):
             if a + at < len(ends) and b + at < len(new) - 1:
-                found[b + at] = ends[a + at]
-    return "".join(line + end for line, end in zip(new, found, strict=True))
+                chosen[b + at] = ends[a + at]
+    return "".join(line + end for line, end in zip(new, chosen, strict=True))
 
 
 def _is_filled(value: Any, wanted: Any) -> bool:

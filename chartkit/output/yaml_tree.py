@@ -83,7 +83,7 @@ class Tree:
     def drop_all(self, parent: Path, dropped: Sequence[Entry]) -> None:
         """Removes entries of the mapping at a path as `drop` does each of them, in their order."""
         block = self._block(parent)
-        gone = {id(each) for each in dropped}
+        gone = {id(entry) for entry in dropped}
         stays: list[Entry] = []
         kept: list[str] = []
         for entry in block.entries:
@@ -111,7 +111,7 @@ class Tree:
             block = as_block(entry) if entry else self.root
             if block is None or block.listed:
                 return None
-            entry = next((each for each in block.entries if each.key == step), None)
+            entry = next((item for item in block.entries if item.key == step), None)
             if entry is None:
                 return None
         return entry
@@ -162,11 +162,11 @@ class Tree:
             return False
         block = self.root
         for depth, step in enumerate(path[:-1]):
-            found = next((each for each in block.entries if each.key == step), None)
-            if found is None:
-                found = Entry(step, Block([], offset=self.step))
-                self._insert(block, path[:depth], found)
-            inner = as_block(found)
+            holder = next((item for item in block.entries if item.key == step), None)
+            if holder is None:
+                holder = Entry(step, Block([], offset=self.step))
+                self._insert(block, path[:depth], holder)
+            inner = as_block(holder)
             if inner is None or inner.listed:
                 return False
             block = inner
@@ -212,7 +212,7 @@ class Tree:
 
 
 def _remove(block: Block, entry: Entry) -> None:
-    block.entries = [each for each in block.entries if each is not entry]
+    block.entries = [other for other in block.entries if other is not entry]
 
 
 def _apart(taken: Entry) -> list[str]:

@@ -60,13 +60,13 @@ def _check_keys(document: Document, node: Any) -> None:
     lines = BREAK.split(document.source.text)
     for key, _ in node.value:
         mark = key.start_mark
-        place = Location(document.source.file, mark.line + 1, mark.column + 1)
+        where = Location(document.source.file, mark.line + 1, mark.column + 1)
         if key.value == _MERGE:
-            raise InputError("has a merge key, which cannot be moved", place, "write it out")
+            raise InputError("has a merge key, which cannot be moved", where, "write it out")
         if key.value not in document.body:
-            raise InputError(f"the key '{key.value}' is not a string", place, "quote it")
+            raise InputError(f"the key '{key.value}' is not a string", where, "quote it")
         if lines[mark.line].lstrip().startswith("?"):
-            raise InputError("has a key behind a '?', which cannot be moved", place, "leave it out")
+            raise InputError("has a key behind a '?', which cannot be moved", where, "leave it out")
 
 
 def _head_end(lines: Sequence[str], start: int) -> int:

@@ -72,7 +72,7 @@ def webhook_timeouts(project: Project, policies: ChartPlan) -> Mapping[str, Webh
     environment would override."""
     if _has_own_timeout(project):
         return {}
-    reviews = {name: access_reviews(found) for name, found in policies.cluster_policies.items()}
+    reviews = {name: access_reviews(own) for name, own in policies.cluster_policies.items()}
     return {
         name: WebhookTimeout(LONG_TIMEOUT, count)
         for name, count in reviews.items()
@@ -131,9 +131,9 @@ def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterabl
     kind that is not served, and the other policies wait."""
     served = {api.rpartition("/")[0] for api, there in subject.environment.apis.items() if there}
     groups = {
-        policy.name: found
+        policy.name: others
         for policy in policies
-        if policy.kind in KINDS and (found := _other_groups(policy) - served)
+        if policy.kind in KINDS and (others := _other_groups(policy) - served)
     }
     if not groups:
         return
@@ -151,9 +151,9 @@ def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterabl
 def _other_groups(policy: Resource) -> set[str]:
     """Return the groups of matched kinds that neither Kubernetes nor Kyverno defines."""
     selectors = [parse_kind_selector(kind) for rule in _rules(policy) for kind in rule.match.kinds]
-    known = known_kinds().plurals
+    plurals = known_kinds().plurals
     return {
-        each.group
-        for each in selectors
-        if "*" not in each.group + each.kind and (each.group, each.kind) not in known
+        kind.group
+        for kind in selectors
+        if "*" not in kind.group + kind.kind and (kind.group, kind.kind) not in plurals
     }

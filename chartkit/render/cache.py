@@ -132,8 +132,8 @@ def _paths(project: Project, environments: Sequence[Environment]) -> Iterator[Pa
     body = project.document.body
     versions = body.get("versions")
     if versions is not None and not isinstance(versions, dict):
-        yield from (root / one for one in ([versions] if isinstance(versions, str) else versions))
-    profiles = {profile for each in environments for profile in each.profiles}
+        yield from (root / file for file in ([versions] if isinstance(versions, str) else versions))
+    profiles = {profile for env in environments for profile in env.profiles}
     yield from _profiles({*profiles, *body.get("profiles", ())}, root, 0)
 
 
@@ -236,13 +236,13 @@ def cached_result(
     if key is None:
         return render()
     store = Store(_STORE)
-    known = _read(store.load(key))
-    if known is not None:
+    kept = _read(store.load(key))
+    if kept is not None:
         if not options.get("check"):
             # As one that renders would: another render may be writing.
             with atomic_folder.lock(project.root):
-                return known
-        return known
+                return kept
+        return kept
     result = render()
     if result.is_repeatable and not result.written and not failed(result.rows):
         files = workload_files(project.environments.values(), workloads)
@@ -261,9 +261,9 @@ def cached_rows(subject: CheckTarget, check: Callable[[], Sequence[Row]]) -> Seq
     if key is None:
         return check()
     store = Store(_ENVIRONMENTS)
-    known = store.load(key)
-    if known is not None:
-        return list(map(_row, known))
+    kept = store.load(key)
+    if kept is not None:
+        return list(map(_row, kept))
     rows = check()
     from chartkit.render.manifests import is_repeatable  # loads the charts
 
@@ -343,8 +343,8 @@ def _row(body: Body) -> Row:
     location: Location | None = None
     if body["location"]:
         file, line, column, path, first, lines = body["location"]
-        known = KnownPlaces(file, {}, {line: (first, lines)}) if lines else None
-        location = Location(file, line, column, path, known)
+        places = KnownPlaces(file, {}, {line: (first, lines)}) if lines else None
+        location = Location(file, line, column, path, places)
     outcome = Outcome(body["outcome"])
     text, hint = body["message"], body["hint"]
     about = body["policy"], body["subject"]

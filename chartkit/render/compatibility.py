@@ -182,8 +182,8 @@ def _range(text: object, subject: VersionCheck, location: Location) -> list[Diag
         raise InputError("a range of Kubernetes versions must be text", location)
     if row is None:
         return []
-    known = compat.known_clusters(subject.data)
-    clusters = known if wanted is None else [*known, wanted]
+    listed = compat.known_clusters(subject.data)
+    clusters = listed if wanted is None else [*listed, wanted]
     # The clusters that a range admits, asked of Helm itself.
     with temporary_folder() as parent:
         folder = parent / "range"
@@ -200,7 +200,7 @@ def _range(text: object, subject: VersionCheck, location: Location) -> list[Diag
     if wanted is not None and wanted not in admitted:
         message = f"the chart's range {text} refuses Kubernetes {wanted}"
         return [Diagnostic(_RANGE, Severity.ERROR, message, location)]
-    if not any(row.support(each) is compat.Support.SUPPORTED for each in admitted):
+    if not any(row.support(version) is compat.Support.SUPPORTED for version in admitted):
         message = f"the chart's range {text} admits no cluster that Kyverno {row.kyverno}"
         right = compat.kube_version_range([row.kyverno], None, subject.data)
         hint = f"it supports {row.clusters}: write {right}"
@@ -247,11 +247,11 @@ def as_text(subject: VersionCheck) -> str:
         pair_text = "which versions fit"
     named = pair_text.startswith(subject.name)
     lines = [pair_text if named else f"{subject.name}: {pair_text}"]
-    lines += [f"  {each}" for each in (*subject.diagnostics, *_changes(subject))]
+    lines += [f"  {line}" for line in (*subject.diagnostics, *_changes(subject))]
     if subject.row is not None:
         facts = [("released", subject.row.released), ("end of life", subject.row.end_of_life)]
-        known = ", ".join(f"{name} {day}" for name, day in facts if day)
-        dates = f" ({known})" if known else ""
+        days = ", ".join(f"{name} {day}" for name, day in facts if day)
+        dates = f" ({days})" if days else ""
         lines.append(f"  Kyverno {subject.row.kyverno} supports {subject.row.clusters}{dates}")
         if subject.row.newest_release is not None:
             release, version = subject.row.newest_release
@@ -271,7 +271,7 @@ def as_json(subject: VersionCheck) -> dict[str, Any]:
         "kubernetes": _text(subject.kubernetes),
         "status": str(subject.status),
         "supported": subject.supported,
-        "endOfLife": any(each.rule_id == compat.RULE_END_OF_LIFE for each in subject.diagnostics),
+        "endOfLife": any(row.rule_id == compat.RULE_END_OF_LIFE for row in subject.diagnostics),
         "released": _text(row and row.released),
         "endOfLifeDate": _text(row and row.end_of_life),
         "supportedKubernetes": [str(row.oldest), str(row.newest)] if row else None,

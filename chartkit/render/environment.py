@@ -64,7 +64,7 @@ def installed_charts(project: Project, environment: Environment) -> list[str]:
     """Return the names of the charts on disk that an environment has."""
     names = [ENGINE] if environment.engine else []
     names += [POLICIES]
-    return names + [each for each in (REPORTER,) if (project.charts / each).is_dir()]
+    return names + [name for name in (REPORTER,) if (project.charts / name).is_dir()]
 
 
 def written_chart(folder: Path, environment: Environment) -> RenderedChart:
@@ -118,7 +118,7 @@ def earlier(project: Project, against: str) -> Iterator[Project | Path]:
             raise InputError(f"there is no {inside[0]} at revision '{against}'")
         below = root.relative_to(checkout).as_posix()
         start = "" if below == "." else f"{below}/"
-        write_below(parent, {name.removeprefix(start): each for name, each in files.items()})
+        write_below(parent, {name.removeprefix(start): text for name, text in files.items()})
         yield read_project(parent / project.file.name)
 
 
@@ -128,35 +128,35 @@ def of_folder(folder: Path, environment: str) -> Side:
     are passed over with a warning, those that cannot be read with a row. Raise InputError for a
     folder without objects."""
     own = folder / environment
-    place = own if own.is_dir() else folder
+    where = own if own.is_dir() else folder
     notes: list[Diagnostic] = []
-    files = list(walk(place, lambda _: None))  # `read_inputs` has the rows.
+    files = list(walk(where, lambda _: None))  # `read_inputs` has the rows.
     if not files:
         hint = f"give a folder of manifests, or one with {FILE_NAME}"
-        raise InputError("holds no manifests", Location(str(place)), hint)
-    resources = read_inputs([str(place)], StringIO(), notes.append)
+        raise InputError("holds no manifests", Location(str(where)), hint)
+    resources = read_inputs([str(where)], StringIO(), notes.append)
     unread = {note.location.file for note in filter(is_unread, notes) if note.location}
     read = unread | {resource.location.file for resource in resources}
     passed = [str(file) for file in files if not file.is_dir() and str(file) not in read]
-    tree = Tree.of(place, files)
-    if passed := [each for each in passed if not tree.takes(Path(each))]:
+    tree = Tree.of(where, files)
+    if passed := [name for name in passed if not tree.takes(Path(name))]:
         message = f"{counted(len(passed), 'file')} without Kubernetes objects: {abridged(passed)}"
-        notes.append(Diagnostic(RULE, Severity.NOTE, message, Location(str(place))))
-    return Side(str(place), tuple(resources), tuple(notes))
+        notes.append(Diagnostic(RULE, Severity.NOTE, message, Location(str(where))))
+    return Side(str(where), tuple(resources), tuple(notes))
 
 
 def project_exceptions(project: Project, environment: Environment) -> ShippedExceptions:
     """Return the exceptions of an environment, in the kinds of its policies; raise InputError."""
-    found = NO_EXCEPTIONS
+    shipped = NO_EXCEPTIONS
 
-    def exceptions_of(each: Environment, policies: Mapping[str, InstalledPolicy]) -> Sequence[Body]:
-        nonlocal found
-        if each.name == environment.name:
-            found = shipped_exceptions(each, policies)
+    def exceptions_of(env: Environment, policies: Mapping[str, InstalledPolicy]) -> Sequence[Body]:
+        nonlocal shipped
+        if env.name == environment.name:
+            shipped = shipped_exceptions(env, policies)
         return ()
 
     policies_chart.plan(project, exceptions_of)
-    return found
+    return shipped
 
 
 def project_environment(project: Project, environment: Environment) -> ProjectEnvironment:

@@ -62,8 +62,8 @@ def engine_features(exceptions: ShippedExceptions) -> Body:
     namespaces = sorted(exceptions.namespaces)
     if not namespaces:
         return {}
-    one = namespaces[0] if len(namespaces) == 1 else "*"
-    return {"features": {_FEATURE: {"enabled": True, "namespace": one}}}
+    namespace = namespaces[0] if len(namespaces) == 1 else "*"
+    return {"features": {_FEATURE: {"enabled": True, "namespace": namespace}}}
 
 
 def heeded(features: Body, namespace: str) -> bool:
@@ -87,16 +87,16 @@ class _Shipping:
         is_legacy = group_of(resource) == KYVERNO_GROUP
         key, field = ("exceptions", "policyName") if is_legacy else ("policyRefs", "name")
         named = mappings_at(resource.body["spec"], key)
-        names = list(dict.fromkeys(str(each.get(field)) for each in named))
-        known = [name for name in names if self._is_there(resource, name)]
-        made = list(self._legacy(resource, known) if is_legacy else self._cel(resource, known))
+        names = list(dict.fromkeys(str(item.get(field)) for item in named))
+        there = [name for name in names if self._is_there(resource, name)]
+        made = list(self._legacy(resource, there) if is_legacy else self._cel(resource, there))
         self.bodies += made
-        forms = (Resource(each, resource.location) for each in made)
-        is_same = [each for each in made if each["spec"] == resource.body["spec"]] == made != []
+        forms = (Resource(body, resource.location) for body in made)
+        is_same = [body for body in made if body["spec"] == resource.body["spec"]] == made != []
         self.filed.append(FiledException(resource, (resource,) if is_same else tuple(forms)))
         if made:
-            kinds = " and ".join(dict.fromkeys(each["apiVersion"] for each in made))
-            message = f"{_shown(resource)} lets objects off {abridged(known)} ({kinds})"
+            kinds = " and ".join(dict.fromkeys(body["apiVersion"] for body in made))
+            message = f"{_shown(resource)} lets objects off {abridged(there)} ({kinds})"
             self._row(Outcome.NOTE, message, resource.location)
 
     def _is_there(self, resource: Resource, name: str) -> bool:
@@ -163,15 +163,15 @@ class _Shipping:
                 )
                 hint = "write one of kyverno.io/v2, which becomes either kind"
                 self._row(Outcome.FAIL, message, resource.location, hint)
-            references += [{"name": each, "kind": kind} for kind, each in objects]
+            references += [{"name": own, "kind": kind} for kind, own in objects]
         if references:
             spec = {**resource.body["spec"], "policyRefs": references}
             yield _in_namespace({**resource.body, "apiVersion": self._api_version(), "spec": spec})
 
     def _cel_objects(self, name: str) -> list[tuple[str, str]]:
         return [
-            (kind, each)
-            for kind, each in self._policies[name].objects
+            (kind, name_)
+            for kind, name_ in self._policies[name].objects
             if kind not in KINDS and kind != _ADMISSION
         ]
 

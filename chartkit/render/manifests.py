@@ -66,7 +66,7 @@ def manifests(folder: Path, subject: CheckTarget) -> Tree:
         record[name] = {"manifests": _digest(files[name]), "chart": _generated(chart)}
     files[_RECORD] = json.dumps(record, indent=2) + "\n"
     stale = (f"{name}.yaml" for name in NAMES)
-    return Tree(own, files, frozenset(each for each in stale if each not in files))
+    return Tree(own, files, frozenset(name for name in stale if name not in files))
 
 
 def uncompared(folder: Path) -> Row:
@@ -110,13 +110,13 @@ def drift_rows(tree: Tree) -> Iterator[Row]:
 def _behind_an_edit(tree: Tree) -> Iterator[str]:
     """Yield the files that are as they were written, of the same charts as now, and differ."""
     try:
-        known = parse_json(read_source(tree.folder / _RECORD))
+        record = parse_json(read_source(tree.folder / _RECORD))
     except (InputError, ValueError):
         return
     wanted = json.loads(tree.files[_RECORD])
     for name, own in wanted.items():
         file = tree.folder / name
-        before = known.get(name) if isinstance(known, dict) else None
+        before = record.get(name) if isinstance(record, dict) else None
         if not isinstance(before, dict) or not file.is_file() or own == before:
             continue
         untouched = before.get("manifests") == _digest(read_source(file))
@@ -148,7 +148,7 @@ def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
     """Report whether the charts of environments, and their policies, give the same result again."""
     charts = [chart for target in subjects for chart in target.charts]
     policies = (text for target in subjects for text in target.policies.rendered().texts.values())
-    return not may_differ(policies) and not any(may_differ(_evaluated(each)) for each in charts)
+    return not may_differ(policies) and not any(may_differ(_evaluated(chart)) for chart in charts)
 
 
 def _evaluated(chart: Chart) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _evaluated(chart: Chart) -> Iterator[str]:
 def overlay_trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
     """Yield a folder for each chart; root: the project's. Raise RenderError."""
     engines = {
-        each.environment.file_name: each.engine for each in subjects if each.engine is not None
+        item.environment.file_name: item.engine for item in subjects if item.engine is not None
     }
     policies = {target.environment.file_name: target.policies for target in subjects}
     if engines:
@@ -202,7 +202,7 @@ def _tree(root: Path, name: str, files: dict[str, str]) -> Tree:
     """Return the tree of a chart's overlays, which removes files that are no longer generated."""
     folder = root / KUSTOMIZE / name
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")}
-    stale = frozenset(each for each in there - files.keys() if is_written(folder / each))
+    stale = frozenset(path for path in there - files.keys() if is_written(folder / path))
     return Tree(folder, files, stale)
 
 
@@ -211,9 +211,9 @@ def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
 
     rendered: what is installed, by environment.
     """
-    sides = [frozenset(map(_text, found)) for found in rendered.values()]
+    sides = [frozenset(map(_text, side)) for side in rendered.values()]
     common = frozenset.intersection(*sides) if sides else frozenset()
-    base = [each.body for each in next(iter(rendered.values()), ()) if _text(each) in common]
+    base = [item.body for item in next(iter(rendered.values()), ()) if _text(item) in common]
     # Kustomize refuses a base without anything in it.
     files = dict(_folder("base", [], base)) if base else {}
     for name, resources in rendered.items():
@@ -237,7 +237,7 @@ def _folder(folder: str, below: Sequence[str], bodies: Sequence[Body]) -> Iterat
         "crds.yaml": [body for body in bodies if body["kind"] == _DEFINITION],
         "objects.yaml": [body for body in bodies if body["kind"] != _DEFINITION],
     }
-    written = [name for name, found in parts.items() if found]
+    written = [name for name, held in parts.items() if held]
     for name in written:
         yield f"{folder}/{name}", _HEADER + dump_documents(parts[name])
     kustomization: Body = {**_API, "resources": [*below, *written]}
@@ -280,7 +280,7 @@ def _generating(text: str, file: str) -> Iterator[Resource]:
 
 def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
     places = {identity(resource): resource.location for resource in before}
-    now = [each for each in subject.policies.rendered().resources if identity(each) in places]
+    now = [item for item in subject.policies.rendered().resources if identity(item) in places]
     for change in compare(before, now):
         for risk in generators(change):
             high = risk.level is Level.HIGH

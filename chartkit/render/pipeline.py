@@ -81,7 +81,7 @@ def lay_out(
     """Lay out a chart in a folder of its own below another one. The values of environments are
     given to Helm next to it."""
     whole = ChartFiles(tree, tree.folder, is_upstream)
-    names = {name for each in environments for name in each.values_files if name in tree.files}
+    names = {name for env in environments for name in env.values_files if name in tree.files}
     unread = {*names, *(f"{RECORD}/{name}" for name in names)}
     if is_upstream or _may_read_any_file(whole, names):
         unread.clear()
@@ -265,8 +265,8 @@ def _policies(plans: Iterable[ChartPlan]) -> ChartPlan:
 
 def _overwritten(trees: Iterable[Tree]) -> Iterator[Row]:
     for tree in trees:
-        for each in tree.diagnostics():
-            yield Row(ALL, "files", Outcome.WARNING, each.message, each.location, each.hint)
+        for row in tree.diagnostics():
+            yield Row(ALL, "files", Outcome.WARNING, row.message, row.location, row.hint)
 
 
 def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:

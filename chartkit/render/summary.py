@@ -95,15 +95,15 @@ def _cell(outcome: Outcome | None, width: int) -> str:
 def _findings(rows: Sequence[Row]) -> Iterator[str]:
     """Yield what is not a pass, once for all environments that have it, and the violations of a
     policy as one; failures come last."""
-    found: dict[Row, list[Row]] = {}
+    by_row: dict[Row, list[Row]] = {}
     for row in rows:
         if row.outcome is not Outcome.PASS:
-            found.setdefault(_alike(row), []).append(row)
-    for row in sorted(found, key=lambda row: _ORDER.index(row.outcome)):
-        same = found[row]
-        names = dict.fromkeys(shown(name) for each in same for name in _environments(each))
+            by_row.setdefault(_alike(row), []).append(row)
+    for row in sorted(by_row, key=lambda row: _ORDER.index(row.outcome)):
+        same = by_row[row]
+        names = dict.fromkeys(shown(name) for other in same for name in _environments(other))
         outcome = click.style(str(row.outcome), fg=_COLOURS[row.outcome], bold=True)
-        subjects = {each.subject: each for each in reversed(same)}
+        subjects = {other.subject: other for other in reversed(same)}
         yield ""
         if len(subjects) > 1:
             objects = counted(len(subjects), "object", "objects")
@@ -113,9 +113,9 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
             more = ", …" if len(subjects) > _EXAMPLES else ""
             yield f"  at {', '.join(str(example.location) for example in examples)}{more}"
         else:
-            places = dict.fromkeys(str(each.location) for each in same if each.location)
+            places = dict.fromkeys(str(other.location) for other in same if other.location)
             yield f"{outcome}  {row.check} ({', '.join(names)})  {', '.join(places)}".rstrip()
-            yield from (f"  {each}" for each in dict.fromkeys(single_line(e.message) for e in same))
+            yield from (f"  {line}" for line in dict.fromkeys(single_line(e.message) for e in same))
         if row.hint and (len(subjects) == 1 or row.outcome is Outcome.FAIL):
             yield f"  → {single_line(row.hint)}"
 

@@ -71,10 +71,10 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     values = test.values or _values(test, sources)
     exceptions = sources.exceptions(_paths(folder, test.exceptions))
     policies = sources.policies(_paths(folder, test.policies), exceptions)
-    found = _objects(test.folder, test.resources, sources)
+    triggers = _objects(test.folder, test.resources, sources)
     # The first of each group, kind, namespace and name, as Kyverno's test command keeps them.
     unique: dict[tuple[str, str, str, str], Resource] = {}
-    for resource in found:
+    for resource in triggers:
         kind = kind_of(resource)
         unique.setdefault((kind.group, kind.kind, resource.namespace, resource.name), resource)
     resources = list(unique.values())
@@ -89,12 +89,12 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         path = test.folder / test.context
         _single(path, sources)
         context = read_context(sources.documents(path)[0])
-    known = [*context.resources, *(one.body for one in (objects if is_cluster else targets))]
-    by_rule = {**_clone_sources(test, policies, sources), **_known(policies, Cluster(known))}
+    bodies = [*context.resources, *(obj.body for obj in (objects if is_cluster else targets))]
+    by_rule = {**_clone_sources(test, policies, sources), **_known(policies, Cluster(bodies))}
     api = UserApi(
-        Cluster(one.body for one in objects),
-        ObjectApi(one.body for one in objects) if is_cluster else None,
-        [one.body for one in objects if one.kind == "ConfigMap"] if is_cluster else None,
+        Cluster(obj.body for obj in objects),
+        ObjectApi(obj.body for obj in objects) if is_cluster else None,
+        [obj.body for obj in objects if obj.kind == "ConfigMap"] if is_cluster else None,
         by_rule,
     )
     world = World(
@@ -111,7 +111,7 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         replace(values, subresources={}) if is_cluster else values,
         _user(test, sources),
         _labels(objects) if is_cluster else {},
-        {one.name: one.body for one in objects if _is_namespace(one)} if is_cluster else {},
+        {obj.name: obj.body for obj in objects if _is_namespace(obj)} if is_cluster else {},
     )
     payloads = (
         *(_payload(folder, name, sources) for name in test.payloads),
@@ -168,10 +168,10 @@ def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
             raise InputError("spec must hold a list of resources", location)
         spec = decoded(document.body, CLUSTER_RESOURCES, "a file", location).get("spec") or {}
         for index, body in enumerate(spec.get("resources") or []):
-            place = location.within(f"/spec/resources/{index}")
+            at = location.within(f"/spec/resources/{index}")
             if not isinstance(body, dict) or not body.get("kind"):
-                raise InputError("each of resources must be an object with a kind", place)
-            resources.append(Resource(body, place))
+                raise InputError("each of resources must be an object with a kind", at)
+            resources.append(Resource(body, at))
         for crd in spec.get("crds") or []:
             resources.extend(sources.objects(test.folder / str(crd)))
     return resources
@@ -182,7 +182,7 @@ def _clone_sources(
 ) -> dict[tuple[str, str], Cluster]:
     """Return the cluster for each generate rule: only the source to clone that the first
     expectation for the rule names. Kyverno goes on without a file that it cannot read."""
-    found: dict[tuple[str, str], Cluster] = {}
+    clusters: dict[tuple[str, str], Cluster] = {}
     for compiled in policies.compiled:
         policy = compiled.policy
         for rule in policy.rules if isinstance(policy, Policy) else ():
@@ -196,19 +196,19 @@ def _clone_sources(
                 objects: list[Resource] = []
                 with contextlib.suppress(InputError):
                     objects = _objects(test.folder, (name,), sources) if name else []
-                found[policy.key, rule.name] = Cluster(resource.body for resource in objects)
-    return found
+                clusters[policy.key, rule.name] = Cluster(resource.body for resource in objects)
+    return clusters
 
 
 def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluster]:
     """Return the cluster for each of Kyverno's CEL policies: objects of the context file, and
     targets of mutations."""
-    found = {
+    clusters = {
         (policy.policy.name, ""): cluster
         for policy in policies.compiled
         if isinstance(policy.policy, CelPolicy) and policy.policy.kind in KYVERNO_KINDS
     }
-    return {**found, **{(cleaner.name, ""): cluster for cleaner in policies.cleaners}}
+    return {**clusters, **{(cleaner.name, ""): cluster for cleaner in policies.cleaners}}
 
 
 def _payload(folder: Path, name: str, sources: Sources) -> Payload:
@@ -257,8 +257,8 @@ def _is_namespace(resource: Resource) -> bool:
     return resource.kind == "Namespace" and resource.api_version == "v1"
 
 
-def _labels(found: Sequence[Resource]) -> dict[str, dict[str, str]]:
-    return {one.name: dict(labels_of(one.body)) for one in found if _is_namespace(one)}
+def _labels(objects: Sequence[Resource]) -> dict[str, dict[str, str]]:
+    return {item.name: dict(labels_of(item.body)) for item in objects if _is_namespace(item)}
 
 
 def key_of(resource: Resource) -> Key:
@@ -317,9 +317,9 @@ def ask(inputs: TestInputs) -> Answers:
     answers = Answers(triggers, {})
     targets: dict[Key, list[Target]] = {}
     for resource in inputs.targets:
-        found = [_changed(resource, answer) for answer in answers.every()]
-        if any(found):
-            targets[key_of(resource)] = [target for target in found if target is not None]
+        changed = [_changed(resource, answer) for answer in answers.every()]
+        if any(changed):
+            targets[key_of(resource)] = [target for target in changed if target is not None]
     return replace(answers, targets=targets)
 
 

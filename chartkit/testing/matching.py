@@ -179,7 +179,7 @@ class Matcher:
             else:
                 faults.append(fault)
         return next(
-            (one for one in faults if one.reason == RESOURCE_DIFF), next(iter(faults), None)
+            (fault for fault in faults if fault.reason == RESOURCE_DIFF), next(iter(faults), None)
         )
 
     def _against(self, actual: Resource, key: str, name: str) -> _Fault | None:

@@ -53,7 +53,7 @@ def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> l
             raise InputError(diagnostic.message, diagnostic.location, diagnostic.hint)
     if not (inputs.policies.compiled or inputs.policies.cleaners):
         hint = "name one with -p"
-        given = [each.kind for path in policies for each in sources.objects(path)]
+        given = [item.kind for path in policies for item in sources.objects(path)]
         if any(kind.endswith("CleanupPolicy") for kind in given):
             hint += "; Kyverno's tests run a DeletingPolicy, but no CleanupPolicy"
         raise InputError("there is no policy in it", Location(names[0][0]), hint)
@@ -106,11 +106,11 @@ def _made(answer: Answer, result: RuleResult) -> Iterator[Body]:
 
 def _unique(bodies: Iterable[Body]) -> list[Body]:
     """Return one object of each kind, namespace and name: the last."""
-    found: dict[str, Body] = {}
+    last: dict[str, Body] = {}
     for body in bodies:
         metadata = body.get("metadata") or {}
-        found[f"{body.get('kind')}/{metadata.get('namespace')}/{metadata.get('name')}"] = body
-    return list(found.values())
+        last[f"{body.get('kind')}/{metadata.get('namespace')}/{metadata.get('name')}"] = body
+    return list(last.values())
 
 
 def _text(name: str, paths: Sequence[list[str]], rows: Mapping[tuple[str, ...], list[str]]) -> str:
@@ -154,8 +154,8 @@ def update(results: Iterable[CaseResult]) -> list[Path]:
 def _with(text: str, made: Body, path: Path) -> str:
     """Return a text with an object in place of the one of its kind and name, or at its end."""
     for document in read_text(text, str(path)):
-        found = [as_submitted(resource) for resource in resources([document])]
-        if find_expected(Resource(made), found) is None:
+        submitted = [as_submitted(resource) for resource in resources([document])]
+        if find_expected(Resource(made), submitted) is None:
             continue
         if document.body.get("kind") != made.get("kind"):
             raise InputError("is in a List, which is not updated", document.location, _HINT)

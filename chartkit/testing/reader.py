@@ -153,10 +153,10 @@ def read_global_entries(document: Document, items: list[Json]) -> tuple[Body, ..
         if not isinstance(projections, list):
             raise section.fault("projections must be a list", "projections")
         for index in range(len(projections)):
-            one = section.inner("projections", index)
+            projection = section.inner("projections", index)
             for key in ("name", "path"):
-                if not one.text(key):
-                    raise one.fault(f"a projection needs a {key}", key)
+                if not projection.text(key):
+                    raise projection.fault(f"a projection needs a {key}", key)
     return tuple(items)
 
 
@@ -300,16 +300,16 @@ def _checked(
     case."""
     if not isinstance(body, dict):
         raise InputError("must be a mapping", document.locate(*path))
-    known = {name.lower(): name for name in fields}
+    names = {name.lower(): name for name in fields}
     checked: Body = {}
     for key, value in body.items():
-        name = known.get(str(key).lower())
-        place = (*path, key)
+        name = names.get(str(key).lower())
+        at = (*path, key)
         if name is None:
             hint = suggestion(str(key), fields) or f"known are {', '.join(fields)}"
-            raise InputError(f"unknown field '{key}'", document.locate(*place), hint)
+            raise InputError(f"unknown field '{key}'", document.locate(*at), hint)
         if value is not None and not _fits(value, fields[name]):
-            raise InputError(f"'{key}' must be {fields[name]}", document.locate(*place))
+            raise InputError(f"'{key}' must be {fields[name]}", document.locate(*at))
         checked[name] = value
     return checked
 

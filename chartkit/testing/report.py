@@ -55,7 +55,7 @@ def _text(results: Sequence[CaseResult], options: Options) -> Iterator[Block]:
         yield f"coverage of {counted(len(options.coverage.rules), 'rule')}"
         for title, rules in _gaps(options.coverage):
             yield f"  {title}: {len(rules)}"
-            yield from (f"    {shown(name)}  {place}" for name, place in map(_names, rules))
+            yield from (f"    {shown(name)}  {at}" for name, at in map(_names, rules))
         yield ""
     yield _totals(results)
 
@@ -165,10 +165,10 @@ def _row_lines(row: Row) -> list[str]:
     lines = [f"  {verdict} {shown(rule)} {shown(row.resource)}  {row.location}"]
     if row.verdict is Verdict.PASS:
         return [*lines, f"       {shown(row.reason)}"] if row.reason != "Ok" else lines
-    found = f"       wanted {shown(row.wanted) or 'nothing'}, got {shown(row.got) or 'nothing'}"
+    line = f"       wanted {shown(row.wanted) or 'nothing'}, got {shown(row.got) or 'nothing'}"
     if row.reason != f"Want {row.wanted}, got {row.got}":
-        found += f": {shown(row.reason)}"
-    return [*lines, found, *_indented(row.message, 7)]
+        line += f": {shown(row.reason)}"
+    return [*lines, line, *_indented(row.message, 7)]
 
 
 def _indented(text: str, width: int) -> list[str]:
@@ -197,8 +197,8 @@ def _case_json(case: CaseResult) -> dict[str, Any]:
         }
         for row in case.rows
     ]
-    found: dict[str, Any] = {"case": case.case, "exit_code": case.exit_code, "rows": rows}
-    return {**found, "error": case.error} if case.error else found
+    body: dict[str, Any] = {"case": case.case, "exit_code": case.exit_code, "rows": rows}
+    return {**body, "error": case.error} if case.error else body
 
 
 def _junit_cases(case: CaseResult) -> list[TestCase]:
@@ -278,9 +278,7 @@ def coverage_of(results: Iterable[CaseResult]) -> Coverage:
                 for row in case.rows
                 if row.policy.rpartition("/")[2] == name and row.got
             }
-            seen = [
-                (written_rule(one.rule, own), one.status) for one in case.seen if one.policy == name
-            ]
+            seen = [(written_rule(s.rule, own), s.status) for s in case.seen if s.policy == name]
             matched = {rule for rule, _ in seen}
             failed = {rule for rule, status in seen if status in _FAILURES}
             for rule in policy.rules:

@@ -92,8 +92,8 @@ class Selection:
                 yield replace(test, expectations=rows, is_part=len(rows) < len(test.expectations))
 
     def _has(self, names: Iterable[str]) -> bool:
-        known = list(names)
-        return any(any(map(compile_wildcard(pattern), known)) for pattern in self.patterns)
+        listed = list(names)
+        return any(any(map(compile_wildcard(pattern), listed)) for pattern in self.patterns)
 
 
 def _names_of(case: str, test: TestFile, rows: Iterable[Expectation]) -> Iterator[str]:
@@ -136,12 +136,12 @@ def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
             hint = suggestion(wanted.result, _RESULTS) or f"one of {', '.join(_RESULTS)}"
             yield _warning(wanted, text, hint)
         keys = [*answers.targets, *targets, *answers.triggers[wanted.operation]]
-        missing = [each for each in wanted.resources or () if not any(chosen((each,), (), keys))]
-        for each in missing:
+        missing = [name for name in wanted.resources or () if not any(chosen((name,), (), keys))]
+        for missing_name in missing:
             is_alone = not any(chosen(wanted.resources, wanted.specs, keys))
             effect = "every object is compared in its place" if is_alone else "it is passed over"
-            text = f"there is no object '{each}' among the resources: {effect}"
-            yield _warning(wanted, text, suggestion(each, [key[-1] for key in keys if key]))
+            text = f"there is no object '{missing_name}' among the resources: {effect}"
+            yield _warning(wanted, text, suggestion(missing_name, [key[-1] for key in keys if key]))
 
 
 def _is_rule(name: str, rules: list[str]) -> bool:

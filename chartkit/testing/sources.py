@@ -62,10 +62,10 @@ class Sources:
     def documents(self, path: Path) -> list[Document]:
         """Return a file's documents; raise InputError."""
         path = Path(path)
-        found = self._documents.get(path)
-        if found is None:
-            found = self._documents[path] = _read(path)
-        return found
+        kept = self._documents.get(path)
+        if kept is None:
+            kept = self._documents[path] = _read(path)
+        return kept
 
     def bodies(self, path: Path) -> list[Body]:
         """Return a file's documents that are mappings, as written; raise InputError for any
@@ -80,11 +80,11 @@ class Sources:
         """Return the objects of a file, or of all files below a folder, as Kyverno takes them."""
         if is_folder(path):
             return [resource for file in _yaml_files(path) for resource in self.objects(file)]
-        found = self._objects.get(path)
-        if found is None:
-            found = [as_submitted(resource) for resource in resources(self.documents(path))]
-            self._objects[path] = found
-        return found
+        kept = self._objects.get(path)
+        if kept is None:
+            kept = [as_submitted(resource) for resource in resources(self.documents(path))]
+            self._objects[path] = kept
+        return kept
 
     def exceptions(self, paths: Sequence[Path]) -> PolicyAttachments:
         """Return the PolicyExceptions of both generations in files."""
@@ -92,13 +92,13 @@ class Sources:
 
     def policies(self, paths: Sequence[Path], around: PolicyAttachments) -> Policies:
         """Compile the policies of files and folders; raise InputError for a missing one."""
-        found = [one for path in paths for one in self._policy_objects(path)]
-        around = around.with_bindings(found)
+        given = [item for path in paths for item in self._policy_objects(path)]
+        around = around.with_bindings(given)
         compiled: list[RunnablePolicy | Cleaner] = []
-        diagnostics = [_misnamed(error) for error in map(misnamed, found) if error is not None]
+        diagnostics = [_misnamed(error) for error in map(misnamed, given) if error is not None]
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
-        for resource in filter(_is_policy, found):
+        for resource in filter(_is_policy, given):
             part: Json = resource.body
             for key in ("spec", "evaluation", "mode"):
                 part = part.get(key) if isinstance(part, dict) else None
@@ -114,7 +114,7 @@ class Sources:
             if any(diagnostic.rule_id == POLICY_RULE for diagnostic in answer.diagnostics):
                 refused[resource.name] = answer.message
         policies, cleaners = sorted_out(compiled)
-        diagnostics += [each for policy in policies for each in policy.warnings() if _matters(each)]
+        diagnostics += [item for policy in policies for item in policy.warnings() if _matters(item)]
         diagnostics += [diagnostic for cleaner in cleaners for diagnostic in cleaner.diagnostics]
         return Policies(policies, cleaners, refused, unevaluated, tuple(diagnostics))
 
@@ -138,12 +138,12 @@ class Sources:
             yield from self._raw(file)
 
     def _raw(self, path: Path) -> list[Resource]:
-        found = []
+        objects = []
         for document in self.documents(path):
             body = document.body
             if isinstance(body, dict) and body.get("kind") and body.get("apiVersion"):
-                found.extend(resources([document]))
-        return found
+                objects.extend(resources([document]))
+        return objects
 
 
 def _read(path: Path) -> list[Document]:

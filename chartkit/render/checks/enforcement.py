@@ -63,10 +63,10 @@ Finding = tuple[str, Location]
 
 def _names(subject: CheckTarget) -> Sequence[str]:
     """Return the policies that the environment installs and whose own actions give way."""
-    found = subject.resolved.policies if subject.resolved else {}
+    policies = subject.resolved.policies if subject.resolved else {}
     return [
         name
-        for name, policy in found.items()
+        for name, policy in policies.items()
         if policy.enabled and not isinstance(policy.policy, UpstreamPolicy)
     ]
 
@@ -134,11 +134,11 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
         lists.append((name, own, mapping_at(merged, "policies", name).get("actionOverrides")))
         lists.append((name, (_OVERRIDES, name), shared.get(name)))
     for who, path, given in lists:
-        for index, one in enumerate(given if isinstance(given, list) else ()):
-            if isinstance(one, dict) and not _enforces(one.get("action")) and refusing:
-                location = _override_place(subject, one) or values.locate((*path, index))
+        for index, item in enumerate(given if isinstance(given, list) else ()):
+            if isinstance(item, dict) and not _enforces(item.get("action")) and refusing:
+                location = _override_place(subject, item) or values.locate((*path, index))
                 verb = "only report" if who == "policies" else "only reports"
-                yield f"{who} {verb} (Audit) in {_scope(one)}", location
+                yield f"{who} {verb} (Audit) in {_scope(item)}", location
 
 
 def _override_place(subject: CheckTarget, override: Body) -> Location | None:
@@ -163,12 +163,12 @@ def _scope(override: Body) -> str:
 def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
     values = subject.policies.lint_subject()
     merged = values.values
-    places = {repr(dict(each.resources)): each for each in subject.environment.exclude}
-    for index, one in enumerate(mappings_at(merged, "exclude", "any")):
-        given = places.get(repr(one.get("resources")))
+    places = {repr(dict(entry.resources)): entry for entry in subject.environment.exclude}
+    for index, raw in enumerate(mappings_at(merged, "exclude", "any")):
+        given = places.get(repr(raw.get("resources")))
         reason = f" ({given.reason})" if given and given.reason else ""
         location = given.location if given else values.locate(("exclude", "any", index))
-        yield f"all policies leave out {_description(one.get('resources', one))}{reason}", location
+        yield f"all policies leave out {_description(raw.get('resources', raw))}{reason}", location
     if mappings_at(merged, "exclude", "all"):
         yield "all policies leave out what exclude.all names", values.locate(("exclude", "all"))
     own = [name for name in _names(subject) if mapping_at(merged, "policies", name).get("exclude")]
@@ -194,16 +194,16 @@ def _description(resources: Json) -> str:
 
 def _further_exceptions(subject: CheckTarget) -> Iterator[Finding]:
     """Yield the exceptions that are among the values, and not in chartkit.yaml."""
-    known = {(body["apiVersion"], body["metadata"]["name"]) for body in subject.exceptions.bodies}
-    found = [
+    shipped = {(body["apiVersion"], body["metadata"]["name"]) for body in subject.exceptions.bodies}
+    names = [
         resource.name
         for resource in subject.policies.rendered().resources
-        if is_exception(resource) and (resource.api_version, resource.name) not in known
+        if is_exception(resource) and (resource.api_version, resource.name) not in shipped
     ]
-    if found:
-        count = counted(len(found), "exception is", "exceptions are")
-        place = subject.policies.lint_subject().locate(("exceptions",))
-        yield f"{count} in the chart's values, and not in chartkit.yaml: {abridged(found)}", place
+    if names:
+        count = counted(len(names), "exception is", "exceptions are")
+        at = subject.policies.lint_subject().locate(("exceptions",))
+        yield f"{count} in the chart's values, and not in chartkit.yaml: {abridged(names)}", at
 
 
 def _filters(subject: CheckTarget) -> Iterator[Finding]:
@@ -231,7 +231,7 @@ def _filters(subject: CheckTarget) -> Iterator[Finding]:
 def _added(before: Json, after: Json) -> str:
     if not isinstance(after, list):
         return ""
-    new = [str(each) for each in after if not isinstance(before, list) or each not in before]
+    new = [str(item) for item in after if not isinstance(before, list) or item not in before]
     return f" has {abridged(new)}" if new else ""
 
 

@@ -54,12 +54,12 @@ def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> Policy
     allows_http: whether the controllers let policies of a namespace call services. Raise
     CompileError for an exception that Kyverno refuses.
     """
-    return _set(tuple((json.dumps(each.body), each.location) for each in found), allows_http)
+    return _set(tuple((json.dumps(item.body), item.location) for item in found), allows_http)
 
 
 @lru_cache(maxsize=2048)
-def _set(found: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySet:
-    resources = [Resource(json.loads(body), location) for body, location in found]
+def _set(texts: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySet:
+    resources = [Resource(json.loads(body), location) for body, location in texts]
     around = replace(read_exceptions(resources), allows_http=allows_http)
     if around.exceptions or around.cel_exceptions:
         return compile_all(resources, around)
@@ -102,7 +102,7 @@ def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = (
 
 def _definitions(subject: CheckTarget) -> Iterator[Resource]:
     """Yield the definitions of custom kinds among the workloads and charts of an environment."""
-    resources = [resource for one in subject.workloads for resource in _objects(subject, one)[0]]
+    resources = [resource for load in subject.workloads for resource in _objects(subject, load)[0]]
     for chart in subject.others:
         rendered = chart.rendered()
         resources += (*rendered.crds, *rendered.resources)
@@ -204,10 +204,10 @@ def _read(workload: Workload, kube_version: str, own: tuple[str, ...]) -> Worklo
     )
     notes: list[Diagnostic] = []
     try:
-        found = read_inputs([str(workload.path)], StringIO(), notes.append, options, excluded=own)
+        objects = read_inputs([str(workload.path)], StringIO(), notes.append, options, excluded=own)
     except UNREADABLE as error:
         return (), (*notes, unread_at(Location(str(workload.path)), error))
-    return tuple(in_namespace(resource, workload.namespace) for resource in found), tuple(notes)
+    return tuple(in_namespace(resource, workload.namespace) for resource in objects), tuple(notes)
 
 
 def _scan(
@@ -224,7 +224,7 @@ def _scan(
     labels = namespace_labels(namespaces_among(found))
     env = subject.environment.name
     found_rows: list[Row] = []
-    away = [_UnsentObject(each, unsent.reasons(each, labels)) for each in found]
+    away = [_UnsentObject(resource, unsent.reasons(resource, labels)) for resource in found]
     order = iter(away)
 
     def take(resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -244,7 +244,7 @@ def _scan(
     run_scan(compiled.policies, found, take, context)
     # What the defaults keep from Kyverno of its own objects is as everyone wants it.
     is_told = what[0] == "workloads"
-    kept = [each for each in away if each.reasons and (is_told or each.violations)]
+    kept = [item for item in away if item.reasons and (is_told or item.violations)]
     kept_away = _kept_away(unsent, kept)
     right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
     return rows(env, what[0], kept_away, right, location, found_rows)
@@ -280,10 +280,10 @@ def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagn
         by_place.setdefault(unsent.locate(unsent_object.reasons[0]), []).append(unsent_object)
     for location, objects in by_place.items():
         # Those with violations come first.
-        ordered = sorted(objects, key=lambda each: not each.violations)
-        shown = abridged([_identity(each.resource) for each in ordered])
-        reasons = abridged(list(dict.fromkeys(str(each.reasons[0]) for each in ordered)), 1)
-        violations = sum(each.violations for each in objects)
+        ordered = sorted(objects, key=lambda item: not item.violations)
+        shown = abridged([_identity(item.resource) for item in ordered])
+        reasons = abridged(list(dict.fromkeys(str(item.reasons[0]) for item in ordered)), 1)
+        violations = sum(item.violations for item in objects)
         message = f"not sent to Kyverno: {reasons}: {shown}"
         if violations:
             message += f"; {counted(violations, 'violation does', 'violations do')} not count"
@@ -300,14 +300,14 @@ def _violation(
     result: RuleResult,
     policy: RunnablePolicy,
     labels: dict[str, str],
-    known: Container[str],
+    names: Container[str],
 ) -> Row:
     """Return the row about a violation, at the field or the chart's value to change; row: its
     environment and check."""
     action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
-    name += f" ({result.kind})" if result.kind and result.policy in known else ""
+    name += f" ({result.kind})" if result.kind and result.policy in names else ""
     subject = _identity(resource)
     message = f"{subject}: {name}: {' '.join(result.message.split())}"
     hint = "fix it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"

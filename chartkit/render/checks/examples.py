@@ -62,11 +62,11 @@ def examples(
     """
     policies_here = filter(is_policy, subject.policies.rendered().resources)
     rendered = dict.fromkeys(resource.name for resource in policies_here)
-    known = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
-    policies = [known[name] for name in rendered if name in known]
-    shown = {each.name: _PolicyExamples(each, each.name) for each in policies}
-    reporting = {name: _PolicyExamples(known[name], f"{name} ({_REPORTING})") for name in shown}
-    rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
+    by_name = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
+    policies = [by_name[name] for name in rendered if name in by_name]
+    shown = {item.name: _PolicyExamples(item, item.name) for item in policies}
+    reporting = {name: _PolicyExamples(by_name[name], f"{name} ({_REPORTING})") for name in shown}
+    rounds = [(pair, render(subject)) for pair, render in _rounds(subject, policies)]
     places = {_identity(resource): resource.location for resource in here.found}
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_, places)
@@ -74,23 +74,23 @@ def examples(
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
                     states = file_state(file), file_state(file.parent / CLUSTER_FILE)
-                    for each, forms in zip(compiled[policy.name], (shown, reporting), strict=False):
-                        one = forms[policy.name]
-                        one.add(each, _judged(one.title, each, file, states, expected_bad))
+                    for form, forms in zip(compiled[policy.name], (shown, reporting), strict=False):
+                        there = forms[policy.name]
+                        there.add(form, _judged(there.title, form, file, states, expected_bad))
     exclusions = Exclusions(subject)
     both = [*shown.values(), *reporting.values()]
-    found = [diagnostic for policy_examples in both for diagnostic in policy_examples.wrong]
-    found += [diagnostic for one in both for diagnostic in _unexplained(one, exclusions)]
-    found += _left_out(shown.values(), exclusions)
+    wrong = [diagnostic for policy_examples in both for diagnostic in policy_examples.wrong]
+    wrong += [diagnostic for item in both for diagnostic in _unexplained(item, exclusions)]
+    wrong += _left_out(shown.values(), exclusions)
     decided = _only_reported(subject)
-    found += [each for one in shown.values() for each in _speechless(one, unsent, decided)]
+    wrong += [row for item in shown.values() for row in _speechless(item, unsent, decided)]
     upstream = {policy.name for policy in carried if isinstance(policy, UpstreamPolicy)}
-    found += unreachable(here, unsent, upstream)
-    found += [_without_examples(each) for each in policies if not shown[each.name].judged]
+    wrong += unreachable(here, unsent, upstream)
+    wrong += [_without_examples(item) for item in policies if not shown[item.name].judged]
     right = [policy_examples for policy_examples in shown.values() if policy_examples.judged]
     count = counted(sum(policy_examples.judged for policy_examples in right), "example", "examples")
     text = f"{count} of {counted(len(right), 'policy', 'policies')} come out right"
-    return rows(subject.environment.name, "examples", found, text, subject.policies.values.location)
+    return rows(subject.environment.name, "examples", wrong, text, subject.policies.values.location)
 
 
 def without_examples(subject: CheckTarget) -> Iterable[Row]:
@@ -168,13 +168,13 @@ def _compiled(
 
     places: those of the environment's policies, which are compiled already; no example names them.
     """
-    found: dict[str, dict[str, list[Resource]]] = {}
+    by_template: dict[str, dict[str, list[Resource]]] = {}
     for resource in rendered.resources:
-        forms = found.setdefault(Path(resource.location.file).stem, {})
+        forms = by_template.setdefault(Path(resource.location.file).stem, {})
         policy = Resource(resource.body, places.get(_identity(resource), resource.location))
         forms.setdefault(resource.api_version.partition("/")[0], []).append(policy)
     return {
-        name: [compiled_set(each) for _, each in sorted(found.get(name, {"": []}).items())]
+        name: [compiled_set(group) for _, group in sorted(by_template.get(name, {"": []}).items())]
         for name in {policy.name for policy, _ in round_}
     }
 
@@ -271,7 +271,7 @@ def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Dia
     places = ", ".join(str(exclusion.location) for exclusion in given)
     hint = _HIDDEN.format(places=f" ({places})" if places else "")
     for bad in by_file.values():
-        names = abridged([_called(each) for each in bad])
+        names = abridged([_called(resource) for resource in bad])
         which = f"its bad example {names}" if len(bad) == 1 else f"{len(bad)} bad examples: {names}"
         message = f"{shown.title} does nothing about {which}"
         yield Diagnostic(shown.name, Severity.ERROR, message, bad[0].location, hint)
@@ -281,15 +281,15 @@ def _left_out(shown: Iterable[_PolicyExamples], exclusions: Exclusions) -> Itera
     """Yield a note for each exclusion that leaves examples out, and a warning for each policy
     without any other examples."""
     by_place: dict[Location, dict[str, int]] = {}
-    for one in shown:
-        places = [place for resource in one.missed for place in _places(resource, one, exclusions)]
+    for own in shown:
+        places = [spot for resource in own.missed for spot in _places(resource, own, exclusions)]
         for location in places:
             counts = by_place.setdefault(location, {})
-            counts[one.name] = counts.get(one.name, 0) + 1
-        if places and not one.acting:
-            message = f"{one.name} can do nothing here: exclusions leave out all its bad examples"
-            hint = _SWITCH_OFF.format(name=one.name)
-            yield Diagnostic(one.name, Severity.WARNING, message, places[0], hint)
+            counts[own.name] = counts.get(own.name, 0) + 1
+        if places and not own.acting:
+            message = f"{own.name} can do nothing here: exclusions leave out all its bad examples"
+            hint = _SWITCH_OFF.format(name=own.name)
+            yield Diagnostic(own.name, Severity.WARNING, message, places[0], hint)
     for location, counts in by_place.items():
         count = counted(sum(counts.values()), "bad example", "bad examples")
         message = f"this exclusion leaves out {count} of {abridged(list(counts))}"
@@ -300,8 +300,8 @@ def _places(
     resource: Resource, shown: _PolicyExamples, exclusions: Exclusions
 ) -> Iterator[Location]:
     """Yield the first exclusion that leaves an example out."""
-    found = (one.location for one in exclusions.of(shown.name) if one.leaves_out(resource))
-    yield from islice(found, 1)
+    places = (item.location for item in exclusions.of(shown.name) if item.leaves_out(resource))
+    yield from islice(places, 1)
 
 
 def _only_reported(subject: CheckTarget) -> frozenset[str]:

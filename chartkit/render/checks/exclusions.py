@@ -96,19 +96,19 @@ class Exclusions:
         for step in path:
             block = mapping_at(block, step)
         places = {
-            repr(dict(each.resources)): each.location for each in self._written.get(policy, ())
+            repr(dict(item.resources)): item.location for item in self._written.get(policy, ())
         }
         for_all = len(path) == 1
-        for at, one in enumerate(_items(block, "any")):
-            place = places.get(repr(one.get("resources"))) or _place(self._values, *path, "any", at)
-            yield Exclusion((one,), place, for_all)
+        for at, raw in enumerate(_items(block, "any")):
+            there = places.get(repr(raw.get("resources"))) or _place(self._values, *path, "any", at)
+            yield Exclusion((raw,), there, for_all)
         together = _items(block, "all")
         if together:
             yield Exclusion(together, _place(self._values, *path, "all"), for_all)
 
 
 def _items(block: Mapping[str, Json], key: str) -> list[Body]:
-    return [each for each in block.get(key) or () if isinstance(each, dict)]
+    return [item for item in block.get(key) or () if isinstance(item, dict)]
 
 
 def _place(values: ChartValues, *path: str | int) -> Location:
@@ -200,7 +200,7 @@ def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
     now, rules = datetime.combine(today, time.min, UTC), subject.project.exception_rules
     for exception in shipped.filed:
         diagnostics = lifetime(exception, rules, now, 0)
-        mild = (replace(one, severity=_MILD.get(one.rule_id, one.severity)) for one in diagnostics)
+        mild = (replace(row, severity=_MILD.get(row.rule_id, row.severity)) for row in diagnostics)
         yield from findings(env.name, CHECK, mild, exception.resource.location)
     if not shipped.bodies:
         return
@@ -236,16 +236,16 @@ def never_acts(
 ) -> Diagnostic:
     """Return a warning on a policy that no object reaches; a note where the project sets it to
     only report, which background scans do."""
-    known = list(dict.fromkeys(reasons))
-    texts = ", ".join(f"{reason} ({unsent.locate(reason)})" for reason in known)
+    unique = list(dict.fromkeys(reasons))
+    texts = ", ".join(f"{reason} ({unsent.locate(reason)})" for reason in unique)
     why = f"nothing that it looks at is sent to Kyverno: {texts}"
-    location = unsent.locate(known[0])
+    location = unsent.locate(unique[0])
     if only_reports:
         message = f"{name} is judged in background scans alone: {why}"
         return Diagnostic(name, Severity.NOTE, message, location)
     message = f"{name} can never act here: {why}; background scans alone may report it"
     hint = (
-        f"set {unsent.remedy(known)} in the values of Kyverno's chart, or switch it off: "
+        f"set {unsent.remedy(unique)} in the values of Kyverno's chart, or switch it off: "
         f"policies: {{{name}: {{enabled: false}}}}"
     )
     return Diagnostic(name, Severity.WARNING, message, location, hint)
@@ -253,13 +253,13 @@ def never_acts(
 
 def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
     """Return the reasons why no object reaches a policy; none if one may."""
-    found: list[Reason] = []
+    all_reasons: list[Reason] = []
     for resource, subresource in _probes(policy):
         reasons = unsent.reasons(resource, {}, subresource)
         if not reasons:
             return []
-        found += reasons
-    return found
+        all_reasons += reasons
+    return all_reasons
 
 
 def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
@@ -278,10 +278,10 @@ def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
         yield _object(kind, namespace, _ANY), ""
 
 
-def _of_filter(one: ResourceFilter) -> Iterator[tuple[Resource, str]]:
-    names = one.names or (one.name or _ANY,)
-    namespaces = one.namespaces or _selected(one.namespace_selector)
-    for text in one.kinds:
+def _of_filter(filter_: ResourceFilter) -> Iterator[tuple[Resource, str]]:
+    names = filter_.names or (filter_.name or _ANY,)
+    namespaces = filter_.namespaces or _selected(filter_.namespace_selector)
+    for text in filter_.kinds:
         group, version, kind, subresource = parse_kind_selector(text)
         version = "v1" if version == "*" else version
         what = GroupVersionKind("" if group == "*" else group, version, kind)

@@ -61,8 +61,8 @@ def own_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iter
     for resolved in subject.resolved.policies.values() if subject.resolved else ():
         yield from _instead(subject, resolved)
     for policy in carried:
-        found = source_mistakes(policy)
-        yield from findings(subject.environment.name, CHECK, found, Location(policy.template.file))
+        wrong = source_mistakes(policy)
+        yield from findings(subject.environment.name, CHECK, wrong, Location(policy.template.file))
         if isinstance(policy, UpstreamPolicy):
             yield from _rows(subject, policy, rendered, exclusions)
         elif isinstance(policy, FolderPolicy) and policy.name in rendered:
@@ -126,13 +126,13 @@ def _rows(
 
 
 def _changed(
-    subject: CheckTarget, policy: UpstreamPolicy, found: Sequence[_OwnAction]
+    subject: CheckTarget, policy: UpstreamPolicy, actions: Sequence[_OwnAction]
 ) -> Iterator[Row]:
     """Yield a warning for what is no longer refused, and a note for what is now refused as well."""
     for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
         parts = [
             f"its own {action.before}{_where(action)} ({action.location}) becomes {action.after}"
-            for action in found
+            for action in actions
             if action.before == before and (before == ENFORCE or action.namespaces)
         ]
         if parts:
@@ -143,12 +143,12 @@ def _changed(
             yield Row(subject.environment.name, CHECK, outcome, message, location, hint)
 
 
-def _where(each: _OwnAction) -> str:
-    return f" for {each.namespaces}" if each.namespaces else ""
+def _where(action: _OwnAction) -> str:
+    return f" for {action.namespaces}" if action.namespaces else ""
 
 
 def _kept(
-    subject: CheckTarget, policy: UpstreamPolicy, found: Sequence[_OwnAction]
+    subject: CheckTarget, policy: UpstreamPolicy, actions: Sequence[_OwnAction]
 ) -> Iterator[Row]:
     """Yield a row if a policy's own action differs from the environment's."""
     env = subject.environment
@@ -157,7 +157,7 @@ def _kept(
         return
     said = "action" in env.keys.body
     wanted = f"{env.name} says {env.action}" if said else f"{env.name} has {env.action} by default"
-    others = [action for action in found if action.before != env.action]
+    others = [action for action in actions if action.before != env.action]
     parts = [f"{action.before}{_where(action)} ({action.location})" for action in others]
     if not parts:
         return
@@ -226,7 +226,7 @@ def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
             where, namespaces = _probe(override)
             own.add(namespaces)
             yield _one(before, after, rule.name, where, at, namespaces)
-        same = next((one for one in after.rules if one.name == rule.name), None)
+        same = next((item for item in after.rules if item.name == rule.name), None)
         in_rule = () if same is None else same.validate.failure_action_overrides
         for override in (*after.failure_action_overrides, *in_rule):
             where, namespaces = _probe(override)

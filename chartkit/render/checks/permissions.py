@@ -59,12 +59,12 @@ def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Itera
 
     carried: the policies of the chart, whose folders may hold definitions.
     """
-    definitions = [each for policy in carried for each in definitions_beside(policy.folder)]
+    definitions = [item for policy in carried for item in definitions_beside(policy.folder)]
     rendered = subject.policies.rendered().resources
     engine = subject.engine.rendered().resources if subject.engine else ()
     allowed = frozenset(_allowed([*rendered, *engine]))
     makes = mapping_at(subject.policies.lint_subject().values, "permissions").get("create")
-    there = {(each.namespace, each.name) for each in rendered if each.kind == "ConfigMap"}
+    there = {(item.namespace, item.name) for item in rendered if item.kind == "ConfigMap"}
     diagnostics: list[Diagnostic] = []
     count = 0
     for policy in filter(is_policy, rendered):
@@ -111,15 +111,15 @@ def _each(controller: str, rule: Body) -> Iterator[tuple[str, str, str, str]]:
 def _lacking(
     policy: Resource, needed: Sequence[Permission], allowed: _Allowed
 ) -> Iterator[Diagnostic]:
-    for each in needed:
-        target = each.controller.value, each.group, each.resource
-        verbs = [verb for verb in each.verbs if (*target, verb) not in allowed]
+    for need in needed:
+        target = need.controller.value, need.group, need.resource
+        verbs = [verb for verb in need.verbs if (*target, verb) not in allowed]
         if verbs:
-            resource = f"{each.resource}.{each.group}".removesuffix(".")
+            resource = f"{need.resource}.{need.group}".removesuffix(".")
             message = (
-                f"{policy.name}: Kyverno's {each.controller} may not {', '.join(verbs)} {resource}"
+                f"{policy.name}: Kyverno's {need.controller} may not {', '.join(verbs)} {resource}"
             )
-            key = f"{_KEYS[each.controller]}.rbac.clusterRole.extraResources"
+            key = f"{_KEYS[need.controller]}.rbac.clusterRole.extraResources"
             hint = f"give it in the values of Kyverno's chart: {key}"
             yield Diagnostic(policy.name, Severity.WARNING, message, policy.location, hint)
 
@@ -188,12 +188,12 @@ class AcceptedViolations:
         yield from findings(env.name, SUPPRESSED, said, env.locate())
         if self._matcher is None:
             return
-        place = env.locate("baseline")
+        where = env.locate("baseline")
         if self._matcher.updates and update(self._matcher, looked_at):
-            yield Row(env.name, CHECK, Outcome.NOTE, f"wrote {self._matcher.baseline.path}", place)
-        known = self._known.total()
-        message = counted(known, "known violation", "known violations")
+            yield Row(env.name, CHECK, Outcome.NOTE, f"wrote {self._matcher.baseline.path}", where)
+        count = self._known.total()
+        message = counted(count, "known violation", "known violations")
         if self._known[True]:
             message += f"; Kyverno refuses the objects of {self._known[True]} of them (Enforce)"
-        yield Row(env.name, CHECK, Outcome.NOTE, message, place)
-        yield from findings(env.name, CHECK, about_baseline(self._matcher, looked_at), place)
+        yield Row(env.name, CHECK, Outcome.NOTE, message, where)
+        yield from findings(env.name, CHECK, about_baseline(self._matcher, looked_at), where)

@@ -111,10 +111,8 @@ def vendored_rows(
         yield Row(ALL, CHECK, Outcome.NOTE, message, vendored.lock_place)
         for env in environments:
             if used and (env.engine or name != ENGINE):
-                for each in said(vendored, env, project.root).left:
-                    yield Row(
-                        env.name, CHECK, Outcome.WARNING, each.message, each.location, each.hint
-                    )
+                for row in said(vendored, env, project.root).left:
+                    yield Row(env.name, CHECK, Outcome.WARNING, row.message, row.location, row.hint)
 
 
 def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
@@ -122,11 +120,11 @@ def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     location, name = subject.policies.values.location, subject.environment.name
     warned = [diagnostic for diagnostic in compiled.warnings if diagnostic.rule_id == WARNING_RULE]
     run = at_levels(run_findings(compiled.policies), levels(subject.project, name))
-    warned += [each for each in run if each.severity is not Severity.NOTE]
+    warned += [row for row in run if row.severity is not Severity.NOTE]
     yield from findings(name, POLICY_WARNINGS, warned, location)
-    cleaning = (one.resource for one in compiled.cleanup if isinstance(one, CleanupPolicy))
-    known = (*(policy.policy.resource for policy in compiled.policies), *cleaning)
-    for text in dict.fromkeys(map(deprecation, known)):
+    cleaning = (item.resource for item in compiled.cleanup if isinstance(item, CleanupPolicy))
+    objects = (*(policy.policy.resource for policy in compiled.policies), *cleaning)
+    for text in dict.fromkeys(map(deprecation, objects)):
         if text:
             env = subject.environment
             yield Row(name, POLICY_WARNINGS, Outcome.NOTE, text, env.locate_policy_type(), _NEWER)
@@ -137,12 +135,12 @@ def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     env = subject.environment
     if env.policy_type is not PolicyType.BOTH:
         return
-    known = [policy.policy for policy in compiled.policies]
-    legacy = {one.key for one in known if isinstance(one, Policy)}
-    in_cel = {one.key for one in known if isinstance(one, CelPolicy)}
+    policies = [policy.policy for policy in compiled.policies]
+    legacy = {p.key for p in policies if isinstance(p, Policy)}
+    in_cel = {p.key for p in policies if isinstance(p, CelPolicy)}
     count = counted(len(legacy & in_cel), "ClusterPolicy acts", "ClusterPolicies act")
     message = f"{count}, with a ValidatingPolicy of the same name that only reports"
-    cleaning = {one.resource.name for one in compiled.cleanup if isinstance(one, CleanupPolicy)}
+    cleaning = {c.resource.name for c in compiled.cleanup if isinstance(c, CleanupPolicy)}
     if alone := sorted(legacy - in_cel | cleaning):
         message += f"; in one form: {abridged(alone)}"
     yield Row(env.name, FORMS, Outcome.NOTE, message, env.locate_policy_type())

@@ -54,7 +54,7 @@ def faults(subject: CheckTarget) -> Iterable[Row]:
             continue
         if engine is not None:
             location = engine.lint_subject().locate(fault.image_path)
-        policies = [each for each in subject.policies.rendered().resources if fault.concerns(each)]
+        policies = list(filter(fault.concerns, subject.policies.rendered().resources))
         check = "known faults" if policies else "advisories"
         messages = [fault.message(release, resource) for resource in policies]
         if not policies and fault.exposure:
@@ -67,8 +67,8 @@ def faults(subject: CheckTarget) -> Iterable[Row]:
 def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
-        found = lint(chart.lint_subject(), Stage.VALUES, Stage.REFUSED)
-        diagnostics = _at_sources([*found, *_refused(chart)], chart)
+        results = lint(chart.lint_subject(), Stage.VALUES, Stage.REFUSED)
+        diagnostics = _at_sources([*results, *_refused(chart)], chart)
         right = f"{chart.name}: every key is known"
         location = chart.values.location
         yield from rows(subject.environment.name, "values", diagnostics, right, location)
@@ -79,7 +79,7 @@ def helm(subject: CheckTarget) -> Iterable[Row]:
     for chart in subject.charts:
         rendered = chart.rendered()
         warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
-        diagnostics = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
+        diagnostics = [item for item in chart.helm_lint() if item.severity is not Severity.NOTE]
         diagnostics += lint(chart.lint_subject(rendered.resources), Stage.RENDERED)
         diagnostics = _at_sources([*diagnostics, *_dry_run(chart)], chart)
         count = len(rendered.resources)
@@ -107,9 +107,9 @@ def availability(subject: CheckTarget) -> Iterable[Row]:
         for c in kyverno_controllers.controllers(resources)
     )
     wanted = "highly available" if env.high_availability else "need not be highly available"
-    place = subject.engine.values.location
+    where = subject.engine.values.location
     diagnostics = _at_sources(diagnostics, subject.engine)
-    yield from rows(env.name, "availability", diagnostics, f"{wanted}; replicas: {counts}", place)
+    yield from rows(env.name, "availability", diagnostics, f"{wanted}; replicas: {counts}", where)
 
 
 def _at_sources(found: Iterable[Diagnostic], chart: Chart) -> list[Diagnostic]:

@@ -30,9 +30,9 @@ def with_defaults(before: Body, after: Body) -> tuple[Body, Body]:
     """Return two versions of one object with defaults; unchanged if their API versions differ."""
     if before.get("apiVersion") != after.get("apiVersion") or before.get("kind") == "Secret":
         return before, after
-    filled = [_filled(each) for each in (before, after)]
+    filled = [_filled(side) for side in (before, after)]
     if any("failureAction" in validation for body in filled for validation in _validations(body)):
-        filled = [_with_own_actions(each) for each in filled]
+        filled = [_with_own_actions(body) for body in filled]
     return filled[0], filled[1]
 
 
@@ -63,8 +63,8 @@ def _schema(version: str, kind: str) -> Schema | None:
     """Return the schema of one of Kyverno's kinds; None for any other."""
     group, _, name = version.partition("/")
     types = type_library()
-    for each in kinds():
-        for kind_version in each.versions if (each.group, each.kind) == (group, kind) else ():
+    for served in kinds():
+        for kind_version in served.versions if (served.group, served.kind) == (group, kind) else ():
             if kind_version.name == name:
                 return root_schema(types[kind_version.type], types)
     return None
@@ -76,13 +76,13 @@ def _structural(schema: Schema, value: Json) -> Json:
     if isinstance(value, dict):
         rest = schema.get("additionalProperties")
         rest = rest if isinstance(rest, dict) else {}
-        filled = {key: _structural(properties.get(key, rest), each) for key, each in value.items()}
+        filled = {key: _structural(properties.get(key, rest), item) for key, item in value.items()}
         for key, field in properties.items():
             if key not in filled and "default" in field:
                 filled[key] = _structural(field, copied(field["default"]))
         return filled
     if isinstance(value, list):
-        return [_structural(schema.get("items", {}), each) for each in value]
+        return [_structural(schema.get("items", {}), item) for item in value]
     return value
 
 
@@ -101,8 +101,8 @@ def _merged(defaults: Body, value: Body) -> Body:
 
 def _validations(body: Body) -> list[Body]:
     """Return the `validate` blocks of a ClusterPolicy's rules."""
-    found = (mapping_at(rule, "validate") for rule in mappings_at(body, "spec", "rules"))
-    return [each for each in found if each]
+    blocks = (mapping_at(rule, "validate") for rule in mappings_at(body, "spec", "rules"))
+    return [block for block in blocks if block]
 
 
 def _with_own_actions(body: Body) -> Body:
@@ -155,7 +155,7 @@ def differences(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Fie
     elif isinstance(before, list) and isinstance(after, list):
         key = _key(before, after)
         if key:
-            items = [{str(item[key]): item for item in each} for each in (before, after)]
+            items = [{str(item[key]): item for item in side} for side in (before, after)]
             yield from _of_items(items[0], items[1], path)
             return
         canonical = partial(json.dumps, sort_keys=True, ensure_ascii=False)
@@ -211,7 +211,7 @@ def _key(before: list[Json], after: list[Json]) -> str:
         return ""
     for key in LIST_KEYS:
         if all(isinstance(item.get(key), str | int) for item in items) and all(
-            len({str(item[key]) for item in each}) == len(each) for each in (before, after)
+            len({str(item[key]) for item in side}) == len(side) for side in (before, after)
         ):
             return key
     return ""
@@ -261,8 +261,8 @@ def identity(resource: Resource) -> Identity:
 
 def compare(before: Iterable[Resource], after: Iterable[Resource]) -> list[ObjectChange]:
     """Return every object that differs, ordered by identity."""
-    old, new = ({identity(each): each.body for each in side} for side in (before, after))
-    changes = (_change(each, old.get(each), new.get(each)) for each in sorted({*old, *new}))
+    old, new = ({identity(item): item.body for item in side} for side in (before, after))
+    changes = (_change(key, old.get(key), new.get(key)) for key in sorted({*old, *new}))
     return [change for change in changes if change is not None]
 
 
@@ -270,7 +270,7 @@ def _change(identity: Identity, before: Body | None, after: Body | None) -> Obje
     before, after = without_secret_values(before, after), without_secret_values(after, before)
     if before is None or after is None:
         what = What.ADDED if before is None else What.REMOVED
-        before, after = (each and with_defaults(each, each)[0] for each in (before, after))
+        before, after = (side and with_defaults(side, side)[0] for side in (before, after))
         return ObjectChange(identity, what, before, after)
     if before == after:
         return None

@@ -53,13 +53,13 @@ def refuses(body: Body | None) -> bool:
     # A policy's action without overrides: `Enforce`, `Audit`, `Warn`.
     spec = mapping_at(body or {}, "spec")
     whole = spec.get("validationFailureAction", "Audit")
-    found = {item for item in _items(spec, "validationActions") if isinstance(item, str)}
+    given = {item for item in _items(spec, "validationActions") if isinstance(item, str)}
     for rule in _items(spec, "rules"):
         checks = [mapping_at(rule, "validate"), *_items(rule, "verifyImages")]
         for check in checks:
             own = check.get("failureAction", whole) if isinstance(check, dict) and check else None
-            found |= {own} if isinstance(own, str) else set()
-    actions = frozenset(_ENFORCE if each.lower() in _REFUSING else each for each in found)
+            given |= {own} if isinstance(own, str) else set()
+    actions = frozenset(_ENFORCE if action.lower() in _REFUSING else action for action in given)
     return _ENFORCE in actions
 
 
@@ -111,15 +111,15 @@ def _weaker_field(field: FieldChange) -> Iterator[str]:
 def _overridden(body: Body, action: str) -> frozenset[str]:
     """Return a description of where overrides set an action."""
     spec = mapping_at(body, "spec")
-    found: list[Json] = []
+    overrides: list[Json] = []
     for holder in (spec, *_items(spec, "rules")):
         for *parents, key in _OVERRIDES:
-            found += _items(mapping_at(holder, *parents), key)
+            overrides += _items(mapping_at(holder, *parents), key)
     wanted = _REFUSING if action == _ENFORCE else (action.lower(),)
     return frozenset(
-        _where(each)
-        for each in found
-        if isinstance(each, dict) and str(each.get("action")).lower() in wanted
+        _where(item)
+        for item in overrides
+        if isinstance(item, dict) and str(item.get("action")).lower() in wanted
     )
 
 
@@ -133,8 +133,8 @@ def _only(before: frozenset[str], after: frozenset[str]) -> list[str]:
 
 
 def _items(body: Json, key: str) -> list[Json]:
-    found = body.get(key) if isinstance(body, dict) else None
-    return found if isinstance(found, list) else []
+    items = body.get(key) if isinstance(body, dict) else None
+    return items if isinstance(items, list) else []
 
 
 def newly(change: ObjectChange) -> str:
@@ -152,7 +152,7 @@ def _generating(body: Body | None) -> dict[str, Body]:
     if "generate" in spec:
         return {"": mapping_at(spec, "evaluation")}
     making = [mapping for mapping in mappings_at(spec, "rules") if mapping.get("generate")]
-    return {str(each.get("name")): mapping_at(each, "generate") for each in making}
+    return {str(rule.get("name")): mapping_at(rule, "generate") for rule in making}
 
 
 def _is_on(rule: Body, key: str) -> bool:
@@ -182,13 +182,13 @@ def lost(before: Body, after: Body | None) -> str | None:
 
 def kinds(rules: Iterable[Body]) -> list[str]:
     """Return the kinds that rules name of what they generate; rules in CEL name none."""
-    found: list[Json] = []
+    names: list[Json] = []
     for rule in rules:
-        each = rule.get("foreach")
-        for one in (rule, *(each if isinstance(each, list) else ())):
-            cloned = mapping_at(one, "cloneList").get("kinds")
-            found += [mapping_at(one).get("kind"), *(cloned if isinstance(cloned, list) else ())]
-    return list(dict.fromkeys(kind for kind in found if isinstance(kind, str) and kind))
+        loops = rule.get("foreach")
+        for holder in (rule, *(loops if isinstance(loops, list) else ())):
+            cloned = mapping_at(holder, "cloneList").get("kinds")
+            names += [mapping_at(holder).get("kind"), *(cloned if isinstance(cloned, list) else ())]
+    return list(dict.fromkeys(kind for kind in names if isinstance(kind, str) and kind))
 
 
 def is_form_change(change: ObjectChange) -> bool:
@@ -237,28 +237,28 @@ def _goes_with(change: ObjectChange, forms: dict[str, tuple[ObjectChange, Object
 
 def policy_names(objects: Iterable[str]) -> list[str]:
     """Return the names of policies by those of their objects, without further objects of one."""
-    found = set(objects)
-    return sorted(name for name in found if found.isdisjoint(_names(name) - {name}))
+    names = set(objects)
+    return sorted(name for name in names if names.isdisjoint(_names(name) - {name}))
 
 
 def _names(name: str) -> set[str]:
     """Return the name, and the names without what further objects have at the end."""
     names = {name}
-    while suffix := next((each for each in _SUFFIXES if name.endswith(each)), None):
+    while suffix := next((end for end in _SUFFIXES if name.endswith(end)), None):
         name = name.removesuffix(suffix)
         names.add(name)
     return names
 
 
-def _bound(change: ObjectChange, found: Sequence[ObjectChange]) -> ObjectChange:
+def _bound(change: ObjectChange, changes: Sequence[ObjectChange]) -> ObjectChange:
     """Return the change of a policy of Kubernetes' own with the actions of its binding."""
     if change.identity.kind != _ADMISSION_POLICY:
         return change
-    for each in found:
-        same = each.identity.name == change.identity.name and each.what is change.what
-        if same and each.identity.kind == _BINDING:
-            before = _with_actions(change.before, each.before)
-            return replace(change, before=before, after=_with_actions(change.after, each.after))
+    for other in changes:
+        same = other.identity.name == change.identity.name and other.what is change.what
+        if same and other.identity.kind == _BINDING:
+            before = _with_actions(change.before, other.before)
+            return replace(change, before=before, after=_with_actions(change.after, other.after))
     return change
 
 

@@ -62,8 +62,8 @@ def comparison(before: Side, after: Side) -> Comparison:
     return Comparison(before.name, after.name, tuple(judged))
 
 
-def _text(found: Sequence[Comparison]) -> Iterator[Block]:
-    for number, compared in enumerate(found):
+def _text(comparisons: Sequence[Comparison]) -> Iterator[Block]:
+    for number, compared in enumerate(comparisons):
         if number:
             yield ""
         yield f"{shown(compared.before)} → {shown(compared.after)}: {_totals(compared)}"
@@ -80,8 +80,8 @@ def _text(found: Sequence[Comparison]) -> Iterator[Block]:
             yield from (f"            {text}" for text in _fields(rated.change))
 
 
-def _markdown(found: Sequence[Comparison]) -> Iterator[Block]:
-    for compared in found:
+def _markdown(comparisons: Sequence[Comparison]) -> Iterator[Block]:
+    for compared in comparisons:
         yield Heading(f"{compared.before} → {compared.after}", 3)
         yield Markup(_totals(compared))
         if lines := list(headlines(compared)):
@@ -109,8 +109,8 @@ def report(found: Sequence[Comparison]) -> CommandReport:
         text=lambda _width: _text(found),
         value=lambda: {
             "comparisons": [
-                {"from": each.before, "to": each.after, "changes": list(map(_body, each.changes))}
-                for each in found
+                {"from": item.before, "to": item.after, "changes": list(map(_body, item.changes))}
+                for item in found
             ]
         },
         rows="comparisons",
@@ -119,15 +119,16 @@ def report(found: Sequence[Comparison]) -> CommandReport:
     )
 
 
-def _findings(found: Sequence[Comparison]) -> Iterator[Finding]:
+def _findings(comparisons: Sequence[Comparison]) -> Iterator[Finding]:
     """Yield a warning for each change of high risk, a note for the others."""
-    for one in found:
-        for each in one.changes:
-            severity = Severity.WARNING if each.risk.level is Level.HIGH else Severity.NOTE
-            reason = f": {each.risk.reason}" if each.risk.reason else ""
-            what = f"{one.before} → {one.after}: {each.change.identity} {each.change.what}{reason}"
-            text = "\n".join([what, *_fields(each.change)])
-            yield diagnostic_finding(Diagnostic(f"{each.risk.level}-risk", severity, text))
+    for comparison in comparisons:
+        sides = f"{comparison.before} → {comparison.after}"
+        for rated in comparison.changes:
+            severity = Severity.WARNING if rated.risk.level is Level.HIGH else Severity.NOTE
+            reason = f": {rated.risk.reason}" if rated.risk.reason else ""
+            what = f"{sides}: {rated.change.identity} {rated.change.what}{reason}"
+            text = "\n".join([what, *_fields(rated.change)])
+            yield diagnostic_finding(Diagnostic(f"{rated.risk.level}-risk", severity, text))
 
 
 def headlines(found: Comparison) -> Iterator[str]:
@@ -136,25 +137,25 @@ def headlines(found: Comparison) -> Iterator[str]:
     changed = [change.change for change in found.changes if change.change.what is What.CHANGED]
     judging = [change for change in changed if is_policy(change)]
     weaker = [change for change in judging if refuses(change.before) and not refuses(change.after)]
-    stronger = [each for each in judging if refuses(each.after) and not refuses(each.before)]
-    same = [each for each in judging if is_form_change(each) and each not in weaker + stronger]
-    for policies, one, more in (
+    stronger = [item for item in judging if refuses(item.after) and not refuses(item.before)]
+    same = [item for item in judging if is_form_change(item) and item not in weaker + stronger]
+    for policies, single, more in (
         (stronger, "refuses what it only reported", "refuse what they only reported"),
         (weaker, "reports only what it refused", "report only what they refused"),
         (same, "changes its form, and refuses as", "change their form, and refuse as"),
     ):
         names = policy_names(change.identity.name for change in policies)
         if names:
-            count = counted(len(names), f"policy {one}", f"policies {more}")
+            count = counted(len(names), f"policy {single}", f"policies {more}")
             yield f"{count} before: {abridged(names)}"
 
 
-def _totals(found: Comparison) -> str:
-    if not found.changes:
+def _totals(compared: Comparison) -> str:
+    if not compared.changes:
         return "no difference"
-    what = Counter(change.change.what for change in found.changes)
-    levels = Counter(change.risk.level for change in found.changes)
-    parts = [f"{what[each]} {each}" for each in What if what[each]]
+    what = Counter(change.change.what for change in compared.changes)
+    levels = Counter(change.risk.level for change in compared.changes)
+    parts = [f"{what[kind]} {kind}" for kind in What if what[kind]]
     graded = [f"{levels[level]} {level}" for level in reversed(Level) if levels[level]]
     return f"{', '.join(parts)} (risk: {', '.join(graded)})"
 
@@ -178,17 +179,17 @@ def _shown(value: Json) -> str:
     return shortened(text, _WIDTH)
 
 
-def _body(each: RatedChange) -> Body:
-    identity = each.change.identity
+def _body(rated: RatedChange) -> Body:
+    identity = rated.change.identity
     return {
-        "risk": str(each.risk.level),
-        "reason": each.risk.reason or None,
-        "change": str(each.change.what),
+        "risk": str(rated.risk.level),
+        "reason": rated.risk.reason or None,
+        "change": str(rated.change.what),
         "group": identity.group,
         "kind": identity.kind,
         "namespace": identity.namespace or None,
         "name": identity.name,
-        "fields": [_field_body(field) for field in each.change.fields],
+        "fields": [_field_body(field) for field in rated.change.fields],
     }
 
 

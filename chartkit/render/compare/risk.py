@@ -71,11 +71,11 @@ Rule = Callable[[ObjectChange], Iterator[Risk]]
 def risk(change: ObjectChange) -> Risk:
     """Return the highest risk of a change, with the reasons of all rules, the highest first; the
     reason is empty if there are none."""
-    risks = [each for rule in RULES for each in rule(change)]
+    risks = [item for rule in RULES for item in rule(change)]
     if not risks:
         return Risk(_without_rule(change), "")
-    risks.sort(key=lambda each: -each.level)
-    reasons = dict.fromkeys(each.reason for each in risks)
+    risks.sort(key=lambda item: -item.level)
+    reasons = dict.fromkeys(item.reason for item in risks)
     return Risk(risks[0].level, "; ".join(reasons))
 
 
@@ -134,7 +134,7 @@ def filters(change: ObjectChange) -> Iterator[Risk]:
         return
     for field in change.fields:
         if field.path[0] == "data" and field.path[-1] in _FILTERS:
-            before, after = (str(each) for each in (field.before, field.after))
+            before, after = (str(value) for value in (field.before, field.after))
             new = sorted(set(_FILTER.findall(after)) - set(_FILTER.findall(before)))
             text = f"Kyverno is not sent {', '.join(new[:_SHOWN])} any more"
             if field.path[-1] != "resourceFilters":
@@ -156,7 +156,7 @@ def replicas(change: ObjectChange) -> Iterator[Risk]:
     """Rate another number of replicas, which defaults to one."""
     for field in change.fields:
         if field.path == ("spec", "replicas"):
-            before, after = (_number(each, 1) for each in (field.before, field.after))
+            before, after = (_number(value, 1) for value in (field.before, field.after))
             way, level = ("down", Level.HIGH) if after < before else ("up", Level.LOW)
             text = f"replicas go {way} from {before:g} to {after:g}"
             yield Risk(level, text if after else "no replica runs")
@@ -184,8 +184,8 @@ def roles(change: ObjectChange) -> Iterator[Risk]:
 
 def _subjects(body: Body | None) -> set[str]:
     return {
-        f"{each.get('kind')} {each.get('namespace') or ''}/{each.get('name')}".replace(" /", " ")
-        for each in mappings_at(body, "subjects")
+        f"{item.get('kind')} {item.get('namespace') or ''}/{item.get('name')}".replace(" /", " ")
+        for item in mappings_at(body, "subjects")
     }
 
 
@@ -303,7 +303,7 @@ def grants(role: Body) -> frozenset[Grant]:
 def widened(before: Body, after: Body) -> list[Grant]:
     """Return the permissions that only the later role has, in order."""
     old = grants(before)
-    return sorted(each for each in grants(after) if not any(grant.covers(each) for grant in old))
+    return sorted(new for new in grants(after) if not any(grant.covers(new) for grant in old))
 
 
 def _of(rule: Body) -> Iterator[Grant]:

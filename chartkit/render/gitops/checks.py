@@ -153,12 +153,12 @@ def read_repository(
             raise InputError("--repository and --revision are for --gitops argocd or flux")
         return NO_REPOSITORY
     sources: Json = project.metadata.fields.get("sources") or [None]
-    found = url or sources[0]
-    if not isinstance(found, str):
+    address = url or sources[0]
+    if not isinstance(address, str):
         hint = "give --repository URL, or `sources: [URL]` in chartkit.yaml"
         raise InputError("which repository holds the charts is not known", project.locate(), hint)
     root = project.root.resolve()
     top = checkout_top(root) or root
     path = root.relative_to(top)
     inside = "" if path == Path() else path.as_posix()
-    return Repository(found, revision or _DEFAULT_REVISION, inside)
+    return Repository(address, revision or _DEFAULT_REVISION, inside)

@@ -82,13 +82,13 @@ terraform {
 
 def argocd_files(project: Project, repository: Repository) -> Mapping[str, str]:
     """Return the files by name: an ApplicationSet for each chart."""
-    found: dict[str, list[tuple[Environment, Release]]] = {}
+    by_chart: dict[str, list[tuple[Environment, Release]]] = {}
     for environment in project.environments.values():
         for release in releases(project, environment):
-            found.setdefault(release.name, []).append((environment, release))
+            by_chart.setdefault(release.name, []).append((environment, release))
     return {
-        f"{name}.yaml": HEADER + _NOTE + dump_yaml(_application_set(name, each, repository))
-        for name, each in found.items()
+        f"{name}.yaml": HEADER + _NOTE + dump_yaml(_application_set(name, pairs, repository))
+        for name, pairs in by_chart.items()
     }
 
 
@@ -107,7 +107,7 @@ def _application_set(
         "spec": {
             "goTemplate": True,
             "goTemplateOptions": ["missingkey=error"],
-            "generators": [{"list": {"elements": [_element(*each) for each in installed]}}],
+            "generators": [{"list": {"elements": [_element(*pair) for pair in installed]}}],
             "syncPolicy": {"preserveResourcesOnDeletion": True},
             "template": _application(first, repository),
             "templatePatch": _PATCH,
@@ -176,7 +176,7 @@ def _environment(
     project: Project, environment: Environment, repository: Repository
 ) -> Iterator[tuple[str, str]]:
     installed = releases(project, environment)
-    ordered = [_kustomization(environment, each, repository) for each in installed]
+    ordered = [_kustomization(environment, release, repository) for release in installed]
     yield "flux.yaml", dump_documents([_repository(repository), *ordered])
     for release in installed:
         yield f"{release.name}/release.yaml", dump_yaml(_helm_release(release, repository))

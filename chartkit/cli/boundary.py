@@ -84,7 +84,7 @@ def run(command: Callable[[], Any]) -> int:
 
 
 def _said_by_system(error: Exception) -> OSError | None:
-    """Return what the system said about a path; None for what is a bug."""
+    """Return the system's error about a path; None for a bug."""
     # Python's own RuntimeError about a link to itself stands for the system's error.
     said = error.__context__ if isinstance(error, RuntimeError) else error
     return said if isinstance(said, OSError) and said.errno in _SYSTEM_SAYS else None

@@ -173,7 +173,7 @@ def _check_text(arguments: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit; arguments: those of the process if None."""
+    """Run the command line and exit; arguments: None for the arguments of the process."""
     terminal.open_closed()
 
     def run() -> Any:

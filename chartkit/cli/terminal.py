@@ -33,14 +33,14 @@ of a longer write that a signal interrupts, the end is lost (CPython 3.11)."""
 
 
 def screen() -> Screen:
-    """Return what shows standard output."""
+    """Return the screen of standard output."""
     from chartkit.report.text.layout import Screen
 
     return Screen(wants_colour(), _width(sys.stdout))
 
 
 def _width(stream: TextIO) -> int | None:
-    """Return the columns of the terminal that a stream is; None if it is none."""
+    """Return the columns of a terminal; None for any other stream."""
     if not stream.isatty():
         return None
     import shutil  # It loads the libraries of archives.

@@ -74,7 +74,7 @@ class BlockPlaces:
     __slots__ = ("_end", "_items", "_known_items", "_root", "_text")
 
     def __init__(self, text: str, start: int, end: int, line: int, items: Sequence[Start]) -> None:
-        """items: where those of a List begin."""
+        """items: the starts of the items of a List."""
         self._text = text
         self._end = end
         self._items = items

@@ -68,8 +68,8 @@ class _UnusualError(Exception):
 
 
 def read_documents(text: str, file: str, lines: int = 0) -> list[BuiltDocument]:
-    """Return the documents of a text that are not empty; lines: those of the file before it, for
-    hints alone. Raise InputError as `build_documents` does."""
+    """Return the documents of a text that are not empty; lines: how many precede it in the file,
+    for hints alone. Raise InputError as `build_documents` does."""
     if not any(mark in text for mark in _OTHER_BREAKS):
         with contextlib.suppress(InputError):
             return list(_by_parts(text, file))

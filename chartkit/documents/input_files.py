@@ -115,8 +115,8 @@ def read_text(path: Path | str) -> str:
 
 
 def file_state(file: str | Path) -> tuple[int, ...]:
-    """Return what differs once a file is written again, for keys of what was read from it; nothing
-    for a file that cannot be looked at."""
+    """Return a state that changes when a file is written, for keys of what was read from it;
+    nothing for a file that cannot be looked at."""
     try:
         status = os.stat(file)
     except OSError:

@@ -107,7 +107,7 @@ _DECODER: Final = json.JSONDecoder(
 
 
 def read_json(source: Source) -> list[Document] | None:
-    """Return the document of a JSON text, or those of NDJSON; None if it is neither."""
+    """Return the document of a JSON text, or the documents of NDJSON; None for other texts."""
     from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
 
     try:

@@ -186,7 +186,7 @@ class JsonFinder:
         return Found(steps, start.line, start.column + 1)
 
     def _begin(self, path: Sequence[str]) -> tuple[Start, int, int | None]:
-        """Return where the search begins: at an item of a List, or at the whole value."""
+        """Return the start of the search: an item of a List, or the whole value."""
         number = item_number(path[1]) if len(path) > 1 and path[0] == _ITEMS else None
         if number is not None:
             if self._items is None:
@@ -214,7 +214,7 @@ class JsonFinder:
         return Start(before.line + lines, column, at)
 
     def _members(self, at: int) -> dict[str, tuple[int, int]]:
-        """Return where each member of the container at an offset begins, key and value."""
+        """Return the starts of the key and value of each member of the container at an offset."""
         if self._text[at] not in "{[":
             return {}
         members = self._containers.get(at)
@@ -251,7 +251,7 @@ def _array_items(text: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _content_at(text: str, at: int) -> int:
-    """Return the offset of the next character that is no white space."""
+    """Return the offset of the next character other than white space."""
     return int(WHITESPACE.match(text, at).end())
 
 
@@ -355,7 +355,7 @@ def composed(text: str) -> yaml.Node | None:
 
 
 def child(node: Any, step: str) -> yaml.Node | None:
-    """Return the node of a key or an index; None where there is none."""
+    """Return the node of a key or an index; None where the node has no such child."""
     if isinstance(node, yaml.MappingNode):
         return next((value for key, value in reversed(node.value) if key.value == step), None)
     index = item_number(step)

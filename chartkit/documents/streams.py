@@ -68,7 +68,7 @@ def streamed(number: int, location: Location) -> str:
 
 
 def expanded(content: bytes, location: Location, most: int) -> bytes:
-    """Return what is in the content of a compressed file; raise InputError for broken content, and
+    """Return the expanded content of a compressed file; raise InputError for broken content, and
     for more than most bytes."""
     if content.startswith(ZSTD):
         return _joined(_unzstd(content, location), location, most)

@@ -92,7 +92,7 @@ _BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
 
 
 def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocument]:
-    """Yield the documents of a text; lines: those of the file before it, for hints alone.
+    """Yield the documents of a text; lines: how many precede it in the file, for hints alone.
 
     Raise InputError with file, line and column for invalid YAML, for a number that JSON lacks, for
     nesting deeper than MAX_DEPTH, and for aliases that expand to more than MAX_ALIASED values.
@@ -204,7 +204,7 @@ class Builder:
         return items
 
     def starts(self, document: Any) -> Sequence[Start]:
-        """Return where the items of a List begin; none where the document is not a List."""
+        """Return the starts of the items of a List; empty for any other document."""
         items = document.get("items") if isinstance(document, dict) else None
         marks = next((marks for listed, marks in self.lists if listed is items), ())
         return [_start_of(mark) for mark in marks]

@@ -156,7 +156,7 @@ def in_order(value: Json, model: Json) -> Json:
 
 
 def _name(item: Json) -> str:
-    """Return what identifies an item in a list of objects; empty if nothing does."""
+    """Return the text that identifies an item in a list of objects; empty if none does."""
     if isinstance(item, dict):
         for key in LIST_KEYS:
             if key in item:

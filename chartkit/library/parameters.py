@@ -83,7 +83,7 @@ def helm_body(policy: FolderPolicy) -> str:
 
 
 def helm_cel(policy: FolderPolicy) -> str | None:
-    """The same of its form in CEL; None where it has none."""
+    """The same for its form in CEL; None where it has no such form."""
     return _body(policy, policy.cel) if policy.cel else None
 
 

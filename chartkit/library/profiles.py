@@ -106,7 +106,7 @@ def resolve(profiles: Sequence[Profile], library: Library) -> Selection:
 
 
 def resolve_project(project: Project, library: Library) -> Selection:
-    """Return what the project's own profiles, policies and exclusions come to; raises InputError.
+    """Resolve the project's own profiles, policies and exclusions; raises InputError.
 
     A policy that only an environment has is not in it.
     """
@@ -122,7 +122,7 @@ def resolve_project(project: Project, library: Library) -> Selection:
 
 
 def resolve_environments(project: Project, library: Library) -> dict[str, Selection]:
-    """Return what each environment gets, by its name.
+    """Return the policies and settings of each environment, by its name.
 
     Raises InputError, also for settings of the project for a policy that no environment has.
     """

@@ -60,7 +60,7 @@ class RenderedPolicy:
 
     @property
     def cel_kind(self) -> str | None:
-        """The kind of its form in CEL; None where it has none."""
+        """The kind of its form in CEL; None where it has no such form."""
         return str(self.cel_bodies[0]["kind"]) if self.cel_bodies else None
 
 

@@ -84,7 +84,7 @@ def source_documents(text: str, file: str) -> list[Document]:
 
 
 def _filled(tag: re.Match[str]) -> str:
-    """Return what has the length and lines of a tag: a word for a value, else blanks."""
+    """Return a filler of the length and lines of a tag: a word for a value, else blanks."""
     first, *more = tag[0].split("\n")
     word = ("x" if tag[1] else " ") * len(first)
     return "\n".join((word, *(" " * len(line) for line in more)))
@@ -127,8 +127,8 @@ def render_text(
 
 
 def _at_word(location: Location, text: str, word: str) -> Location:
-    """Return the place of a word in the line of a place; that itself where the line has it not at
-    all, or twice."""
+    """Return the place of a word in the line of a place; the place itself where the line
+    lacks the word, or has it twice."""
     line = text.split("\n")[location.line - 1] if location.line else ""
     starts = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
     return replace(location, column=starts[0] + 1) if len(starts) == 1 else location

@@ -103,7 +103,8 @@ class UpstreamPolicy(LibraryPolicy):
 
 
 def about(policy: UpstreamPolicy, group: str) -> Body:
-    """Return what the chart's templates know of a policy; see `kyverno-policies.about`.
+    """Return the facts that the chart's templates have about a policy; see
+    `kyverno-policies.about`.
 
     group: the standard's group that it is in, `other` for none.
     """
@@ -353,7 +354,7 @@ def _policy(entry: _Found, library: str) -> UpstreamPolicy:
 
 
 def _annotation(body: Body, key: str) -> str:
-    """Return the annotation `policies.kyverno.io/KEY` as one line; empty where there is none."""
+    """Return the annotation `policies.kyverno.io/KEY` as one line; empty if it is missing."""
     value = mapping_at(body["metadata"].get("annotations")).get(_ANNOTATION + key)
     if value is None or isinstance(value, dict | list):
         return ""

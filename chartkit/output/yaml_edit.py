@@ -225,7 +225,7 @@ def _indented_json(pad: str, step: str, value: Json) -> str:
 
 
 def _with_line_ends(text: str, edited: str) -> str:
-    """Return an edited text whose lines end as those of the text do."""
+    """Return an edited text whose lines end as they do in the text."""
     ends = BREAK.findall(text)
     if len(set(ends)) < 2 and "\r" not in ends:
         return edited

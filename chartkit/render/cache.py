@@ -108,7 +108,7 @@ def _digest(
 def workload_files(
     environments: Iterable[Environment], workloads: Sequence[Path]
 ) -> Sequence[Path] | None:
-    """Return the files of the workloads, those of charts among them; None if they are too many or
+    """Return the files of the workloads, charts included; None if they are too many or
     too large, or one of them cannot be read. workloads: further ones."""
     files = _Files()
     try:
@@ -179,7 +179,8 @@ class _Files:
         return self._digest.hexdigest()
 
     def add(self, path: Path, depth: int = 0) -> None:
-        """Add a file, a folder, or that there is none; raise _UnknownError for anything else."""
+        """Add the state of a file or folder, which may be missing; raise _UnknownError for anything
+        else."""
         real = os.path.realpath(path)
         self._write(str(path), real)
         try:
@@ -287,7 +288,7 @@ def _further(subject: CheckTarget) -> list[Path]:
 
 
 def checked(project: Project, environments: Sequence[Environment]) -> RenderResult:
-    """Return what `render --check` of environments gives, from an earlier run where it is known."""
+    """Return the result of `render --check` of environments, from an earlier run where possible."""
     options = key_options(environments, check=True)
 
     def render() -> RenderResult:

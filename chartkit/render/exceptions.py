@@ -44,7 +44,7 @@ class ShippedExceptions:
 def shipped_exceptions(
     environment: Environment, policies: Mapping[str, InstalledPolicy]
 ) -> ShippedExceptions:
-    """Return the exceptions to install in an environment; policies: those of its chart, by name.
+    """Return the exceptions to install in an environment; policies: of its chart, by name.
 
     Raises InputError for files without exceptions, and for an exception that Kyverno refuses.
     """

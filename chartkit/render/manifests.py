@@ -52,7 +52,7 @@ _KEEP: Final = (
 
 
 def manifests(folder: Path, subject: CheckTarget) -> Tree:
-    """Return what each chart installs in an environment, CRDs first, as one file a chart.
+    """Return the objects that each chart installs in an environment, CRDs first, one file a chart.
 
     folder: for all environments. Raise RenderError.
     """

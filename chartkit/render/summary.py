@@ -121,7 +121,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _alike(row: Row) -> Row:
-    """Return what rows have in common that are shown as one."""
+    """Return the part that rows shown as one have in common."""
     if row.policy:
         return replace(row, location=None, message="", subject="")
     return replace(row, environment="", location=None)

@@ -187,7 +187,7 @@ def diagnostic_findings(
 
 
 def diagnostic_body(each: Diagnostic) -> Body:
-    """Return a diagnostic for programs; location and hint are empty where there is none."""
+    """Return a diagnostic for programs; a missing location or hint is empty."""
     return {
         "rule": each.rule_id,
         "severity": str(each.severity),

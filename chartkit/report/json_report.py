@@ -188,7 +188,7 @@ def identity_text(resource: Resource) -> str:
 
 
 def _other_members(result: RuleResult) -> Body:
-    """Return what only some results have, by its key."""
+    """Return the members that only some results have."""
     if not (result.properties or result.generated or result.updated or result.unmade or result.why):
         return {}
     members = {

@@ -284,7 +284,7 @@ class Divisible(Writer, Protocol):
     """A writer whose report several processes can write, each a part of it."""
 
     def part(self) -> Any:
-        """Return what was added, as another process can have it, and begin anew."""
+        """Return the added results in a form for another process, and begin anew."""
 
     def append(self, part: Any) -> None:
         """Add what another writer with these options was given, after what was added before."""

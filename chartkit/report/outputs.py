@@ -97,7 +97,7 @@ class Outputs:
         return all(isinstance(writer, Divisible) for _, writer in self._writers)
 
     def part(self) -> list[Any]:
-        """Return what every report has, for another process, and begin anew."""
+        """Return the content of every report, for another process, and begin anew."""
         return [cast(Divisible, writer).part() for _, writer in self._writers]
 
     def append(self, parts: Sequence[Any]) -> None:

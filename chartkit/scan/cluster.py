@@ -86,7 +86,7 @@ def open_cluster(source: ClusterSource) -> Iterator[Reader]:
 
 
 def answers(source: ClusterSource) -> tuple[Source, str]:
-    """Return what answers for a cluster, and the namespace that is read, empty for all."""
+    """Return the source of answers for a cluster, and the namespace to read, empty for all."""
     if source.recording is not None:
         recorded = RecordedSource(source.recording)
         return recorded, source.namespace or recorded.namespace

@@ -70,7 +70,7 @@ def incomplete_lists(documents: Iterable[Document]) -> Iterator[Diagnostic]:
 
 
 def answer_fault(resource: Resource) -> str:
-    """Return why an object is none, but another answer of an API server; empty for an object."""
+    """Return the reason why a document is another answer of an API server; empty for an object."""
     if (group_of(resource), resource.kind) not in _ANSWERS:
         return ""
     said = resource.body.get("message")

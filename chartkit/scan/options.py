@@ -171,7 +171,8 @@ class ClusterOptions:
         return self.reports or self.fail_on_differences
 
     def source(self, recording: Path | None, namespace: str) -> ClusterSource:
-        """Return what to read; raise InputError for options of a live cluster with a recording."""
+        """Return the cluster or recording to read; raise InputError for options of a live cluster
+        with a recording."""
         from chartkit.scan.cluster_source import ClusterSource
 
         self._require_live(recording)

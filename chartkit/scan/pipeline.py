@@ -56,7 +56,7 @@ class Fixer(Protocol):
         context_of: Callable[[Requests], ScanContext],
         /,
     ) -> Requests:
-        """Return what is judged after the fix; context_of: gives the settings of requests."""
+        """Return the objects to judge after the fix; context_of: gives the settings of requests."""
 
 
 def scan(

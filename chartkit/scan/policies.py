@@ -335,7 +335,8 @@ def _policies_of(documents: Iterable[Document]) -> list[Resource]:
 
 
 def _read_among(objects: Iterable[Resource]) -> list[Resource]:
-    """Return what is read of objects; raise InputError for a misspelt kind or group."""
+    """Return the policies and related objects among objects; raise InputError for a misspelt kind
+    or group."""
     objects = list(objects)
     for resource in objects:
         if (error := misnamed(resource)) is not None:

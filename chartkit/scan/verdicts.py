@@ -147,7 +147,7 @@ class ReportedForms:
         self._parts: dict[str, set[str]] = {}
 
     def add(self, source: str, policy: str, rule: str, resource: str, result: str) -> None:
-        """Add a result of a report; those of other sources do not count."""
+        """Add a result of a report; results of other sources do not count."""
         form = self._legacy if source == _LEGACY else self._cel if source in _CEL else None
         if form is None or result not in _GRAVITY:
             return
@@ -217,6 +217,6 @@ def _keep(results: dict[str, str], resource: str, result: str) -> None:
 
 
 def _differs(legacy: str, cel: str) -> bool:
-    """Report whether results mean something else: one that is no violation is as good as another,
+    """Report whether results differ in meaning: all results other than violations are alike,
     since the forms differ in the objects that they skip and in those that they do not match."""
     return legacy != cel and bool({legacy, cel} & _VIOLATIONS)

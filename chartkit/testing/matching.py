@@ -39,7 +39,7 @@ _PATCHED: Final = "PatchedResources"
 
 
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
-    """Return the candidate of the same version, kind, namespace and name; None if there is none."""
+    """Return the candidate of the same version, kind, namespace and name; None if all differ."""
     for resource in candidates:
         if (resource.api_version, resource.kind, resource.namespace, resource.name) == (
             actual.api_version,
@@ -52,7 +52,7 @@ def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource 
 
 
 def differs(actual: Body, expected: Body) -> str:
-    """Return the difference as a unified diff of YAML; empty if there is none."""
+    """Return the difference as a unified diff of YAML; empty for equal objects."""
     got, wanted = _compared(actual), _compared(expected)
     if same(got, wanted):
         return ""
@@ -64,7 +64,8 @@ def _is_text(value: Json) -> bool:
 
 
 def _compared(body: Body) -> Body:
-    """Return what is compared of an object; labels that are not all texts are none to Kyverno."""
+    """Return the fields of an object to compare; Kyverno ignores labels that are not all
+    strings."""
     metadata = body.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     labels = metadata.get("labels")

@@ -243,7 +243,7 @@ class Assertion:
         return f"{name} and {self.resource}" if self.resource else name
 
     def fault(self, result: RuleResult, body: Json, action: Callable[[str], str]) -> str:
-        """Return what differs from the assertion; empty where nothing does. body: the object;
+        """Return the difference from the assertion; empty if it holds. body: the object;
         action: the action of a rule, by its name."""
         message = self.message if has_wildcard(self.message) else f"*{self.message}*"
         if self.message and not compile_wildcard(message)(result.message):

@@ -61,7 +61,7 @@ def _text(results: Sequence[CaseResult], options: Options) -> Iterator[Block]:
 
 
 def diagnostics(results: Sequence[CaseResult]) -> list[Diagnostic]:
-    """Return what is wrong with policies, once where several tests name them."""
+    """Return the faults of policies, once where several tests name them."""
     return list(dict.fromkeys(diagnostic for case in results for diagnostic in case.diagnostics))
 
 

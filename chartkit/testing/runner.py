@@ -111,7 +111,7 @@ EVERYTHING: Final = Selection()
 
 def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
     """Yield a warning for each policy, rule, result and object that an expectation names and that
-    there is not."""
+    does not exist."""
     policies = inputs.policies
     rules = {
         policy.policy.name: [rule.name for rule in policy.policy.rules]

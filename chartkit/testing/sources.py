@@ -147,7 +147,7 @@ class Sources:
 
 
 def _read(path: Path) -> list[Document]:
-    """Return a file's documents; those of a library's policy at its parameters' defaults."""
+    """Return a file's documents; a library's policy has the defaults of its parameters."""
     is_of_library = path.name in _FORMS and path.with_name("metadata.yaml").is_file()
     if not (is_of_library and "<%" in read_source(path)):
         return read_file(path)

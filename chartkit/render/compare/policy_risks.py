@@ -236,7 +236,7 @@ def _goes_with(change: ObjectChange, forms: dict[str, tuple[ObjectChange, Object
 
 
 def policy_names(objects: Iterable[str]) -> list[str]:
-    """Return the names of policies by those of their objects, without further objects of one."""
+    """Return the names of policies, derived from the names of their objects."""
     names = set(objects)
     return sorted(name for name in names if names.isdisjoint(_names(name) - {name}))
 

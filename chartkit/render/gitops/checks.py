@@ -122,7 +122,7 @@ class Release:
         return self.name == ENGINE
 
     def values(self, annotations: Body) -> Body:
-        """Return what a deployer adds to the values: annotations of the definitions."""
+        """Return the values that a deployer adds: annotations of the definitions."""
         return {"crds": {"annotations": annotations}} if self.is_engine else {}
 
 

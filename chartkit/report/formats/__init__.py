@@ -67,8 +67,8 @@ FORMATS: Final[Mapping[str, MakeWriter]] = MappingProxyType(
 
 
 def writer_of(name: str) -> MakeWriter:
-    """Return what makes a format's writers; raise InputError for an unknown format, and for one
-    whose package cannot be imported."""
+    """Return the function that makes a format's writers; raise InputError for an unknown format,
+    and for one whose package cannot be imported."""
     if name in FORMATS:
         return FORMATS[name]
     added = _added()
@@ -91,7 +91,7 @@ def writer_of(name: str) -> MakeWriter:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all formats, those of other packages last."""
+    """Return the names of all formats; formats of other packages come last."""
     return (*FORMATS, *_added())
 
 

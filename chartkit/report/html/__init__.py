@@ -232,7 +232,7 @@ def _parts(has_source: bool, *shape: str) -> Sequence[str]:
 
 
 class _Sources:
-    """The lines around places as HTML; those of one document are kept."""
+    """The lines around places as HTML, kept for one document at a time."""
 
     def __init__(self) -> None:
         self._places: Places | None = None

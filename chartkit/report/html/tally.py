@@ -210,7 +210,7 @@ class Tally:
 
 
 def place_of(finding: Finding) -> str:
-    """Return a finding's environment, or the namespace of its object where it has none."""
+    """Return a finding's environment, or else the namespace of its object."""
     if finding.environment:
         return finding.environment
     return (finding.resource.namespace if finding.resource else "") or _CLUSTER
@@ -235,7 +235,7 @@ def _rank(severity: str) -> int:
 
 
 def _numbered(control: str) -> list[tuple[int, str]]:
-    """Return what sorts `CIS 5.2.10` after `CIS 5.2.9`."""
+    """Return the key that sorts `CIS 5.2.10` after `CIS 5.2.9`."""
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", control)]
 
 

@@ -36,7 +36,7 @@ _HUGE_PAGES: Final = "hugepages-"
 
 
 def labels_of_template(body: Body) -> None:
-    """Give a Job or a ReplicationController without labels those of its template."""
+    """Give a Job or a ReplicationController without labels the labels of its template."""
     metadata = body.setdefault("metadata", {})
     for template in at(body, "spec.template.metadata"):
         labels = template.get("labels")

@@ -261,7 +261,7 @@ class _Run:
             yield self._broken(compiled, variables, value, path, keys, kind)
 
     def _stopped(self, outcome: Value | CelError, rule: Rule) -> str:
-        """Return why a rule has no value; after some no other is evaluated."""
+        """Return the reason why a rule has no value; some reasons end the evaluation."""
         shown = (rule.message or rule.rule).strip()
         if isinstance(outcome, CostLimitExceeded):
             self._left = -1

@@ -253,7 +253,7 @@ def _copied(value: Json) -> Json:
 
 
 def member(schema: Schema | None, key: str) -> Schema | None:
-    """Return the schema of a member of an object; None where none is known."""
+    """Return the schema of a member of an object; None where the schema has none."""
     if schema is None:
         return None
     property_ = schema.properties.get(key)
@@ -314,7 +314,7 @@ def with_defaults(schema: Schema, body: Body) -> Body:
 
 
 def complete_defaults(schema: Schema) -> None:
-    """Fill the defaults of nested fields into those of a schema, the innermost first."""
+    """Fill the defaults of nested fields into the defaults of a schema, the innermost first."""
     for below in (*schema.properties.values(), schema.items, schema.additional):
         if isinstance(below, Schema):
             complete_defaults(below)

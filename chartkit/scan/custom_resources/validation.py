@@ -222,7 +222,7 @@ def _is_whole(number: float) -> bool:
 
 
 def _range_fault(value: float, schema: Body) -> str:
-    """Return why a number is none of its type or format; empty for one that is."""
+    """Return the reason why a number does not fit its type or format; empty if it does."""
     form = _known_format(schema)
     if _types(schema) == ("integer",):
         least, most = _RANGES.get(form, _RANGES["int64"])
@@ -310,7 +310,7 @@ def _additional(validator: Any, schema: Body | bool, value: Json, owner: Body) -
 
 
 def _own(keyword: str) -> _Keyword:
-    """Return what jsonschema does for a keyword."""
+    """Return jsonschema's check of a keyword."""
     check: _Keyword = Draft4Validator.VALIDATORS[keyword]
     return check
 

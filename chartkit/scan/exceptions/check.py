@@ -83,7 +83,7 @@ def check(
 
 
 def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
-    """Yield the policies and rules that an exception names and that there are not."""
+    """Yield the policies and rules that an exception names and that do not exist."""
     resource = exception.resource
     by_name = {name: other for other in policies for name in (other.policy.key, other.policy.name)}
     for name in exception.policies:
@@ -266,7 +266,7 @@ def _list_body(listed: ListedException, now: datetime) -> Body:
 
 
 def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> CommandReport:
-    """Return what is wrong with exceptions for every format."""
+    """Return the faults of exceptions for every format."""
     return CommandReport(
         text=lambda _width: _check_text(filed_, found),
         value=lambda: {"exceptions": len(filed_), "findings": list(map(diagnostic_entry, found))},

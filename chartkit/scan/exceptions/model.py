@@ -75,8 +75,8 @@ def filed(resource: Resource) -> FiledException:
 
 
 def expiry(body: Body) -> datetime | None:
-    """Return when an exception ends: its `expiresAt`, or the label of the cleanup controller; None
-    if there is none, and for a time to live, which begins when it is created."""
+    """Return the time at which an exception ends: its `expiresAt`, or the label of the cleanup
+    controller; None if there is none, and for a time to live, which begins when it is created."""
     labels = mapping_at(body, "metadata", "labels")
     given = mapping_at(body, "spec").get("expiresAt") or labels.get(TTL)
     if not isinstance(given, str | date) or not _DATE.fullmatch(str(given)):

@@ -143,7 +143,7 @@ class Selection:
         return self._has(None, values)
 
     def _has(self, keys: Collection[str] | None, values: Callable[[str], tuple[str, ...]]) -> bool:
-        """Report whether selectors of some keys match; None: all keys but those of objects."""
+        """Report whether selectors of some keys match; None: all keys except those of objects."""
 
         def is_asked(key: str) -> bool:
             return key in keys if keys is not None else key not in _OF_OBJECTS

@@ -87,7 +87,7 @@ def release_objects(
 
 
 def checkout_of(file: Path) -> Path | None:
-    """Return the root of the git checkout that a file is in; None if there is none."""
+    """Return the root of the git checkout that holds a file; None if the file is in none."""
     whole = file.absolute()
     root = checkout_top(whole.parent)
     if root is None:

@@ -140,7 +140,7 @@ def kustomized(
     note: Note,
     reads: Callable[[Path], bool] | None,
 ) -> list[Resource]:
-    """Return the objects of files, those of kustomizations as they are built."""
+    """Return the objects of files and of the kustomizations among them, which are built."""
     objects: list[Resource] = []
     for file in (*files, *tree.others()):
         if tree.takes(file) or (reads is not None and not reads(file)):
@@ -193,7 +193,7 @@ def folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
 
 def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
     """Return the objects that Helm renders of a chart, each in the release's namespace; raise
-    RenderError, also where there is no Helm."""
+    RenderError, also where Helm is missing."""
     from chartkit.helm.render import render_chart
 
     render = partial(

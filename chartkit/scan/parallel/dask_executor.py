@@ -102,7 +102,7 @@ _judges: dict[str, PartJudge] = {}
 
 
 def judge_part(recipe: bytes, part: Part) -> Answer:
-    """Return what a part comes to; recipe: pickled. The policies are compiled once for many parts,
+    """Return the answer to a part; recipe: pickled. The policies are compiled once for many parts,
     which follow one another where a process has several threads."""
     key = hashlib.sha256(recipe).hexdigest()
     with _LOCK:

@@ -245,7 +245,7 @@ class Items:
     is_json: bool
 
     def objects(self, text: str, name: str, lines: int, span: Span, file: str) -> list[Resource]:
-        """Return the objects of a slice; name: of the file in messages; lines: those of the file
+        """Return the objects of a slice; name: of the file in messages; lines: the number of lines
         before it. Raise NotAList."""
         if self.is_json:
             text = text.rstrip().removesuffix(",")
@@ -304,7 +304,8 @@ class ItemPlaces:
 
 @lru_cache(maxsize=1)
 def _lines_around(file: str, start: int, end: int, lines: int) -> dict[int, str]:
-    """Return the lines of a slice and a few around it, by their numbers; lines: those before it."""
+    """Return the lines of a slice and a few around it, by their numbers; lines: how many are before
+    it."""
     begin = max(start - _MARGIN, 0)
     before = _split(read_span(file, begin, start))[:-1]
     own = _split(read_span(file, start, end + _MARGIN).rstrip())
@@ -359,7 +360,7 @@ def items_of(content: mmap.mmap) -> tuple[Items, int, int] | None:
 
 
 def _json_end(content: mmap.mmap, indent: bytes) -> int | None:
-    """Return where the line after the last item begins."""
+    """Return the start of the line after the last item."""
     tail = max(len(content) - _HEAD, 0)
     at = content.rfind(b"\n" + indent + b"}", tail)
     end = content.find(b"\n", at + 1)
@@ -367,7 +368,7 @@ def _json_end(content: mmap.mmap, indent: bytes) -> int | None:
 
 
 def _yaml_end(content: mmap.mmap, start: int) -> int | None:
-    """Return where the keys after the items begin."""
+    """Return the start of the keys after the items."""
     tail = max(len(content) - _HEAD, start)
     match = _YAML_END.search(content, tail)
     return match.start() if match is not None else len(content)

@@ -61,7 +61,7 @@ class Reports:
         return notes[noted:]
 
     def part(self) -> ReportedPart:
-        """Return what was added, for another process, and begin anew."""
+        """Return the added results for another process, and begin anew."""
         tally, notes = self.gate.part()
         part = ReportedPart(self.judged, self.unasked, tally, notes, self.outputs.part())
         self.judged = self.unasked = 0

@@ -384,8 +384,8 @@ class Copies:
         return file.open(encoding="utf-8")
 
     def decompressed(self, compressed: Path) -> Path | None:
-        """Return a file with what gzip compressed; None where that is broken, too much, or of
-        another program. Raise InputError where there is no room."""
+        """Return a file with what gzip compressed; None where the content is broken, too much, or
+        of another program. Raise InputError where there is no room."""
         file = self._file(str(compressed))
         try:
             with compressed.open("rb") as stream:

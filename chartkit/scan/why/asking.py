@@ -106,7 +106,7 @@ class Asker:
             yield PolicyWhy(key, tuple(_of_rules(rules)))
 
     def _unsent(self, resource: Resource) -> Decision | None:
-        """Return why the environment's Kyverno is not sent an object."""
+        """Return the reason why the environment's Kyverno is not sent an object."""
         environment = self.environment
         if environment is None:
             return None
@@ -127,7 +127,7 @@ def _not_sent(reason: Reason, environment: ProjectEnvironment) -> Decision:
 
 
 def _of_rules(decisions: Sequence[RuleDecision]) -> Iterator[RuleDecision]:
-    """Yield decisions without those of phases in which a rule that decided says nothing."""
+    """Yield decisions, except of phases in which a rule that decided says nothing."""
     decided = {decision.rule for decision in decisions if decision.status is not None}
     seen: set[tuple[str, str]] = set()
     for decision in decisions:
@@ -200,7 +200,8 @@ def nearest_miss(
 
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:
-    """Return how near a rule came: whether its kind fits, then how few checks do not hold."""
+    """Return a measure of how near a rule came: whether its kind fits, then how few checks do not
+    hold."""
     step = 0 if decision.is_of_another_kind else 1 if decision.asked is Asked.AUTOGEN else 2
     filters = [part for part in decision.parts if part.asked is Asked.FILTER] or [decision]
     return step, *max(map(_counts, filters))

@@ -125,7 +125,7 @@ def rule_lines(decision: Decision, resource: Resource) -> Iterator[str]:
 
 
 def _headline(decision: Decision, parts: Sequence[Decision]) -> str:
-    """Return what decided, without the words of a part that is shown below."""
+    """Return the decision without the words of a part that is shown below."""
     text = decision.text
     for part in parts:
         if text != part.text:

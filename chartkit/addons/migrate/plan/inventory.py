@@ -1,5 +1,5 @@
-"""The legacy objects of files, folders, charts, standard input, or a cluster, and what generated
-them."""
+"""The legacy objects of files, folders, charts, standard input, or a cluster, what generated them,
+and the form in which Kyverno takes those whose versions or fields it no longer has."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from typing import Final, TextIO
 
 from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
-from chartkit.addons.migrate.plan.accepted import accepted
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.documents.unread import exclusion, is_unread
+from chartkit.engine import compile_any, is_exception, read_exceptions
+from chartkit.engine.cleanup.policy import API_VERSIONS as CLEANUP_VERSIONS
+from chartkit.engine.cluster_policy.exceptions import API_VERSIONS as EXCEPTION_VERSIONS
+from chartkit.engine.cluster_policy.policy import API_VERSIONS as POLICY_VERSIONS
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
-from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
-from chartkit.errors import ChartkitError, InputError, MissingChartError, RenderError
+from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, KYVERNO_GROUP
+from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
 from chartkit.helm.embedded_code import first_code
 from chartkit.model import (
     Body,
@@ -29,6 +32,7 @@ from chartkit.model import (
     Location,
     Resource,
     Severity,
+    list_of,
     mapping_at,
     pointer_steps,
 )
@@ -53,6 +57,14 @@ UNREADABLE: Final = "unreadable"
 OTHER_VALUES: Final = "other-values"
 """The ID of notes on charts that render no legacy object with the values that are given."""
 _PROJECT: Final = "chartkit.yaml"
+_VERSIONS: Final[Mapping[str, Sequence[str]]] = {
+    **dict.fromkeys(POLICY_KINDS, POLICY_VERSIONS),
+    **dict.fromkeys(CLEANUP_KINDS, CLEANUP_VERSIONS),
+    "PolicyException": EXCEPTION_VERSIONS,
+}
+_EXISTING: Final = "generateExistingOnPolicyUpdate"
+_NOT_SERVED: Final = "Kyverno does not serve {old}: it is read as {new}"
+_OLD_FIELD: Final = "Kyverno does not take spec.{old}: {new} takes its place"
 _LEGACY_KIND: Final = re.compile(
     r"^ *kind: *[\"']?((Cluster)?(Cleanup)?Policy|PolicyException)[\"']? *$", re.MULTILINE
 )
@@ -342,7 +354,7 @@ def _guarded(folder: Path) -> Diagnostic | None:
 def _read(found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
     """Yield legacy objects with the form that Kyverno takes of each, and why it refuses some."""
     for resource in found:
-        current, replaced, faults = accepted(resource)
+        current, replaced, faults = _accepted(resource)
         legacy = _legacy(resource, chart)
         yield replace(legacy, current=current, replaced=replaced, refused=tuple(faults))
 
@@ -390,3 +402,71 @@ def _helm_syntax(file: str, line: int) -> Diagnostic:
     chart = next((path for path in Path(file).parents if is_chart(path)), None)
     hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
     return Diagnostic(HELM_SYNTAX, Severity.ERROR, NOT_RENDERED, location, hint)
+
+
+def _accepted(resource: Resource) -> tuple[Resource | None, Sequence[str], Sequence[Diagnostic]]:
+    """Return the form of an object that Kyverno accepts, None where it accepts the object as it is;
+    what is replaced in it, a sentence each; and the reasons for which Kyverno refuses it all the
+    same."""
+    faults = _faults(resource)
+    if not faults:
+        return None, (), ()
+    body, replaced = resource.body, list[str]()
+    for replacement in (_version, _generate_existing, _webhook):
+        body, sentences = replacement(body)
+        replaced += sentences
+    if not replaced:
+        return None, (), faults
+    current = Resource(body, resource.location)
+    return current, replaced, _faults(current)
+
+
+def _faults(resource: Resource) -> Sequence[Diagnostic]:
+    try:
+        if is_exception(resource):
+            read_exceptions([resource])
+        else:
+            compile_any(resource)
+    except CompileError as error:
+        return error.diagnostics
+    return ()
+
+
+def _version(body: Body) -> tuple[Body, Sequence[str]]:
+    """Replace a version that is not served by the newest that is."""
+    old, versions = body["apiVersion"], _VERSIONS.get(str(body.get("kind")), ())
+    if not versions or old in versions:
+        return body, ()
+    return {**body, "apiVersion": versions[0]}, [_NOT_SERVED.format(old=old, new=versions[0])]
+
+
+def _generate_existing(body: Body) -> tuple[Body, Sequence[str]]:
+    """Move `spec.generateExistingOnPolicyUpdate` to the rules that generate."""
+    spec = mapping_at(body, "spec")
+    if not isinstance(value := spec.get(_EXISTING), bool):
+        return body, ()
+    rules = [
+        {**rule, "generate": {"generateExisting": value, **rule["generate"]}}
+        if mapping_at(rule, "generate")
+        else rule
+        for rule in list_of(spec.get("rules"))
+    ]
+    kept = {key: member for key, member in spec.items() if key != _EXISTING}
+    sentence = _OLD_FIELD.format(old=_EXISTING, new="generate.generateExisting of the rules")
+    return {**body, "spec": {**kept, "rules": rules}}, [sentence]
+
+
+def _webhook(body: Body) -> tuple[Body, Sequence[str]]:
+    """Remove settings of webhooks that `spec.webhookConfiguration` has as well."""
+    spec = mapping_at(body, "spec")
+    webhook = mapping_at(spec, "webhookConfiguration")
+    old = {
+        name: newer
+        for name, newer in (("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy",) * 2)
+        if spec.get(name) is not None and webhook.get(newer) is not None
+    }
+    kept = {key: member for key, member in spec.items() if key not in old}
+    return {**body, "spec": kept} if old else body, [
+        _OLD_FIELD.format(old=name, new=f"webhookConfiguration.{newer}")
+        for name, newer in old.items()
+    ]

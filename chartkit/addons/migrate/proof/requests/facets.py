@@ -70,7 +70,7 @@ _NAMES: Final[dict[Path, Path]] = {
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 _NONE: Final[Mapping[str, str]] = {}
 _USER_INFO: Final = "userInfo"
-_FREE_TEXTS: Final = ("annotations", "args", "command", "labels")
+_FREE_TEXTS: Final = ("annotations", "args", "command", "labels", "resourceNames")
 """The fields whose texts have no wildcards of their own: conditions of a ClusterPolicy take these
 for patterns (`differences.OWN_WILDCARDS`). A * in roles and the like means everything."""
 _UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
@@ -109,6 +109,8 @@ class Facet:
     def takes(self, text: str) -> bool:
         """Report whether it may hold a text, of another place, that is not tried anyway."""
         if text in self.values or self.path[0] == _OPERATION:
+            return False
+        if _is_wildcard(text) and any(step in _FREE_TEXTS for step in self.path):
             return False
         return any(isinstance(value, str) for value in self.values)
 

@@ -261,7 +261,7 @@ class UpstreamLibrary:
 def _folders(root: Path) -> Iterator[tuple[str, list[str]]]:
     """Folders with their YAML files; hidden ones, Helm charts and chartkit's format aside."""
     for path, below, names in os.walk(root):
-        below[:] = sorted(each for each in below if not each.startswith("."))
+        below[:] = sorted(name for name in below if not name.startswith("."))
         if _CHART in names or set(names) >= OWN_FORMAT:
             below.clear()
             continue

@@ -256,8 +256,8 @@ class ReportOptions:
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""
-        known = self.policies.get(result.policy_id)
-        return known or PolicyFacts(result.policy, lambda _rule, _namespace: "Audit")
+        facts = self.policies.get(result.policy_id)
+        return facts or PolicyFacts(result.policy, lambda _rule, _namespace: "Audit")
 
     def action(self, resource: Resource, result: RuleResult) -> str:
         """Return the action of a failure of this rule for this object: `Enforce` or `Audit`."""

@@ -98,8 +98,8 @@ class Requests:
     @property
     def names(self) -> CustomNames:
         """The names of the custom kinds that have definitions, or that a cluster serves."""
-        joined = self.served.joined(self.policies.names)
-        return joined if self.custom is None else joined.joined(self.custom.names)
+        names = self.served.joined(self.policies.names)
+        return names if self.custom is None else names.joined(self.custom.names)
 
     @classmethod
     def of(
@@ -182,8 +182,8 @@ class Judges:
     @property
     def identities(self) -> set[tuple[str, str, str]]:
         """The kinds, namespaces and names of the policies."""
-        own = {_identity(policy.policy.resource) for policy in self.policies.policies}
-        return own | {_identity(cleaner.resource) for cleaner in self.policies.cleanup}
+        identities = {_identity(policy.policy.resource) for policy in self.policies.policies}
+        return identities | {_identity(cleaner.resource) for cleaner in self.policies.cleanup}
 
 
 def load_judges(

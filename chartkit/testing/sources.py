@@ -62,10 +62,10 @@ class Sources:
     def documents(self, path: Path) -> list[Document]:
         """Return a file's documents; raise InputError."""
         path = Path(path)
-        kept = self._documents.get(path)
-        if kept is None:
-            kept = self._documents[path] = _read(path)
-        return kept
+        documents = self._documents.get(path)
+        if documents is None:
+            documents = self._documents[path] = _read(path)
+        return documents
 
     def bodies(self, path: Path) -> list[Body]:
         """Return a file's documents that are mappings, as written; raise InputError for any

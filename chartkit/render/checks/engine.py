@@ -215,16 +215,16 @@ def _scan(
     compiled: PolicySet,
     unsent: Unsent,
     accepted: AcceptedViolations,
-    found: Sequence[Resource],
+    objects: Sequence[Resource],
     what: tuple[str, str],
     location: Location,
 ) -> list[Row]:
     """Scan objects; what: the check's name, and a word for the objects."""
     by_id = {policy.policy.id: policy for policy in compiled.policies}
-    labels = namespace_labels(namespaces_among(found))
+    labels = namespace_labels(namespaces_among(objects))
     env = subject.environment.name
     found_rows: list[Row] = []
-    away = [_UnsentObject(resource, unsent.reasons(resource, labels)) for resource in found]
+    away = [_UnsentObject(resource, unsent.reasons(resource, labels)) for resource in objects]
     order = iter(away)
 
     def take(resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -239,14 +239,14 @@ def _scan(
         left = accepted.take(resource, shown, refused)
         found_rows.extend(row for at, row in enumerate(violations) if at not in left)
 
-    world = UserInputs().world(compiled.policies, found, compiled.names)
+    world = UserInputs().world(compiled.policies, objects, compiled.names)
     context = ScanContext(labels, world=world, custom=compiled.names)
-    run_scan(compiled.policies, found, take, context)
+    run_scan(compiled.policies, objects, take, context)
     # What the defaults keep from Kyverno of its own objects is as everyone wants it.
     is_told = what[0] == "workloads"
     kept = [item for item in away if item.reasons and (is_told or item.violations)]
     kept_away = _kept_away(unsent, kept)
-    right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
+    right = f"{what[1]}: {counted(len(objects), 'object', 'objects')}, no violation"
     return rows(env, what[0], kept_away, right, location, found_rows)
 
 
@@ -273,10 +273,10 @@ def _judged(
     return judged
 
 
-def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagnostic]:
+def _kept_away(unsent: Unsent, kept: Sequence[_UnsentObject]) -> Iterator[Diagnostic]:
     """Yield a note for each filter, with the objects that it keeps from Kyverno."""
     by_place: dict[Location | None, list[_UnsentObject]] = {}
-    for unsent_object in found:
+    for unsent_object in kept:
         by_place.setdefault(unsent.locate(unsent_object.reasons[0]), []).append(unsent_object)
     for location, objects in by_place.items():
         # Those with violations come first.

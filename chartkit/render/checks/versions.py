@@ -112,11 +112,11 @@ def availability(subject: CheckTarget) -> Iterable[Row]:
     yield from rows(env.name, "availability", diagnostics, f"{wanted}; replicas: {counts}", where)
 
 
-def _at_sources(found: Iterable[Diagnostic], chart: Chart) -> list[Diagnostic]:
+def _at_sources(results: Iterable[Diagnostic], chart: Chart) -> list[Diagnostic]:
     """Return findings at the values files of the project's own that they come from."""
     if chart.name != ENGINE:
-        return list(found)
-    return list(at_sources(found, chart.environment, chart.layers))
+        return list(results)
+    return list(at_sources(results, chart.environment, chart.layers))
 
 
 def _refused(chart: Chart) -> list[Diagnostic]:

@@ -73,8 +73,8 @@ def writer_of(name: str) -> MakeWriter:
         return FORMATS[name]
     added = _added()
     if name not in added:
-        known = [*FORMATS, *added]
-        hint = suggestion(name, known) or f"one of {', '.join(known)}"
+        listed = [*FORMATS, *added]
+        hint = suggestion(name, listed) or f"one of {', '.join(listed)}"
         raise InputError(f"unknown report format '{name}'", hint=hint)
     entry = added[name]
     package = entry.dist.name if entry.dist else entry.value

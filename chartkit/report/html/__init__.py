@@ -105,7 +105,7 @@ class HtmlWriter(FindingFormat):
         start, after_subject, after_location, after_others, end = parts
         subject = escape(shown(finding.subject or str(location or "")))
         file = escape(str(location)) if location is not None else ""
-        others = "".join(f"<br><code>{escape(shown(str(each)))}</code>" for each in finding.others)
+        others = "".join(f"<br><code>{escape(shown(str(item)))}</code>" for item in finding.others)
         row = (
             f"{start}{subject}{after_subject}{file}{after_location}{others}"
             f"{after_others}{source}{end}"

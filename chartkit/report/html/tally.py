@@ -177,7 +177,7 @@ class Tally:
         """Return the tables by severity, category and owner; none that is empty."""
         rules = self.rules.values()
         severities = _counted((tally.rule.severity or _NONE, tally.total) for tally in rules)
-        found = [
+        tables = [
             Table("By severity", "Severity", sorted(severities, key=lambda row: _rank(row[0]))),
             Table(
                 "By category",
@@ -188,10 +188,10 @@ class Tally:
         ]
         return [
             Table(
-                shown(each.title), each.heading, [(shown(name), count) for name, count in each.rows]
+                shown(item.title), item.heading, [(shown(name), count) for name, count in item.rows]
             )
-            for each in found
-            if each.rows
+            for item in tables
+            if item.rows
         ]
 
     def controls(self, facts: Iterable[PolicyFacts]) -> list[ControlTally]:

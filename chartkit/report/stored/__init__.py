@@ -121,16 +121,16 @@ def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandR
     )
 
 
-def _compared_page(found: ReportChanges, guide: Guide) -> str:
+def _compared_page(report: ReportChanges, guide: Guide) -> str:
     """Return a page with what is new and what is fixed side by side."""
     from chartkit.report.html import Heading, HtmlWriter
 
-    totals = {"new": len(found.new), "fixed": len(found.fixed), "unchanged": found.unchanged}
+    totals = {"new": len(report.new), "fixed": len(report.fixed), "unchanged": report.unchanged}
     heading = Heading("What changed between two policy reports", "change", totals)
     writer = HtmlWriter(ReportOptions(), heading)
-    for finding in _guided(found.new, guide):
+    for finding in _guided(report.new, guide):
         writer.write(replace(finding, environment="new"))
-    for finding in _guided(found.fixed, guide):
+    for finding in _guided(report.fixed, guide):
         writer.write(replace(finding, environment="fixed", result="fixed"))
     return "".join(writer.finish(Counter()))
 
@@ -193,18 +193,18 @@ def _merged_text(reports: Sequence[StoredReport]) -> Iterator[str]:
 def _merged_body(reports: Sequence[StoredReport]) -> Body:
     return {
         "environments": {
-            report.name: {str(each): report.counts[each] for each in Status} for report in reports
+            report.name: {str(word): report.counts[word] for word in Status} for report in reports
         },
         "findings": [_row(finding) for report in reports for finding in report.findings],
     }
 
 
-def _compared_text(found: ReportChanges) -> Iterator[str]:
-    for word, findings in (("new", found.new), ("fixed", found.fixed)):
+def _compared_text(report: ReportChanges) -> Iterator[str]:
+    for word, findings in (("new", report.new), ("fixed", report.fixed)):
         for finding in findings:
             where = "  ".join(filter(None, (str(finding.location), shown(finding.field))))
             yield f"{word}  {shown(finding.rule.id)}  {shown(finding.subject)}  {where}"
-    yield f"new: {len(found.new)}, fixed: {len(found.fixed)}, unchanged: {found.unchanged}"
+    yield f"new: {len(report.new)}, fixed: {len(report.fixed)}, unchanged: {report.unchanged}"
 
 
 def _row(finding: Finding) -> Body:

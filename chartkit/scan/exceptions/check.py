@@ -227,12 +227,12 @@ def listing(found: Sequence[ListedException], now: datetime) -> CommandReport:
     )
 
 
-def _list_text(found: Sequence[ListedException], now: datetime) -> Iterator[Block]:
-    if not found:
+def _list_text(exceptions: Sequence[ListedException], now: datetime) -> Iterator[Block]:
+    if not exceptions:
         yield "no exceptions"
         return
-    head = [*_HEADINGS[:3], *map(str.upper, found[0].marks), *_HEADINGS[3:]]
-    yield Table(head, [_cells(listed, now) for listed in found])
+    head = [*_HEADINGS[:3], *map(str.upper, exceptions[0].marks), *_HEADINGS[3:]]
+    yield Table(head, [_cells(listed, now) for listed in exceptions])
 
 
 def _cells(listed: ListedException, now: datetime) -> list[str]:
@@ -275,13 +275,13 @@ def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) 
     )
 
 
-def _check_text(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> Iterator[str]:
-    for finding in found:
+def _check_text(filed_: Sequence[FiledException], rows: Sequence[Diagnostic]) -> Iterator[str]:
+    for finding in rows:
         start = f"{finding.location}: " if finding.location else ""
         yield f"{finding.severity}  {start}{shown(finding.message)} [{finding.rule_id}]"
         if finding.hint:
             yield f"  → {shown(finding.hint)}"
-    counts = Counter(finding.severity for finding in found)
+    counts = Counter(finding.severity for finding in rows)
     errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
     yield (
         f"{counted(len(filed_), 'exception')}, {counted(errors, 'error')}, "
